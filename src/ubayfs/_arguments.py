@@ -1,0 +1,140 @@
+"""Checks of plain arguments and look-up of names, with messages that help."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .exceptions import InputError
+
+RandomState = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """Return a hint such as ``" Did you mean 'radius'?"``, or an empty string.
+
+    Examples
+    --------
+    >>> did_you_mean("raduis", ["radius", "area"])
+    " Did you mean 'radius'?"
+    >>> did_you_mean("zzz", ["radius", "area"])
+    ''
+    """
+    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def check_real(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+    error: type[InputError] = InputError,
+) -> float:
+    """Return `value` as a float inside the given interval, or raise naming `name`, rule and value."""
+    left, right = "(["[not low_open], ")]"[not high_open]
+    rule = f"must be a number in {left}{low:g}, {high:g}{right}"
+    if low == -math.inf and high == math.inf:
+        rule = "must be a number"
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    inside = (
+        is_number
+        and not math.isnan(value)
+        and (value > low if low_open else value >= low)
+        and (value < high if high_open else value <= high)
+    )
+    if not inside:
+        raise error(f"{name} {rule}; got {value!r}.")
+    return float(value)
+
+
+def check_int(name: str, value: Any, *, low: int | None = None, error: type[InputError] = InputError) -> int:
+    """Return `value` as an int of at least `low`, or raise naming `name`, rule and value."""
+    rule = "must be a whole number" + ("" if low is None else f" >= {low}")
+    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
+        raise error(f"{name} {rule}; got {value!r}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """Return `value` if it is one of `choices`, or raise naming them and the nearest one."""
+    known = sorted(choices)
+    if not isinstance(value, str) or value not in known:
+        raise InputError(
+            f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.{did_you_mean(value, known)}"
+        )
+    return value
+
+
+class FeatureIndex:
+    """Positions of features by name or by position, with helpful errors.
+
+    Parameters
+    ----------
+    names : array-like of str of shape (n_features,)
+        The feature names, all different.
+    """
+
+    def __init__(self, names: Sequence[str] | NDArray[Any]) -> None:
+        self.names = names
+
+    @cached_property
+    def _position_of(self) -> Mapping[Hashable, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    def position(self, feature: Any, argument: str, error: type[InputError] = InputError) -> int:
+        """Return the position of one feature, given by name (str) or position (int, from 0)."""
+        n = len(self.names)
+        if isinstance(feature, str):
+            if feature not in self._position_of:
+                raise error(
+                    f"{argument} names {feature!r}, which is not a feature."
+                    f"{did_you_mean(feature, self.names) or f' There are {n} features, {self.names[0]!r} first.'}"
+                )
+            return self._position_of[feature]
+        if isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_):
+            if not 0 <= int(feature) < n:
+                raise error(f"{argument} refers to position {feature}, but positions count from 0 to {n - 1}.")
+            return int(feature)
+        raise error(f"{argument} must refer to features by name (str) or position (int); got {feature!r}.")
+
+    def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> NDArray[np.intp]:
+        """Return the positions of several features; a feature named twice is an error."""
+        if isinstance(features, str | Integral) or not isinstance(features, Iterable):
+            features = [features]
+        found = np.array([self.position(f, argument, error) for f in features], dtype=np.intp)
+        unique, counts = np.unique(found, return_counts=True)
+        if len(unique) < len(found):
+            twice = self.names[int(unique[counts > 1][0])]
+            raise error(f"{argument} names feature {twice!r} more than once.")
+        return found
+
+
+def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
+    """Turn any accepted `random_state` into a SeedSequence, from which one child per run is spawned."""
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        return np.random.SeedSequence(random_state.integers(0, 2**32, size=4).tolist())
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.SeedSequence(random_state.randint(0, 2**31 - 1, size=4).tolist())
+    if random_state is None:
+        return np.random.SeedSequence()
+    return np.random.SeedSequence(check_int("random_state", random_state, low=0))
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Turn any accepted `random_state` into a Generator; a Generator passes through unchanged."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(as_seed_sequence(random_state))

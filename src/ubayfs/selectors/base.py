@@ -1,0 +1,121 @@
+"""What an elementary selector is, and the two ways to write one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import FeatureData, Target
+
+# Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
+# sums (chunks, threads) cannot decide between features.
+TIE = 1e-9
+
+
+class ElementarySelector(ABC):
+    """Chooses features on one subsample; may work on many subsamples at once.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the registry, in messages and in results.
+    tasks : frozenset of str
+        The tasks it can do; any other is refused before work begins.
+    """
+
+    name: ClassVar[str]
+    tasks: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def select_many(
+        self,
+        X: NDArray[Any],
+        target: Target,
+        subsamples: NDArray[np.bool_],
+        n_features: int,
+        rngs: Sequence[np.random.Generator],
+    ) -> list[NDArray[np.intp]]:
+        """Choose features on each of several subsamples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features_total)
+            All rows; never written to.
+        target : Target
+            Of all rows.
+        subsamples : ndarray of bool of shape (n_models, n_samples)
+            Row m marks the rows of run m.
+        n_features : int
+            The most that a run may choose.
+        rngs : sequence of Generator, one per run
+            The only source of randomness; run m uses its own.
+
+        Returns
+        -------
+        chosen : list of ndarray of int, one per run
+            At most `n_features` distinct columns each, best first. Columns constant in a subsample are never chosen.
+        """
+
+    def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Choose at most `n_features` columns of a table, best first."""
+        data = FeatureData.from_table(X, y)
+        everything = np.ones((1, data.n_samples), dtype=bool)
+        return self.select_many(data.X, data.target, everything, n_features, [rng])[0]
+
+
+class PerRunSelector(ElementarySelector):
+    """A selector that looks at one subsample at a time."""
+
+    @abstractmethod
+    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Choose at most `n_features` columns of `X` (the rows of one subsample, no constant columns)."""
+
+    def select_many(
+        self,
+        X: NDArray[Any],
+        target: Target,
+        subsamples: NDArray[np.bool_],
+        n_features: int,
+        rngs: Sequence[np.random.Generator],
+    ) -> list[NDArray[np.intp]]:
+        """Run :meth:`select` on each subsample, without its constant columns."""
+        chosen = []
+        for rows, rng in zip(subsamples, rngs, strict=True):
+            part = X[rows]
+            varying = np.flatnonzero((part != part[0]).any(axis=0))
+            if len(varying) == 0:
+                chosen.append(np.empty(0, dtype=np.intp))
+                continue
+            if len(varying) < part.shape[1]:
+                part = part[:, varying]
+            picks = self.select(part, target.take(rows), min(n_features, len(varying)), rng)
+            chosen.append(varying[picks])
+        return chosen
+
+
+def best_first(scores: NDArray[np.floating], n_features: int) -> NDArray[np.intp]:
+    """Return the columns with the `n_features` highest finite scores, best first; ties go to the lower index.
+
+    Scores are of order one; those within ``TIE`` of each other count as equal.
+
+    Examples
+    --------
+    >>> best_first(np.array([0.5, 0.9, 0.9 + 1e-12, -np.inf]), 3)
+    array([1, 2, 0])
+    """
+    remaining = np.array(scores, dtype=np.float64)
+    picks = []
+    for _ in range(min(n_features, int(np.isfinite(remaining).sum()))):
+        pick = first_best(remaining)
+        picks.append(pick)
+        remaining[pick] = -np.inf
+    return np.array(picks, dtype=np.intp)
+
+
+def first_best(scores: NDArray[np.floating]) -> int:
+    """Return the first index within ``TIE`` of the maximum."""
+    return int(np.argmax(scores >= scores.max() - TIE))

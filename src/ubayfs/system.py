@@ -1,0 +1,120 @@
+"""ConstraintSystem: all side constraints as sparse rows over features and blocks."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one constraint: a^T z <= b with relaxation rho, on features or on blocks.
+
+    Attributes
+    ----------
+    A : csr_array of float of shape (n_rows, n_features), or (n_rows, n_blocks) when `on_blocks`
+    b, rho : ndarray of float of shape (n_rows,)
+    label : callable
+        Row number -> words for people. Called only for rows that are shown: there may be a million.
+    on_blocks : bool
+    """
+
+    A: sparse.csr_array
+    b: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    label: Callable[[int], str]
+    on_blocks: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintSystem:
+    """Resolved side constraints: A z <= b, where z holds one entry per feature, then one per block.
+
+    Attributes
+    ----------
+    A : csr_array of float of shape (n_rows, n_features + n_blocks)
+    b : ndarray of float of shape (n_rows,)
+    rho : ndarray of float of shape (n_rows,)
+        Positive; inf for hard rows.
+    blocks : csr_array of bool of shape (n_blocks, n_features)
+        A block counts as selected when any of its members is.
+    parts : tuple of (int, callable)
+        First row and labels of each constraint.
+    """
+
+    A: sparse.csr_array
+    b: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    blocks: sparse.csr_array
+    parts: tuple[tuple[int, Callable[[int], str]], ...] = ()
+
+    @classmethod
+    def stack(cls, parts: Sequence[Rows], n_features: int, blocks: sparse.csr_array | None = None) -> ConstraintSystem:
+        """Stack the rows of several constraints; rows with rho = 0 are left out."""
+        if blocks is None:
+            blocks = sparse.csr_array((0, n_features), dtype=bool)
+        n_blocks = blocks.shape[0]
+        matrices, bounds, rhos, labels, start = [], [], [], [], 0
+        for part in parts:
+            keep = np.flatnonzero(part.rho > 0)
+            if len(keep) == 0:
+                continue
+            everything = len(keep) == len(part.rho)
+            rows = sparse.coo_array(part.A if everything else part.A[keep])
+            column = rows.coords[1] + (n_features if part.on_blocks else 0)
+            shape = (len(keep), n_features + n_blocks)
+            matrices.append(sparse.coo_array((rows.data, (rows.coords[0], column)), shape=shape))
+            bounds.append(part.b[keep])
+            rhos.append(part.rho[keep])
+            labels.append((start, part.label if everything else _renumbered(part.label, keep)))
+            start += len(keep)
+        if not matrices:
+            empty = np.empty(0)
+            return cls(sparse.csr_array((0, n_features + n_blocks)), empty, empty, blocks)
+        A = sparse.csr_array(sparse.vstack(matrices, format="csr"), dtype=np.float64)
+        A.eliminate_zeros()
+        return cls(A, np.concatenate(bounds), np.concatenate(rhos), blocks, tuple(labels))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.A.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.blocks.shape[1])
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return int(self.blocks.shape[0])
+
+    def label(self, row: int) -> str:
+        """Return the words for one row, such as ``must-link radius, area``."""
+        part = bisect_right([start for start, _ in self.parts], row) - 1
+        start, label = self.parts[part]
+        return label(row - start)
+
+    def with_rows(self, extra: Rows) -> ConstraintSystem:
+        """Return the system with more rows at its end."""
+        own = [Rows(self.A, self.b, self.rho, self.label)]
+        n_columns = self.n_features + self.n_blocks
+        stacked = ConstraintSystem.stack([*own, extra], n_columns)
+        return ConstraintSystem(stacked.A, stacked.b, stacked.rho, self.blocks, stacked.parts)
+
+    def take(self, rows: Any) -> ConstraintSystem:
+        """Return the system with some of its rows only, given by position."""
+        rows = np.asarray(rows, dtype=np.intp)
+        label = _renumbered(self.label, rows)
+        return ConstraintSystem(self.A[rows], self.b[rows], self.rho[rows], self.blocks, ((0, label),))
+
+
+def _renumbered(label: Callable[[int], str], rows: NDArray[np.intp]) -> Callable[[int], str]:
+    return lambda row: label(int(rows[row]))

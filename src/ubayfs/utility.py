@@ -1,0 +1,165 @@
+r"""Admissibility and utility of feature sets: the only place where the formula and its tolerance stand.
+
+A set is a bool vector :math:`\delta`; :math:`z` is :math:`\delta` followed by one indicator per block, which is
+true when any member of the block is selected. Row k of a :class:`~ubayfs.system.ConstraintSystem` asks for
+:math:`a_k^T z \le b_k`. With the violation :math:`v = a_k^T z - b_k > 0` and :math:`\xi = e^{-\rho_k v}` its
+admissibility is :math:`2\xi / (1 + \xi)`, which is 0 for :math:`\rho_k = \infty`; it is 1 when the row holds.
+:math:`\kappa` is the product over the rows, and the utility of a set is
+
+.. math:: \theta^T\delta + \lambda\,\kappa(\delta).
+
+Hard means hard: a set that violates a row with infinite rho has utility minus infinity here. (By the formula alone it
+would keep :math:`\theta^T\delta`, and for :math:`\lambda < 1` selecting everything could win.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .system import ConstraintSystem
+
+# A row counts as violated when a^T z exceeds b by more than this part of the larger of |b| and the largest
+# coefficient, so 0.1 + 0.2 <= 0.3 holds. The rounding error of a sum is orders of magnitude smaller.
+RELATIVE_TOLERANCE = 1e-9
+
+# rho * violation beyond this is as good as infinite; the cap keeps sums finite, so -inf means a hard row.
+_LARGEST_EXPONENT = 1e300
+
+
+def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:
+    """Return log(2 xi / (1 + xi)), xi = exp(-rho * violation), elementwise; 0 where nothing is violated.
+
+    Parameters
+    ----------
+    violation : array-like of float
+        Amount by which a row is exceeded; not positive means that it holds.
+    rho : array-like of float, positive
+        Broadcast against `violation`; inf gives -inf where the row is violated.
+
+    Examples
+    --------
+    >>> float(np.exp(log_row_admissibility(2.0, 0.1)).round(6))
+    0.900332
+    """
+    excess = np.maximum(np.asarray(violation, dtype=np.float64), 0.0)
+    rho = np.asarray(rho, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = np.where(np.isinf(rho), np.inf, np.minimum(rho * excess, _LARGEST_EXPONENT))
+        # log 2 - log(1 + e^z): continuous at z = 0, where a row that just holds costs nothing.
+        return np.where(excess > 0.0, np.log(2.0) - np.logaddexp(0.0, exponent), 0.0)
+
+
+def as_sparse_sets(sets: Any) -> sparse.csr_array:
+    """Return a batch of sets as a csr_array of float (0/1) of shape (n_sets, n_features)."""
+    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
+    return sparse.csr_array(matrix, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Admissibility:
+    """Evaluates the rows of a constraint system on batches of sets.
+
+    Every method takes `sets`, an array-like or sparse array of bool of shape (n_sets, n_features).
+    """
+
+    system: ConstraintSystem
+
+    @cached_property
+    def tolerance(self) -> NDArray[np.float64]:
+        """Excess up to which each row still holds, of shape (n_rows,)."""
+        largest = np.zeros(self.system.n_rows)
+        if self.system.A.nnz:
+            largest = abs(self.system.A).max(axis=1).toarray().ravel()
+        return RELATIVE_TOLERANCE * np.maximum(np.abs(self.system.b), largest)
+
+    @cached_property
+    def _columns(self) -> sparse.csr_array:
+        return sparse.csr_array(self.system.A.T)
+
+    @cached_property
+    def _violated_by_empty_set(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self.system.b < -self.tolerance)
+
+    def indicators(self, sets: Any) -> sparse.csr_array:
+        """Return z of each set: features, then blocks, of shape (n_sets, n_features + n_blocks)."""
+        chosen = as_sparse_sets(sets)
+        if self.system.n_blocks == 0:
+            return chosen
+        touched = sparse.csr_array(chosen @ self.system.blocks.T.astype(np.float64))
+        touched.data = np.ones_like(touched.data)
+        return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
+
+    def _excess(self, products: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
+        """Return by how much products a^T z exceed the bounds of `rows`; 0 where these hold."""
+        excess = products - self.system.b[rows]
+        return np.where(excess > self.tolerance[rows], excess, 0.0)
+
+    def violations(self, sets: Any) -> NDArray[np.float64]:
+        """Return by how much each set exceeds each row, of shape (n_sets, n_rows); 0 where the row holds."""
+        products = (self.indicators(sets) @ self._columns).toarray()
+        return self._excess(products, slice(None))
+
+    def log_admissibility(self, sets: Any) -> NDArray[np.float64]:
+        """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard row is violated.
+
+        Looks only at rows that a set touches and at those that the empty set violates: with a million pair
+        rows a small set costs no more than the pairs of its members.
+        """
+        products = sparse.csr_array(self.indicators(sets) @ self._columns)
+        n_sets = products.shape[0]
+        owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
+        rows = products.indices
+        cost = log_row_admissibility(self._excess(products.data, rows), self.system.rho[rows])
+        always = self._violated_by_empty_set
+        if len(always):
+            cost[self.system.b[rows] < -self.tolerance[rows]] = 0.0  # counted below, touched or not
+            everywhere = self._excess(products[:, always].toarray(), always)
+            total = log_row_admissibility(everywhere, self.system.rho[always]).sum(axis=1)
+        else:
+            total = np.zeros(n_sets)
+        return total + np.bincount(owner, weights=cost, minlength=n_sets)
+
+
+@dataclass(frozen=True, eq=False)
+class Utility:
+    """What is maximized: importance of the selected features plus weighted admissibility.
+
+    Attributes
+    ----------
+    theta : ndarray of float of shape (n_features,)
+        Importance of each feature, not negative.
+    system : ConstraintSystem
+    constraint_strength : float
+        The paper's lambda, positive.
+    selectable : ndarray of bool of shape (n_features,)
+        Features that a set may contain at all.
+    """
+
+    theta: NDArray[np.float64]
+    system: ConstraintSystem
+    constraint_strength: float
+    selectable: NDArray[np.bool_]
+
+    @cached_property
+    def admissibility(self) -> Admissibility:
+        """Evaluator of the constraint rows."""
+        return Admissibility(self.system)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.theta)
+
+    def __call__(self, sets: Any) -> NDArray[np.float64]:
+        """Return the utility of each set, of shape (n_sets,); -inf when a hard row is violated."""
+        return self.combine(as_sparse_sets(sets) @ self.theta, self.admissibility.log_admissibility(sets))
+
+    def combine(self, importance: Any, log_kappa: Any) -> NDArray[np.float64]:
+        """Return importance + lambda * exp(log_kappa), or -inf where log_kappa is."""
+        return np.where(np.isneginf(log_kappa), -np.inf, importance + self.constraint_strength * np.exp(log_kappa))
