@@ -1,0 +1,45 @@
+"""Fixtures shared by the tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, settings
+from sklearn.datasets import load_breast_cancer
+
+# No deadline: a slow machine is not a defect.
+settings.register_profile("ubayfs", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("ubayfs")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def cancer():
+    """Breast cancer data as a DataFrame X (569 x 30) and class labels y."""
+    return load_breast_cancer(as_frame=True, return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The directory with the paper's data sets; tests that need it are skipped without it."""
+    path = Path(os.environ.get("UBAYFS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not (path / "BCW.csv.gz").exists():
+        pytest.skip("the paper's data sets are not here; set UBAYFS_DATA to their directory")
+    return path
+
+
+@pytest.fixture(scope="session")
+def load_set(data_dir):
+    """Function name -> (X, y) of one of the paper's data sets."""
+
+    def load(name):
+        frame = pd.read_csv(data_dir / f"{name}.csv.gz")
+        return frame.drop(columns="y"), frame["y"].to_numpy()
+
+    return load
