@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,10 +105,11 @@ class ConstraintSystem:
 
     def with_rows(self, extra: Rows) -> ConstraintSystem:
         """Return the system with more rows at its end."""
-        own = [Rows(self.A, self.b, self.rho, self.label)]
-        n_columns = self.n_features + self.n_blocks
-        stacked = ConstraintSystem.stack([*own, extra], n_columns)
-        return ConstraintSystem(stacked.A, stacked.b, stacked.rho, self.blocks, stacked.parts)
+        added = ConstraintSystem.stack([extra], self.n_features, self.blocks)
+        A = sparse.csr_array(sparse.vstack([self.A, added.A], format="csr"))
+        bounds, rhos = np.concatenate([self.b, added.b]), np.concatenate([self.rho, added.rho])
+        parts = self.parts + tuple((self.n_rows + start, label) for start, label in added.parts)
+        return ConstraintSystem(A, bounds, rhos, self.blocks, parts)
 
     def take(self, rows: Any) -> ConstraintSystem:
         """Return the system with some of its rows only, given by position."""
@@ -117,4 +119,9 @@ class ConstraintSystem:
 
 
 def _renumbered(label: Callable[[int], str], rows: NDArray[np.intp]) -> Callable[[int], str]:
-    return lambda row: label(int(rows[row]))
+    # Not a closure: systems can then be pickled.
+    return partial(_label_of, label, rows)
+
+
+def _label_of(label: Callable[[int], str], rows: NDArray[np.intp], row: int) -> str:
+    return label(int(rows[row]))

@@ -92,7 +92,7 @@ class Admissibility:
         if self.system.n_blocks == 0:
             return chosen
         touched = sparse.csr_array(chosen @ self.system.blocks.T.astype(np.float64))
-        touched.data = np.ones_like(touched.data)
+        touched.data = (touched.data > 0.0).astype(np.float64)
         return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
 
     def _excess(self, products: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
