@@ -7,6 +7,7 @@
     │   ├── ConstraintError                a constraint, block or bound is wrong
     │   └── InfeasibleError                hard constraints contradict each other
     ├── EnsembleError (RuntimeError)       the ensemble could not be run
+    ├── OptimizationError (RuntimeError)   no admissible set was found in time
     └── MissingDependencyError (ImportError)
 
     UBayFSWarning (UserWarning)
@@ -46,6 +47,10 @@ class InfeasibleError(InputError):
 
 class EnsembleError(UBayFSError, RuntimeError):
     """The ensemble could not be run, or its stored parts do not fit together."""
+
+
+class OptimizationError(UBayFSError, RuntimeError):
+    """No set that keeps the hard constraints was found; none was proved impossible either."""
 
 
 class MissingDependencyError(UBayFSError, ImportError):

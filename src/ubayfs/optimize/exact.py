@@ -1,0 +1,199 @@
+r"""The best feature set, exactly, with a certificate.
+
+To maximize over all sets :math:`\delta`, with hard rows never violated:
+
+.. math:: u(\delta) = \theta^T\delta + \lambda\,\kappa(\delta), \qquad
+          \log\kappa(\delta) = \sum_k g_k(a_k^T z - b_k), \qquad
+          g_k(v) = \log 2 - \log(1 + e^{\rho_k v}) \text{ for } v > 0, \text{ else } 0.
+
+**Why a linear program bounds it.**
+
+1. Each :math:`g_k` is concave and not increasing: its slope is 0 up to the bound, then falls from
+   :math:`-\rho_k/2` towards :math:`-\rho_k`. Hence :math:`s \le \log\kappa(\delta)` is implied by linear rows
+   :math:`s \le -\sum_k p_k`, with each :math:`p_k` above some lines that lie below the convex function :math:`-g_k`.
+   Where :math:`a_k^T z` takes values on a grid only (integer coefficients), the chords between neighbouring grid
+   values are exact on the grid. Elsewhere tangents are, at the points where they touch; they are added where a
+   solution needs them.
+2. What remains is :math:`e^s`, a convex function of one variable. On an interval (a *cell*) :math:`L \le s \le U`
+   it lies below its chord. Replacing it by the chord gives a mixed-integer *linear* program whose optimum is an upper
+   bound of :math:`u` over all sets with :math:`\log\kappa(\delta)` in the cell: such a set with
+   :math:`s = \log\kappa(\delta)` is feasible and its objective is at least :math:`u(\delta)`.
+3. The true utility of the program's solution is a lower bound. If both agree, the cell is done. If not, split the
+   cell at :math:`\log\kappa` of the solution: a chord is exact at its ends, so in both parts that solution counts
+   only what it is worth, and is cut off by the value already reached. There are finitely many sets, so this ends;
+   ordinary problems take two to fifteen programs.
+
+**Why the cells cover all sets.** Let :math:`T` bound the importance :math:`\theta^T\delta` and let :math:`u^*` be a
+value already reached. If :math:`u^* > T`, a better set needs :math:`\kappa > (u^* - T)/\lambda`, which is the lower end
+of the first cell. Otherwise sets with :math:`\kappa < \epsilon` form a cell of their own, in which soft rows do not
+count at all: the best importance under the hard rows, plus :math:`\lambda\epsilon`, bounds it, and
+:math:`\lambda\epsilon` is a quarter of the tolerated gap. No floor on :math:`s` is assumed.
+In a cell :math:`[L, U]` no row may be violated so far that :math:`g_k < L`: this makes most soft rows hard
+there, which is what keeps the programs small.
+
+**Why presolve loses nothing** is said in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
+and they are put back until the best set of the program keeps its value under all rows.
+
+The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
+and evaluated by :class:`~ubayfs.utility.Utility`; only these values are reported. A set whose true value
+falls short of the solver's is excluded by name (a no-good cut) when nothing else explains the difference.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import check_real
+from ..exceptions import OptimizationError
+from ..utility import Utility
+from .base import Solution
+from .cells import gap_tolerance, maximize_by_cells
+from .conflicts import explain_conflict
+from .presolve import Fillers, SizeBounds, reduce
+from .search import good_set
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Finds the best set and proves that there is no better one.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds after which the best set found so far is returned, with a bound that still holds.
+    """
+
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None:
+            check_real("time_limit", self.time_limit, low=0.0, low_open=True)
+
+    def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
+        """Return the best set.
+
+        Parameters
+        ----------
+        utility : Utility
+        random_state : ignored
+            The method has no chance in it.
+
+        Returns
+        -------
+        solution : Solution
+            ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
+        """
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        sizes = SizeBounds.of(utility)
+        if sizes.only_size:
+            return _best_by_size(utility, sizes)
+        known = good_set(utility)
+        best = -np.inf if known is None else float(utility(known)[0])
+        bound = float(sizes.value.max())
+        if bound <= best + gap_tolerance(best) and known is not None:
+            return _solution(utility, known, max(bound, best), True, n_programs=0)
+        if np.isneginf(bound):
+            raise explain_conflict(utility)
+        return _Rounds(utility, sizes, known, best, bound, deadline).run()
+
+
+class _Rounds:
+    """Solves programs with ever more pair rows until the best set of one keeps its value under all rows."""
+
+    def __init__(
+        self,
+        utility: Utility,
+        sizes: SizeBounds,
+        known: NDArray[np.bool_] | None,
+        best: float,
+        bound: float,
+        deadline: float | None,
+    ) -> None:
+        self.utility, self.sizes, self.deadline = utility, sizes, deadline
+        self.known, self.best, self.bound = known, best, bound
+        self.n_programs = self.n_rounds = 0
+        self.n_features = self.n_rows = 0
+
+    def run(self) -> Solution:
+        fillers = Fillers(self.utility, int(self.sizes.plausible(self.best)[-1]))
+        while True:
+            plausible = self.sizes.plausible(self.best)
+            if len(plausible) == 0:
+                return self._finish(True)
+            solved = self._solve_program(fillers, int(plausible[-1]))
+            if self._proved():
+                return self._finish(True)
+            if self.deadline is not None and time.monotonic() >= self.deadline:
+                return self._finish(False)
+            if solved is None or not fillers.promote(solved):
+                return self._finish(self._proved())
+
+    def _solve_program(self, fillers: Fillers, largest_size: int) -> NDArray[np.bool_] | None:
+        """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
+        utility = self.utility
+        contenders = self.sizes.contenders(self.best, utility.constraint_strength)
+        rows = fillers.program_rows()
+        features = fillers.representatives(contenders, rows, max(largest_size, 1))
+        reduced = reduce(utility, rows, features)
+        result = maximize_by_cells(
+            reduced.utility, self.best, float(self.sizes.importance[largest_size]), self.deadline
+        )
+        self.n_programs += result.n_programs
+        self.n_rounds += 1
+        self.n_features, self.n_rows = len(features), len(rows)
+        self.bound = min(self.bound, result.bound)
+        if result.chosen is None:
+            if np.isneginf(self.best) and np.isneginf(result.bound):
+                raise explain_conflict(utility)
+            return None
+        chosen = fillers.complete(reduced.lift(result.chosen, utility.n_features))
+        value = float(utility(chosen)[0])
+        if value > self.best:
+            self.known, self.best = chosen, value
+        return chosen
+
+    def _proved(self) -> bool:
+        return self.bound <= self.best + gap_tolerance(self.best)
+
+    def _finish(self, complete: bool) -> Solution:
+        if self.known is None:
+            raise _no_set_yet(self.utility)
+        return _solution(
+            self.utility, self.known, max(self.bound, self.best), complete, n_programs=self.n_programs,
+            n_rounds=self.n_rounds, n_features=self.n_features, n_rows=self.n_rows,
+        )  # fmt: skip
+
+
+def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
+    """Rows that see only the size need no solver: the best set of each size is known, so scan the sizes."""
+    size = sizes.best_size()
+    if np.isneginf(sizes.value[size]):
+        raise explain_conflict(utility)
+    chosen = np.zeros(utility.n_features, dtype=bool)
+    chosen[sizes.order[:size]] = True
+    value = float(utility(chosen)[0])
+    return Solution(chosen, value, value, True, {"n_programs": 0})
+
+
+def _solution(utility: Utility, chosen: NDArray[np.bool_], bound: float, complete: bool, **info: Any) -> Solution:
+    """Make a Solution of a set, without members of no importance that no row needs."""
+    value = float(utility(chosen)[0])
+    for feature in np.flatnonzero(chosen & (utility.theta == 0)):
+        smaller = chosen.copy()
+        smaller[feature] = False
+        if utility(smaller)[0] >= value:
+            chosen, value = smaller, float(utility(smaller)[0])
+    return Solution(chosen, value, max(bound, value), complete, info)
+
+
+def _no_set_yet(utility: Utility) -> OptimizationError:
+    n_hard = int(np.isinf(utility.system.rho).sum())
+    return OptimizationError(
+        f"time_limit was reached before any set was found that keeps all {n_hard} hard rows; it is not known whether "
+        "one exists. Give more time, or make some of them soft with a finite rho."
+    )

@@ -1,0 +1,174 @@
+"""A good set to begin with: greedy moves and swaps on the true utility.
+
+The exact method does not need it, but a good set cuts off most of its work. Hard rows are counted by how far they
+are violated, so that the search finds its way to sets that keep them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..utility import Utility, log_row_admissibility
+
+# Features considered for moves: the most important ones, and those that rows with a negative bound ask for.
+_POOL = 400
+
+
+class LocalSearch:
+    """Adds, drops and swaps features as long as the utility rises.
+
+    Parameters
+    ----------
+    utility : Utility
+    """
+
+    def __init__(self, utility: Utility) -> None:
+        self.utility = utility
+        system = utility.system
+        self.n = utility.n_features
+        self.hard = np.isinf(system.rho)
+        self.rho = np.where(self.hard, 1.0, system.rho)
+        self.b = system.b + utility.admissibility.tolerance
+        self.columns = sparse.csc_array(system.A)
+        self.blocks = sparse.csc_array(system.blocks.astype(np.float64))
+        # One unit of hard violation outweighs everything else.
+        self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
+
+    @cached_property
+    def pool(self) -> NDArray[np.intp]:
+        """Positions of the features that moves consider."""
+        theta, system = self.utility.theta, self.utility.system
+        candidates = np.flatnonzero(self.utility.selectable)
+        if len(candidates) <= _POOL:
+            return candidates
+        wanted = np.zeros(self.n, dtype=bool)
+        wanted[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
+        demanding = np.flatnonzero(self.b < 0)[:_POOL]
+        rows = sparse.coo_array(system.A[demanding])
+        asked = rows.coords[1][rows.data < 0]
+        in_blocks = system.blocks[asked[asked >= self.n] - self.n].indices
+        asked = np.unique(np.concatenate([asked[asked < self.n], in_blocks]))
+        asked = asked[np.argsort(-theta[asked], kind="stable")[: 5 * _POOL]]
+        wanted[asked] = True
+        return np.flatnonzero(wanted & self.utility.selectable)
+
+    @cached_property
+    def groups(self) -> list[NDArray[np.intp]]:
+        """Features to add together: each with all that its rows ``d_i - d_j <= 0`` draw in."""
+        system = self.utility.system
+        A = system.A
+        pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.b - system.b))
+        first, second = A.indptr[pairs], A.indptr[pairs] + 1
+        opposite = (A.data[first] * A.data[second] < 0) & (A.indices[first] < self.n) & (A.indices[second] < self.n)
+        first, second = first[opposite], second[opposite]
+        if len(first) == 0:
+            return []
+        up = np.where(A.data[first] > 0, A.indices[first], A.indices[second])
+        down = np.where(A.data[first] > 0, A.indices[second], A.indices[first])
+        graph = sparse.csr_array((np.ones(len(up)), (up, down)), shape=(self.n, self.n))
+        starts = np.unique(up)
+        starts = starts[np.argsort(-self.utility.theta[starts], kind="stable")[:_POOL]]
+        found = {}
+        for start in starts.tolist():
+            members = sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)
+            if self.utility.selectable[members].all():
+                found[tuple(sorted(members.tolist()))] = None
+        return [np.array(group, dtype=np.intp) for group in found]
+
+    def _terms(self, activity: NDArray[Any], rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
+        excess = np.maximum(activity - self.b[rows], 0.0)
+        hard = self.hard[rows]
+        return np.where(hard, 0.0, log_row_admissibility(excess, self.rho[rows])), np.where(hard, excess, 0.0)
+
+    def score(self, chosen: NDArray[np.bool_]) -> float:
+        """Return the utility, less a penalty for violated hard rows."""
+        return float(self.one_more(chosen, np.empty(0, dtype=np.intp))[0])
+
+    def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set with each one of `extra` added."""
+        members = np.flatnonzero(chosen)
+        touched = np.zeros(self.blocks.shape[0], dtype=bool)
+        touched[self.blocks[:, members].indices] = True
+        z = np.concatenate([chosen, touched]).astype(np.float64)
+        activity = self.utility.system.A @ z
+        log_terms, hard_terms = self._terms(activity, slice(None))
+        log_kappa, violated = log_terms.sum(), hard_terms.sum()
+        # What each extra feature adds to a^T z: its own column, and those of blocks that it is the first to touch.
+        added = self.columns[:, extra]
+        if self.blocks.shape[0]:
+            first = sparse.csc_array(sparse.diags_array((~touched).astype(np.float64)) @ self.blocks[:, extra])
+            added = sparse.csc_array(added + self.columns[:, self.n :] @ first)
+        rows, owner = added.indices, np.repeat(np.arange(len(extra)), np.diff(added.indptr))
+        log_new, hard_new = self._terms(activity[rows] + added.data, rows)
+        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(extra))
+        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(extra))
+        importance = self.utility.theta[members].sum()
+        log_all = log_kappa + np.concatenate([[0.0], log_gain])
+        hard_all = violated + np.concatenate([[0.0], hard_gain])
+        importances = importance + np.concatenate([[0.0], self.utility.theta[extra]])
+        # Sums of gains may miss zero by rounding.
+        hard_all = np.where(hard_all < 1e-9, 0.0, hard_all)
+        return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
+
+    def improve(self, chosen: NDArray[np.bool_], max_moves: int = 200) -> NDArray[np.bool_]:
+        """Follow the best move (add, add a group, drop, swap) until none helps."""
+        chosen = chosen.copy()
+        best = self.score(chosen)
+        for _ in range(max_moves):
+            candidate, value = self._best_move(chosen)
+            if value <= best + 1e-12:
+                candidate, value = self._best_swap(chosen, best)
+            if value <= best + 1e-12:
+                break
+            chosen, best = candidate, value
+        return chosen
+
+    def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
+        outside = self.pool[~chosen[self.pool]]
+        values = self.one_more(chosen, outside)
+        pick = int(np.argmax(values))
+        best, value = chosen.copy(), float(values[pick])
+        if pick:
+            best[outside[pick - 1]] = True
+        for change, state in [(np.array([i]), False) for i in np.flatnonzero(chosen)] + [(g, True) for g in self.groups]:
+            changed = chosen.copy()
+            changed[change] = state
+            score = self.score(changed)
+            if score > value:
+                best, value = changed, score
+        return best, value
+
+    def _best_swap(self, chosen: NDArray[np.bool_], best: float) -> tuple[NDArray[np.bool_], float]:
+        """Return the best set reached by one feature out and one in."""
+        result = chosen
+        outside = self.pool[~chosen[self.pool]]
+        for out in np.flatnonzero(chosen):
+            base = chosen.copy()
+            base[out] = False
+            values = self.one_more(base, outside)
+            pick = int(np.argmax(values))
+            if values[pick] > best + 1e-12:
+                best, result = float(values[pick]), base
+                if pick:
+                    result = base.copy()
+                    result[outside[pick - 1]] = True
+        return result, best
+
+
+def good_set(utility: Utility) -> NDArray[np.bool_] | None:
+    """Return a good set that keeps all hard rows, or None when the search finds none."""
+    search = LocalSearch(utility)
+    best: NDArray[np.bool_] | None = None
+    for start in (np.zeros(utility.n_features, dtype=bool), utility.selectable.copy()):
+        if start.sum() > 200:  # dropping features one by one from a large set takes too long to pay
+            continue
+        found = search.improve(start)
+        if np.isfinite(utility(found)[0]) and (best is None or utility(found)[0] > utility(best)[0]):
+            best = found
+    return best
