@@ -88,7 +88,12 @@ def as_items(kind: str, argument: str, items: Any) -> tuple[str | int, ...]:
 
 def as_pairs(kind: str, argument: str, values: Any) -> tuple[tuple[str | int, float], ...] | None:
     """Return the entries of a mapping or a Series as (item, number); None if it is something else."""
-    if hasattr(values, "to_dict") and hasattr(values, "index"):
+    if hasattr(values, "columns"):
+        raise ConstraintError(
+            f"{kind}: {argument} must not be a DataFrame, whose columns may come in any order; "
+            "order them like the features and pass .to_numpy()."
+        )
+    if hasattr(values, "to_dict"):
         values = values.to_dict()
     if not isinstance(values, Mapping):
         return None
