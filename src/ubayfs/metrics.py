@@ -1,0 +1,207 @@
+"""Measures of feature sets: stability, similarity, redundancy, agreement with a ground truth. Nothing is rounded."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ._arguments import FeatureIndex, check_real
+from .correlation import absolute_correlations
+from .data import FeatureData
+from .exceptions import InputError
+from .utility import as_sparse_sets
+
+
+class Stability(NamedTuple):
+    """Stability of a selection procedure.
+
+    Attributes
+    ----------
+    value : float
+        1 when every run gives the same set, about 0 when the sets are random; nan when it is undefined.
+    lower, upper : float
+        Approximate confidence interval of the stability of the procedure.
+    variance : float
+        Estimated variance of `value`.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    variance: float
+
+
+def stability(sets: Any, confidence: float = 0.95) -> Stability:
+    r"""Return the stability of repeated selections (Nogueira, Sechidis and Brown, 2018).
+
+    Parameters
+    ----------
+    sets : array-like or sparse array of bool of shape (n_sets, n_features)
+        One row per run, at least 2.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    stability : Stability
+        All nan when every set is empty or every set is full: the measure has no value there.
+
+    Notes
+    -----
+    With the frequency :math:`p_f` of feature f among M sets, the mean size :math:`\bar k` and d features,
+
+    .. math:: \Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} p_f (1 - p_f)}{\frac{\bar k}{d}(1 - \frac{\bar k}{d})}.
+
+    Its variance is :math:`\frac{4}{M^2} \sum_i (\phi_i - \bar\phi)^2`, where :math:`\phi_i` is the influence of the
+    i-th set, and :math:`\Phi` is asymptotically normal. The interval is not cut at 1.
+
+    References
+    ----------
+    S. Nogueira, K. Sechidis, G. Brown. On the stability of feature selection algorithms. JMLR 18(174), 1-54, 2018.
+
+    Examples
+    --------
+    >>> found = stability([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]])
+    >>> print(f"{found.value:.3f} [{found.lower:.3f}, {found.upper:.3f}]")
+    0.333 [-0.022, 0.689]
+    """
+    chosen = _as_sets("sets", sets)
+    n_sets, n_features = chosen.shape
+    if n_sets < 2:
+        raise InputError(f"sets must have at least 2 rows to show stability; got {n_sets}.")
+    level = check_real("confidence", confidence, low=0.0, high=1.0, low_open=True, high_open=True)
+    share = chosen.sum(axis=1) / n_features
+    mean_share = share.mean()
+    scale = mean_share * (1.0 - mean_share)
+    if scale == 0.0:
+        return Stability(np.nan, np.nan, np.nan, np.nan)
+    frequency = chosen.mean(axis=0)
+    spread = n_sets / (n_sets - 1) * (frequency * (1.0 - frequency)).mean()
+    value = float(1.0 - spread / scale)
+    agreement = chosen @ frequency / n_features - share * mean_share
+    influence = (agreement + value / 2.0 * (2.0 * mean_share * share - share - mean_share + 1.0)) / scale
+    variance = float(4.0 / n_sets**2 * ((influence - influence.mean()) ** 2).sum())
+    margin = _normal_quantile(0.5 + level / 2.0) * np.sqrt(variance)
+    return Stability(value, float(value - margin), float(value + margin), variance)
+
+
+def _normal_quantile(probability: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
+
+
+def jaccard(sets: Any, others: Any = None) -> NDArray[np.float64]:
+    """Return the Jaccard similarity, size of the intersection by size of the union, of all pairs of sets.
+
+    Parameters
+    ----------
+    sets : array-like or sparse array of bool of shape (n_sets, n_features)
+    others : same, of shape (n_others, n_features), optional
+        Default: `sets` against themselves.
+
+    Returns
+    -------
+    similarity : ndarray of float of shape (n_sets, n_others)
+        1 for two empty sets, which are the same set.
+
+    Examples
+    --------
+    >>> jaccard([[1, 1, 0], [0, 1, 1]])
+    array([[1.        , 0.33333333],
+           [0.33333333, 1.        ]])
+    """
+    left = _as_sets("sets", sets)
+    right = left if others is None else _as_sets("others", others)
+    if left.shape[1] != right.shape[1]:
+        raise InputError(f"others must have as many columns as sets, {left.shape[1]}; got {right.shape[1]}.")
+    shared = (left @ right.T).toarray()
+    union = left.sum(axis=1)[:, None] + right.sum(axis=1)[None, :] - shared
+    return np.where(union > 0, shared / np.maximum(union, 1.0), 1.0)
+
+
+def redundancy_rate(X: Any, features: Any) -> float:
+    """Return the mean absolute Pearson correlation over all pairs of distinct features of a set.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+    features : array-like of str, of int, or of bool of shape (n_features,)
+        The set, by names, positions or as a mask.
+
+    Returns
+    -------
+    rate : float
+        nan for fewer than 2 features: there is no pair. A constant feature has correlation 0 with everything.
+
+    Examples
+    --------
+    >>> X = [[1.0, 2.0, 0.0], [2.0, 4.0, 1.0], [3.0, 6.0, 0.0]]
+    >>> redundancy_rate(X, [0, 1])
+    1.0
+    """
+    data = X if isinstance(X, FeatureData) else FeatureData.from_table(X)
+    mask = np.asarray(features)
+    if mask.dtype == bool:
+        if mask.shape != (data.n_features,):
+            raise InputError(
+                f"features as a mask must have one entry per column of X, {data.n_features}; got {mask.shape}."
+            )
+        positions = np.flatnonzero(mask)
+    else:
+        positions = FeatureIndex(data.feature_names).positions(features, "features")
+    n = len(positions)
+    if n < 2:
+        return float("nan")
+    total = sum(np.triu(values, 1).sum() for _, values in absolute_correlations(data.X[:, positions], "pearson"))
+    return float(total / (n * (n - 1) / 2))
+
+
+def feature_f1(selected: Any, truth: Any) -> float:
+    """Return the F1 score of selected features against the truly relevant ones.
+
+    Parameters
+    ----------
+    selected, truth : array-like of str, of int, or of bool of shape (n_features,)
+        Both by names, or both by positions or masks.
+
+    Returns
+    -------
+    score : float
+        Harmonic mean of precision and recall, twice the hits by the sum of both sizes; 1 if both sets are empty.
+
+    Examples
+    --------
+    >>> feature_f1([0, 1, 2], [1, 2, 3])
+    0.6666666666666666
+    >>> feature_f1([True, True, True, False], [1, 2, 3])
+    0.6666666666666666
+    """
+    chosen, relevant = _as_members("selected", selected), _as_members("truth", truth)
+    if chosen and relevant and {type(m) for m in chosen} != {type(m) for m in relevant}:
+        raise InputError("selected and truth must both be names, or both be positions or masks; got one of each.")
+    size = len(chosen) + len(relevant)
+    return 2.0 * len(chosen & relevant) / size if size else 1.0
+
+
+def _as_sets(name: str, sets: Any) -> sparse.csr_array:
+    chosen = as_sparse_sets(sets)
+    if not np.isin(chosen.data, (0.0, 1.0)).all():
+        raise InputError(f"{name} must hold only True/False or 0/1, one row per set.")
+    if 0 in chosen.shape:
+        raise InputError(f"{name} must have shape (n_sets, n_features); got {chosen.shape}.")
+    return chosen
+
+
+def _as_members(name: str, features: Any) -> frozenset[str | int]:
+    values = np.asarray(list(features) if isinstance(features, set | frozenset) else features)
+    if values.ndim != 1:
+        raise InputError(f"{name} must be one list of names or positions, or one mask; got shape {values.shape}.")
+    if values.dtype.kind == "b":
+        return frozenset(np.flatnonzero(values).tolist())
+    members = values.tolist()
+    if not (all(isinstance(m, str) for m in members) or all(isinstance(m, int) for m in members)):
+        raise InputError(f"{name} must be names (str), positions (int) or a mask (bool); got {members[:5]!r}.")
+    return frozenset(members)
