@@ -1,0 +1,133 @@
+"""Concordance of every feature with classes, on many subsamples at once; exact, because all of it is counting.
+
+For two classes of rows, `upper` and `lower`, the concordance of a feature is the number of pairs (i in upper, j in lower) with
+x_i > x_j minus the number with x_i < x_j; ties count nothing. Divided by the number of pairs it is Somers' D with respect
+to the classes, 2 AUC - 1.
+
+Two algorithms give the same integers. Small data: (n_models x pairs) weights times the signs of the pair differences, one
+matrix product. Larger data: sort each feature once and walk up its values for all runs together, counting what was passed;
+that takes time in proportion to the rows instead of their pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Up to this many pairs the product with signs was faster than sorting (72 rows: 2 times, 100 rows: 1.5 times,
+# 200 rows: 0.7 times, 600 rows: 0.3 times as fast).
+MAX_PAIRS = 3000
+
+# Entries of a temporary array that stays in the processor's cache.
+_CACHE_ENTRIES = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Two disjoint classes of rows that are compared.
+
+    Attributes
+    ----------
+    upper, lower : ndarray of bool of shape (n_samples,)
+    """
+
+    upper: NDArray[np.bool_]
+    lower: NDArray[np.bool_]
+
+    def n_pairs(self, subsamples: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the number of pairs in each subsample, of shape (n_models,)."""
+        return (subsamples & self.upper).sum(axis=1) * (subsamples & self.lower).sum(axis=1)
+
+
+def concordance(
+    block: NDArray[Any], subsamples: NDArray[np.bool_], contrasts: Sequence[Contrast]
+) -> NDArray[np.float64]:
+    """Count concordant minus discordant pairs.
+
+    Parameters
+    ----------
+    block : ndarray of shape (n_samples, k)
+        Columns as they are in the data.
+    subsamples : ndarray of bool of shape (n_models, n_samples)
+    contrasts : sequence of Contrast
+
+    Returns
+    -------
+    counts : ndarray of float64 of shape (n_contrasts, n_models, k)
+        Whole numbers.
+
+    Examples
+    --------
+    >>> everything = np.ones((1, 4), dtype=bool)
+    >>> upper = np.array([False, False, True, True])
+    >>> concordance(np.array([[1.0], [2.0], [2.0], [3.0]]), everything, [Contrast(upper, ~upper)])
+    array([[[3.]]])
+    """
+    most_pairs = max(int(c.upper.sum()) * int(c.lower.sum()) for c in contrasts)
+    if most_pairs <= MAX_PAIRS:
+        return np.stack([_by_signs(block, subsamples, contrast) for contrast in contrasts])
+    return _by_sorting(block, subsamples, contrasts)
+
+
+def _by_signs(block: NDArray[Any], subsamples: NDArray[np.bool_], contrast: Contrast) -> NDArray[np.float64]:
+    upper, lower = np.flatnonzero(contrast.upper), np.flatnonzero(contrast.lower)
+    n_models, n_pairs = len(subsamples), len(upper) * len(lower)
+    pairs = (subsamples[:, upper, None] & subsamples[:, None, lower]).reshape(n_models, n_pairs)
+    # Sums of at most MAX_PAIRS times +-1 are exact in single precision.
+    weights = pairs.astype(np.float32)
+    counts = np.empty((n_models, block.shape[1]))
+    step = max(16, 4 * _CACHE_ENTRIES // max(n_pairs, 1))
+    for start in range(0, block.shape[1], step):
+        part = block[:, start : start + step]
+        high, low = part[upper, None, :], part[None, lower, :]
+        signs = (high > low).view(np.int8) - (high < low).view(np.int8)
+        counts[:, start : start + step] = weights @ signs.reshape(n_pairs, part.shape[1]).astype(np.float32)
+    return counts
+
+
+def _by_sorting(
+    block: NDArray[Any], subsamples: NDArray[np.bool_], contrasts: Sequence[Contrast]
+) -> NDArray[np.float64]:
+    n_models, n_samples = subsamples.shape
+    # Single precision holds the counts as long as they stay below 2^24.
+    dtype = np.float32 if n_samples**2 < 2**24 else np.float64
+    weights = np.ascontiguousarray(subsamples.T, dtype=dtype)
+    counts = np.empty((len(contrasts), n_models, block.shape[1]))
+    step = max(1, _CACHE_ENTRIES // (4 * n_models))
+    for start in range(0, block.shape[1], step):
+        part = np.ascontiguousarray(block[:, start : start + step])
+        order = np.argsort(part, axis=0)
+        tied = _has_ties(part, order)
+        counts[:, :, start : start + step] = _walk(order, weights, contrasts)
+        if tied.any():
+            # Tied pairs count +1 in one order and -1 in the reversed one, so they cancel in the mean of both.
+            again = part[:, tied]
+            forward = np.argsort(again, axis=0, kind="stable")
+            backward = n_samples - 1 - np.argsort(again[::-1], axis=0, kind="stable")
+            both = _walk(forward, weights, contrasts) + _walk(backward, weights, contrasts)
+            counts[:, :, start + np.flatnonzero(tied)] = both / 2.0
+    return counts
+
+
+def _has_ties(part: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.bool_]:
+    ascending = np.take_along_axis(part, order, axis=0)
+    return (ascending[1:] == ascending[:-1]).any(axis=0)
+
+
+def _walk(order: NDArray[np.intp], weights: NDArray[Any], contrasts: Sequence[Contrast]) -> NDArray[np.float64]:
+    """Count pairs whose lower row comes first in `order` minus the others, of shape (n_contrasts, n_models, k)."""
+    counts = np.empty((len(contrasts), weights.shape[1], order.shape[1]))
+    for position, contrast in enumerate(contrasts):
+        upper, lower = weights * contrast.upper[:, None], weights * contrast.lower[:, None]
+        passed = np.zeros((order.shape[1], weights.shape[1]), dtype=weights.dtype)
+        before, product = np.zeros_like(passed), np.empty_like(passed)
+        for rows in order:
+            np.multiply(upper[rows], passed, out=product)
+            before += product
+            passed += lower[rows]
+        counts[position] = (2.0 * before - upper.sum(axis=0) * lower.sum(axis=0)).T
+    return counts

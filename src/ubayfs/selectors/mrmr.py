@@ -1,0 +1,199 @@
+"""Minimum redundancy, maximum relevance (mRMR), for all subsamples in matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import Target
+from .base import TIE, ElementarySelector
+from .concordance import Contrast, concordance
+from .scoring import SCREENING_ERROR, Statistic, blocks_of, centered, run_scores, scatter
+
+_LARGEST_ASSOCIATION = 1.0 - 1e-7
+
+# (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
+Relevance = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class MRMR(ElementarySelector):
+    """Choose, one after another, the feature of highest relevance minus mean redundancy with those already chosen.
+
+    Notes
+    -----
+    Relevance and redundancy are mutual information -0.5 ln(1 - rho^2) of an association rho, clipped at
+    abs(rho) = 1 - 1e-7. Redundancy: rho is Pearson's correlation on the subsample. Relevance:
+
+    - two classes, or classes with an order: Somers' D with respect to the target, the number of concordant minus discordant
+      pairs over the number of pairs from different classes (2 AUC - 1 for two classes);
+    - classes without order: the mean of abs(D) of each class against all others, weighted by class frequency;
+    - a continuous target: Pearson's correlation.
+
+    Redundancy is never negative, so relevance bounds every later score of a feature. Only features whose relevance reaches
+    the score of a current best are compared with the chosen ones; the result is the same as with all of them.
+    """
+
+    name: ClassVar[str] = "mrmr"
+    tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression"})
+
+    def select_many(
+        self,
+        X: NDArray[Any],
+        target: Target,
+        subsamples: NDArray[np.bool_],
+        n_features: int,
+        rngs: Sequence[np.random.Generator],
+    ) -> list[NDArray[np.intp]]:
+        """Choose features on all subsamples at once: one pass for relevance, then one product per chosen feature."""
+        search = _Search(X, subsamples, _relevance_to(target, subsamples))
+        picks = np.stack([search.next_picks() for _ in range(min(n_features, X.shape[1]))], axis=1)
+        return [row[row >= 0] for row in picks]
+
+
+def mutual_information(rho: NDArray[Any]) -> NDArray[Any]:
+    """Return -0.5 ln(1 - rho^2), with abs(rho) clipped at 1 - 1e-7.
+
+    Examples
+    --------
+    >>> mutual_information(np.array([0.0, 0.6, -1.0])).round(6)
+    array([-0.      ,  0.223144,  7.71275 ])
+    """
+    rho = np.minimum(np.abs(rho), _LARGEST_ASSOCIATION)
+    return -0.5 * np.log((1.0 - rho) * (1.0 + rho))
+
+
+def _relevance_to(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
+    if target.values is None:
+        raise ValueError("mRMR needs a target.")
+    if target.task == "regression":
+        statistic = _pearson_relevance(target.values, subsamples)
+        return lambda block: run_scores(statistic, subsamples, block)
+    if target.n_classes == 2 or target.ordered:
+        return _ordinal_relevance(target, subsamples)
+    return _nominal_relevance(target, subsamples)
+
+
+def _pearson_relevance(y: NDArray[Any], subsamples: NDArray[np.bool_]) -> Statistic:
+    weights = subsamples.astype(np.float64)
+    deviations = weights * (y - (weights @ y / weights.sum(axis=1))[:, None])
+    lengths = np.linalg.norm(deviations, axis=1)
+    # A target that is constant in a subsample is related to nothing.
+    constant = np.where(subsamples, y, np.inf).min(axis=1) == np.where(subsamples, y, -np.inf).max(axis=1)
+    directions = deviations / np.where(constant, np.inf, lengths)[:, None]
+
+    def statistic(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        around_mean, condition = scatter(weights[runs], x)
+        rho = directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)
+        return mutual_information(rho), condition
+
+    return statistic
+
+
+def _ordinal_relevance(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
+    contrasts = [Contrast(target.values == c, target.values < c) for c in range(1, target.n_classes)]
+    n_pairs = np.maximum(sum(c.n_pairs(subsamples) for c in contrasts), 1)[:, None]
+    return lambda block: mutual_information(concordance(block, subsamples, contrasts).sum(axis=0) / n_pairs)
+
+
+def _nominal_relevance(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
+    contrasts = [Contrast(target.values == c, target.values != c) for c in range(target.n_classes)]
+    n_pairs = np.stack([np.maximum(c.n_pairs(subsamples), 1) for c in contrasts])
+    frequencies = np.stack([(subsamples & c.upper).sum(axis=1) for c in contrasts]) / subsamples.sum(axis=1)
+    factors = (frequencies / n_pairs)[:, :, None]
+    return lambda block: mutual_information((np.abs(concordance(block, subsamples, contrasts)) * factors).sum(axis=0))
+
+
+class _Search:
+    """State of the greedy search of all runs over one set of active columns.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_active,)
+        Columns that have been compared with everything chosen so far.
+    relevance, redundancy, lengths : ndarray of shape (n_models, n_active)
+        Relevance (minus infinity where a column cannot be chosen), redundancy summed over the chosen, and the norm of
+        the column around its mean in the subsample.
+    """
+
+    def __init__(self, X: NDArray[Any], subsamples: NDArray[np.bool_], relevance: Relevance) -> None:
+        self._X, self._subsamples, self._relevance = X, subsamples, relevance
+        self._weights = subsamples.astype(np.float64)
+        self._directions: list[NDArray[np.float64]] = []  # of the chosen features, each of shape (n_models, n_samples)
+        bounds = np.empty(X.shape[1])
+        for part in blocks_of(len(X), X.shape[1]):
+            bounds[part] = relevance(X[:, part]).max(axis=0)
+        if X.dtype == np.float32:
+            # Here the error of an association close to 1 is large on the scale of mutual information.
+            bounds[bounds > 2.0] = np.inf
+        self._by_bound = np.argsort(-bounds, kind="stable")
+        self._bounds = bounds[self._by_bound] + SCREENING_ERROR[X.dtype]
+        empty = np.empty((len(subsamples), 0))
+        self.columns = np.empty(0, dtype=np.intp)
+        self.relevance, self.redundancy, self.lengths = empty, empty, empty
+        self._activate(64)
+
+    def next_picks(self) -> NDArray[np.intp]:
+        """Return the next best column of each run, -1 where none is left."""
+        scores = self._scores()
+        lowest = scores.max(axis=1).min()
+        n_needed = int(np.searchsorted(-self._bounds, -lowest, side="right"))
+        if n_needed > len(self.columns):
+            self._activate(max(n_needed, 2 * len(self.columns)))
+            scores = self._scores()
+        best = scores.max(axis=1)
+        tied = scores >= best[:, None] - TIE
+        positions = np.where(tied, self.columns, self._X.shape[1]).argmin(axis=1)
+        left = np.isfinite(best)
+        self._choose(positions, left)
+        return np.where(left, self.columns[positions], -1)
+
+    def _scores(self) -> NDArray[np.float64]:
+        return self.relevance - self.redundancy / max(len(self._directions), 1)
+
+    def _choose(self, positions: NDArray[np.intp], left: NDArray[np.bool_]) -> None:
+        runs = np.arange(len(positions))
+        self.relevance[runs, positions] = -np.inf
+        values = centered(self._X[:, self.columns[positions]].astype(np.float64)).T
+        means = (self._weights * values).sum(axis=1) / self._weights.sum(axis=1)
+        direction = self._weights * (values - means[:, None])
+        direction /= np.where(left, self.lengths[runs, positions], np.inf)[:, None]
+        self._directions.append(direction)
+        for part in blocks_of(len(self._X), len(self.columns)):
+            x = self._centered(self.columns[part])
+            self.redundancy[:, part] += self._redundancy(direction, x, self.lengths[:, part])
+
+    def _activate(self, n_active: int) -> None:
+        """Let the `n_active` columns of highest relevance take part, and compare the new ones with all chosen so far."""
+        new = np.sort(self._by_bound[len(self.columns) : n_active])
+        shape = (len(self._subsamples), len(new))
+        relevance, redundancy, lengths = np.empty(shape), np.zeros(shape), np.empty(shape)
+        for part in blocks_of(len(self._X), len(new)):
+            block = self._X[:, new[part]].astype(np.float64)
+            lengths[:, part] = run_scores(self._length, self._subsamples, block)
+            relevance[:, part] = np.where(lengths[:, part] > 0, self._relevance(block), -np.inf)
+            x = centered(block)
+            for direction in self._directions:
+                redundancy[:, part] += self._redundancy(direction, x, lengths[:, part])
+        self.columns = np.concatenate([self.columns, new])
+        self.relevance = np.concatenate([self.relevance, relevance], axis=1)
+        self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
+        self.lengths = np.concatenate([self.lengths, lengths], axis=1)
+
+    def _centered(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+        return centered(self._X[:, columns].astype(np.float64))
+
+    def _length(self, runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        around_mean, condition = scatter(self._weights[runs], x)
+        return np.sqrt(np.maximum(around_mean, 0.0)), condition
+
+    @staticmethod
+    def _redundancy(
+        direction: NDArray[np.float64], x: NDArray[np.float64], lengths: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        # A column that is constant in a run (length -inf) has no redundancy there; it cannot be chosen anyway.
+        return mutual_information(direction @ x / np.where(lengths > 0, lengths, np.inf))
