@@ -36,6 +36,11 @@ class Blocks:
     members: Mapping[str, tuple[str | int, ...]]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.members, Mapping):
+            raise ConstraintError(
+                f"blocks must be a mapping of names to features; got {type(self.members).__name__}. Blocks.of reads "
+                "tables."
+            )
         members = {}
         for name, features in dict(self.members).items():
             if not isinstance(name, str):
@@ -61,16 +66,19 @@ class Blocks:
             return blocks
         if isinstance(blocks, Mapping):
             return cls(blocks)
-        if isinstance(blocks, pd.DataFrame):
+        if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
             missing = {"feature", "block"} - set(blocks.columns)
             if missing:
                 raise ConstraintError(
                     f"blocks as a frame needs the columns 'feature' and 'block'; {sorted(missing)} missing "
                     f"among {list(map(str, blocks.columns))}."
                 )
-            # Rows without a block are features outside all blocks.
-            rows = blocks.dropna(subset=["block"])
-            return cls({str(name): tuple(part["feature"]) for name, part in rows.groupby("block", sort=False)})
+            members: dict[str, list[Any]] = {}
+            for feature, block in zip(blocks["feature"], blocks["block"], strict=True):
+                # Rows without a block are features outside all blocks.
+                if not pd.isna(block):
+                    members.setdefault(_block_name(block), []).append(feature)
+            return cls({name: tuple(features) for name, features in members.items()})
         raise ConstraintError(
             "blocks must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
             f"or Blocks; got {type(blocks).__name__}."
@@ -88,7 +96,7 @@ class Blocks:
         """Return the position of a block given by name, or by position counted from 0."""
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(self):
             return int(name)
-        if name not in self.members:
+        if not isinstance(name, str) or name not in self.members:
             known = ", ".join(map(repr, self.names[:8])) or "none were given; pass blocks="
             raise ConstraintError(
                 f"{argument} names block {name!r}, which is not a block.{did_you_mean(name, self.names)} "
@@ -116,3 +124,8 @@ class Blocks:
         indices = np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
         shape = (len(columns), len(index.names))
         return sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
+
+
+def _block_name(value: Any) -> str:
+    # A column of whole numbers with gaps is read as floats; 2.0 is still block "2".
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

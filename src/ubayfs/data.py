@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,18 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ._arguments import check_choice
 from .exceptions import InputError
+from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
 
-TASKS = ("binary", "multiclass", "multilabel", "regression", "unsupervised")
-CLASSIFICATION = frozenset({"binary", "multiclass"})
-
-_TASK_OF_TARGET = {
-    "binary": "binary",
-    "multiclass": "multiclass",
-    "multilabel-indicator": "multilabel",
-    "continuous": "regression",
-}
+__all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "Target", "feature_chunks"]
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
@@ -33,43 +26,6 @@ def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
     """Yield slices of at most `size` consecutive features."""
     for start in range(0, n_features, size):
         yield slice(start, min(start + size, n_features))
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is to be predicted, in the form that selectors compute with.
-
-    Attributes
-    ----------
-    task : str
-        One of ``binary``, ``multiclass``, ``multilabel``, ``regression``, ``unsupervised``.
-    values : ndarray or None
-        Class codes 0..n_classes-1 of shape (n_samples,) for classification, an int indicator matrix of shape
-        (n_samples, n_labels) for multi-label, floats of shape (n_samples,) for regression, None without target.
-    labels : ndarray or None
-        The target as it was given; foreign selectors receive it.
-    classes : ndarray or None
-        Label of each code; in category order when `ordered`.
-    ordered : bool
-        True when the classes have an order (an ordered pandas categorical was given).
-    """
-
-    task: str
-    values: NDArray[Any] | None = None
-    labels: NDArray[Any] | None = None
-    classes: NDArray[Any] | None = None
-    ordered: bool = False
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes; 0 when the task is not a classification into one of several classes."""
-        return 0 if self.classes is None else len(self.classes)
-
-    def take(self, rows: NDArray[Any]) -> Target:
-        """Return the target of some rows (positions or a mask); classes and their codes stay."""
-        if self.values is None or self.labels is None:
-            return self
-        return Target(self.task, self.values[rows], self.labels[rows], self.classes, self.ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +62,7 @@ class FeatureData:
         """
         matrix, names = _read_matrix(X)
         n_samples = matrix.shape[0]
-        return cls(matrix, _read_target(y, n_samples, task), names, _read_groups(groups, n_samples))
+        return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples))
 
     @property
     def n_samples(self) -> int:
@@ -132,8 +88,11 @@ class FeatureData:
         digest = hashlib.sha256(f"{self.X.shape} {self.X.dtype} {self.target.task}".encode())
         for rows in range(0, self.n_samples, 64):
             digest.update(np.ascontiguousarray(self.X[rows : rows + 64]).data)
-        digest.update("\0".join(self.feature_names).encode())
+        # Classes and their order count too: foreign selectors see the labels, concordance the order.
+        classes = None if self.target.classes is None else [str(c) for c in self.target.classes]
+        digest.update(json.dumps([list(self.feature_names), classes, self.target.ordered]).encode())
         for extra in (self.target.values, self.groups):
+            digest.update(b"-" if extra is None else f"{extra.dtype} {extra.shape}".encode())
             if extra is not None:
                 digest.update(np.ascontiguousarray(extra).data)
         return digest.hexdigest()
@@ -174,30 +133,51 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 def _read_array(X: Any) -> NDArray[Any]:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InputError("X is a sparse matrix; dense data are needed, for example X.toarray().")
-    values = np.asarray(X)
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"X must be a table whose rows have the same length; {error}.") from error
     if values.dtype.kind == "c":
         raise InputError("Complex data not supported: X must hold real numbers.")
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
+    if values.ndim == 2:
+        bad = [f"x{j}" for j in range(values.shape[1]) if not _holds_numbers(values[:, j])]
+        if bad:
+            raise InputError(_not_numeric(bad, {str(values.dtype)}))
     try:
-        return values.astype(np.float64)
+        return _as_floats(values)
     except (TypeError, ValueError) as error:
-        bad = [f"x{j}" for j in range(values.shape[1]) if not _is_numeric(values[:, j])] if values.ndim == 2 else []
-        where = f" in column(s) {_some(bad)}" if bad else ""
-        raise InputError(
-            f"X must hold numbers (argument must be a string or a number that reads as one){where}; {error}. "
-            "Encode text columns first, for example with sklearn.preprocessing.OrdinalEncoder in a pipeline."
-        ) from error
+        raise InputError(f"X must be a table of numbers; {error}.") from error
 
 
-def _is_numeric(column: NDArray[Any]) -> bool:
+def _not_numeric(columns: Any, types: set[str]) -> str:
+    return (
+        f"X has non-numeric columns: {_some(columns)} (type {', '.join(sorted(types))}). Drop them or encode them "
+        "first, for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder in a pipeline."
+    )
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
+    if values.dtype == object:
+        values = np.where(pd.isna(values), np.nan, values)
+    return values.astype(np.float64)
+
+
+def _holds_numbers(column: NDArray[Any]) -> bool:
+    """Tell whether a column of objects holds nothing but numbers and missing values; text never is a number."""
+    if column.dtype != object:
+        return column.dtype.kind in "biuf"
     try:
-        column.astype(np.float64)
+        _as_floats(column)
     except (TypeError, ValueError):
         return False
-    return True
+    return not any(isinstance(entry, str | bytes | complex) for entry in column)
 
 
 def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -209,36 +189,30 @@ def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
             f"X has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
         )
     dtypes = list(frame.dtypes)
-    if isinstance(frame, pd.DataFrame):
+    is_pandas = isinstance(frame, pd.DataFrame)
+    if is_pandas:
         numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_complex_dtype(t) for t in dtypes]
     else:
         numeric = [t.is_numeric() or str(t) == "Boolean" for t in dtypes]
     # Columns of objects may still be numbers, e.g. after reading a table row by row.
-    for j, (ok, dtype) in enumerate(zip(numeric, dtypes, strict=True)):
-        if not ok and str(dtype) in ("object", "Object"):
-            numeric[j] = _is_numeric(
-                np.asarray(frame.iloc[:, j] if isinstance(frame, pd.DataFrame) else frame[names[j]])
-            )
+    for j, dtype in enumerate(dtypes):
+        if str(dtype) in ("object", "Object"):
+            numeric[j] = _holds_numbers((frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy())
     if not all(numeric):
-        bad = names[~np.array(numeric)]
-        kinds = sorted({str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok})
-        raise InputError(
-            f"X has non-numeric columns: {_some(bad)} (type {', '.join(kinds)}). Drop them or encode them first, "
-            "for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder in a pipeline."
-        )
+        types = {str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok}
+        raise InputError(_not_numeric(names[~np.array(numeric)], types))
     single = {str(t).lower() for t in dtypes} == {"float32"}
     wanted = np.float32 if single else np.float64
-    if isinstance(frame, pd.DataFrame):
-        values = frame.to_numpy(dtype=wanted, na_value=np.nan)
-    else:
-        values = np.asarray(frame.to_numpy()).astype(wanted, copy=False)
-    return values, names
+    if is_pandas:
+        return frame.to_numpy(dtype=wanted, na_value=np.nan), names
+    values = frame.to_numpy()
+    return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
 
 
 def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
     # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
     bad: list[str] = []
-    missing = False
+    kinds: set[str] = set()
     for part in feature_chunks(values.shape[1]):
         chunk = values[:, part]
         with np.errstate(all="ignore"):
@@ -246,130 +220,32 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
                 continue
         wrong = ~np.isfinite(chunk)
         bad.extend(names[part][wrong.any(axis=0)])
-        missing = missing or bool(np.isnan(chunk).any())
+        if np.isnan(chunk).any():
+            kinds.add("missing values (NaN)")
+        if np.isinf(chunk).any():
+            kinds.add("infinite values (inf)")
     if bad:
-        kind = "missing values (NaN)" if missing else "infinite values (inf)"
         raise InputError(
-            f"X contains {kind} in column(s) {_some(bad)}. Drop or fill them first, for example with "
-            "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
+            f"X contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
+            "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
+            "UBayFSSelector())."
         )
-
-
-def _check_length(name: str, length: int, n_samples: int) -> None:
-    if length != n_samples:
-        raise InputError(f"{name} must have one entry per row of X: {n_samples} rows, but {length} entries in {name}.")
-
-
-def _read_target(y: Any, n_samples: int, task: str | None) -> Target:
-    if task is not None:
-        check_choice("task", task, TASKS)
-    if task == "unsupervised" or y is None:
-        if task not in (None, "unsupervised"):
-            raise InputError(f"task={task!r} requires y to be passed, but the target y is None.")
-        return Target("unsupervised")
-    ordered_categories = None
-    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
-        y = y.iloc[:, 0]
-    if isinstance(y, pd.Series) and isinstance(y.dtype, pd.CategoricalDtype) and y.dtype.ordered:
-        ordered_categories = y.dtype.categories
-    elif isinstance(y, pd.Categorical) and y.ordered:
-        ordered_categories = y.categories
-    labels = np.asarray(y)
-    if labels.ndim == 0:
-        raise InputError(f"y must have one entry per row of X; got the single value {y!r}.")
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    _check_length("y", len(labels), n_samples)
-    _check_target_complete(labels)
-    kind = task or _infer_task(labels)
-    if kind == "regression":
-        return _regression_target(labels)
-    if kind == "multilabel":
-        return _multilabel_target(labels)
-    return _class_target(labels, kind, task is not None, ordered_categories)
-
-
-def _check_target_complete(labels: NDArray[Any]) -> None:
-    if pd.isna(labels).any():
-        raise InputError("y contains missing values (NaN); drop those rows before the selection.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError("y contains infinite values (inf); drop or correct those rows.")
-    if labels.dtype.kind == "c":
-        raise InputError("Complex data not supported: y must hold real numbers or class labels.")
-
-
-def _infer_task(labels: NDArray[Any]) -> str:
-    from sklearn.utils.multiclass import type_of_target
-
-    try:
-        kind = type_of_target(labels, input_name="y")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"y is not a target that can be used: {error}") from error
-    if kind not in _TASK_OF_TARGET:
-        raise InputError(
-            f"Unknown label type: y is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one "
-            "column of numbers; say task='regression' or convert the labels to strings."
-        )
-    return _TASK_OF_TARGET[kind]
-
-
-def _regression_target(labels: NDArray[Any]) -> Target:
-    try:
-        values = labels.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"task='regression' needs a numeric y; got {labels.dtype} ({error}).") from error
-    if values.ndim != 1:
-        raise InputError(f"task='regression' needs one target column; got y of shape {values.shape}.")
-    if not np.isfinite(values).all():
-        raise InputError("y contains missing or infinite values; drop those rows.")
-    if values.min() == values.max():
-        raise InputError(f"y is constant ({values[0]:g} in all rows); there is nothing to explain.")
-    return Target("regression", values, labels)
-
-
-def _multilabel_target(labels: NDArray[Any]) -> Target:
-    try:
-        values = labels.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); {error}.") from error
-    if values.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise InputError(
-            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); got shape {values.shape}."
-        )
-    if (values.min(axis=0) == values.max(axis=0)).all():
-        raise InputError("every label column of y is constant (one class each); there is nothing to explain.")
-    return Target("multilabel", values.astype(np.int64), labels)
-
-
-def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> Target:
-    if labels.ndim != 1:
-        raise InputError(f"task={kind!r} needs one column of class labels; got y of shape {labels.shape}.")
-    try:
-        classes, codes = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise InputError(f"y mixes labels that cannot be compared ({error}); convert them to strings.") from error
-    if ordered is not None:
-        present = [c for c in ordered if c in set(classes.tolist())]
-        classes, codes = np.array(present), pd.Categorical(labels, categories=present).codes
-    if len(classes) < 2:
-        raise InputError(f"y has only one class ({classes[0]!r}); a classification needs at least 2 classes.")
-    if kind == "binary" and len(classes) > 2:
-        raise InputError(f"task='binary' needs 2 classes; y has {len(classes)}. Use task='multiclass'.")
-    if kind == "multiclass" and len(classes) == 2 and said:
-        kind = "binary"
-    return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
 
 
 def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
     values = np.asarray(groups)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values.ndim != 1:
         raise InputError(f"groups must be one column; got shape {values.shape}.")
-    _check_length("groups", len(values), n_samples)
+    check_length("groups", len(values), n_samples)
     if pd.isna(values).any():
         raise InputError("groups contains missing values; give each row its group.")
     codes = np.asarray(pd.factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:
-        raise InputError(f"groups has a single group ({values[0]!r}); at least 2 are needed to subsample by group.")
+        raise InputError(
+            f"groups has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
+        )
     return codes

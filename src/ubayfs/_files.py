@@ -1,0 +1,88 @@
+"""Files that hold data only: arrays and JSON in one .npz, written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .exceptions import EnsembleError
+
+_METADATA = "metadata"
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that a crash or a power loss leaves either the old file or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    # The new name must survive a power loss too. Some systems cannot open directories; there is nothing to do then.
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
+    """Write arrays and JSON metadata to one .npz file, atomically and without pickle.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str
+        What the file holds; a reader refuses any other.
+    version : int
+        Version of the format; a reader refuses a newer one.
+    metadata : mapping of plain JSON types
+    **arrays : ndarray
+    """
+    text = json.dumps({"kind": kind, "version": version, **metadata})
+    buffer = io.BytesIO()
+    encoded = np.frombuffer(text.encode(), dtype=np.uint8)
+    np.savez_compressed(buffer, allow_pickle=False, **{_METADATA: encoded}, **arrays)
+    write_atomically(path, buffer.getvalue())
+
+
+def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why."""
+    if not path.is_file():
+        raise EnsembleError(f"{path} does not exist or is not a file; expected {kind}.")
+    if not zipfile.is_zipfile(path):
+        raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is no .npz file.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            # Reading every member checks its CRC, so damage shows here and nowhere later.
+            arrays = {name: archive[name] for name in archive.files}
+        metadata = json.loads(arrays.pop(_METADATA, np.empty(0, np.uint8)).tobytes() or b"{}")
+    except Exception as error:  # a damaged zip archive may raise nearly anything
+        raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
+    if not isinstance(metadata, dict) or metadata.get("kind") != kind:
+        raise EnsembleError(f"{path} is not {kind}: it was not written by ubayfs for this purpose.")
+    found = metadata.get("version")
+    if not isinstance(found, int) or found > version:
+        raise EnsembleError(
+            f"{path} has format version {found!r}, but this ubayfs reads up to {version}; update ubayfs."
+        )
+    return metadata, arrays

@@ -1,0 +1,299 @@
+"""The ensemble: many elementary selectors on many subsamples, gathered into Evidence."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ._arguments import RandomState, as_seed_sequence, check_int, check_real
+from .batches import Batch, EnsembleTask, batch_bounds, run_batch
+from .checkpoint import Checkpoint, as_directory, identity, read_manifest
+from .data import FeatureData
+from .evidence import Evidence, RunFailure
+from .exceptions import EnsembleError, EnsembleWarning, InputError
+from .selectors.adapters import as_selector, check_task, describe
+from .subsampling import plan_subsamples
+
+_DEFAULT_FEATURES_PER_MODEL = 10
+
+Progress = Callable[[int, int], Any]
+
+
+def collect_evidence(
+    X: Any,
+    y: Any = None,
+    selector: Any = "mrmr",
+    n_models: int = 100,
+    train_size: float = 0.75,
+    n_features_per_model: int | None = None,
+    task: str | None = None,
+    groups: Any = None,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Evidence:
+    """Run elementary selectors on subsamples of the rows and gather the feature sets that they choose.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+    selector : str, estimator, callable or list of these
+        Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
+        run m of a list uses its entry m modulo its length.
+    n_models : int
+        Number of runs.
+    train_size : float in (0, 1)
+        Share of the rows in a subsample; share of the groups when `groups` is given.
+    n_features_per_model : int, optional
+        The most that a run may choose. Default: 10, or all if there are fewer.
+    task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
+        Default: inferred from `y`.
+    groups : array-like of shape (n_samples,), optional
+        Patient, mouse, subject... of each row; all rows of one stay on one side of every subsample.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        The same one gives the same result, whatever `n_jobs`; run m is the same for every `n_models`. None takes
+        fresh entropy, which ``Evidence.settings["seed"]`` records.
+    n_jobs : int, optional
+        Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` after each batch of 25 runs, in the thread of the caller. When it returns
+        False the ensemble stops, and the runs that are finished make the evidence.
+    checkpoint : path of a directory, optional
+        Every finished batch is stored there at once, and the same call goes on from there. `n_models` may be
+        larger (or smaller) then; other data or other settings are refused. With ``random_state=None`` the stored seed
+        is used again.
+
+    Returns
+    -------
+    evidence : Evidence
+        Runs that raised are in ``evidence.failures``.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks a rule; before any run.
+    EnsembleError
+        If more than half of the runs fail, or `checkpoint` belongs to another ensemble.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=2, random_state=0).counts
+    array([ 0,  0, 10, 10])
+    """
+    n_models = check_int("n_models", n_models, low=1)
+    train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
+    _check_running(n_jobs, on_progress)
+    directory = None if checkpoint is None else as_directory(checkpoint)
+    selectors = as_selector(selector)
+    data = FeatureData.from_table(X, y, task=task, groups=groups)
+    check_task(selectors, data.target.task)
+    n_features = _features_per_model(n_features_per_model, data.n_features)
+    plan = plan_subsamples(data, train_size)
+    seed = _seed(random_state, directory)
+    settings = {
+        "selector": [describe(one) for one in selectors],
+        "n_models": n_models,
+        "train_size": train_size,
+        "n_features_per_model": n_features,
+        "task": data.target.task,
+        "n_samples": data.n_samples,
+        "n_features": data.n_features,
+        "grouped": data.groups is not None,
+        "seed": seed,
+        "data_fingerprint": data.fingerprint,
+        "versions": _versions(),
+    }
+    store = None if directory is None else Checkpoint.open(directory, settings)
+    ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
+    batches = _run_all(data.X, ensemble, n_models, n_jobs, on_progress, store)
+    failures = tuple(failure for batch in batches for failure in batch.failures)
+    _judge(batches, failures, n_models)
+    return _gather(batches, failures, data, settings)
+
+
+def _check_running(n_jobs: Any, on_progress: Any) -> None:
+    if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
+        raise InputError("n_jobs must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
+    if on_progress is not None and not callable(on_progress):
+        raise InputError(f"on_progress must be a function of (done, total), or None; got {on_progress!r}.")
+
+
+def _features_per_model(n_features_per_model: Any, n_features: int) -> int:
+    if n_features_per_model is None:
+        return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
+    wanted = check_int("n_features_per_model", n_features_per_model, low=1)
+    if wanted > n_features:
+        raise InputError(
+            f"n_features_per_model must be at most the number of features, {n_features}; got {wanted}. None takes "
+            f"{min(_DEFAULT_FEATURES_PER_MODEL, n_features)}."
+        )
+    return wanted
+
+
+def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
+    """Return the seed in plain types: that of the checkpoint when the caller leaves the choice."""
+    stored = read_manifest(directory) if random_state is None and directory is not None else None
+    if stored is not None and "seed" in stored["settings"]:
+        return dict(stored["settings"]["seed"])
+    sequence = as_seed_sequence(random_state)
+    entropy: Any = sequence.entropy
+    plain = int(entropy) if isinstance(entropy, Integral) else [int(word) for word in entropy]
+    return {"entropy": plain, "spawn_key": [int(key) for key in sequence.spawn_key]}
+
+
+def _versions() -> dict[str, str]:
+    return {package: _version(package) for package in ("ubayfs", "numpy", "scipy", "scikit-learn")}
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a source tree
+        return "unknown"
+
+
+def _run_all(
+    X: NDArray[Any],
+    ensemble: EnsembleTask,
+    n_models: int,
+    n_jobs: int | None,
+    on_progress: Progress | None,
+    store: Checkpoint | None,
+) -> list[Batch]:
+    """Return the finished batches in order: those of the checkpoint, then those that are run now."""
+    bounds = list(batch_bounds(n_models))
+    finished = [] if store is None else [batch for b in bounds if (batch := store.load(*b)) is not None]
+    done = {batch.start for batch in finished}
+    missing = [b for b in bounds if b[0] not in done]
+    watch = _Watch(finished, n_models, on_progress)
+    if finished:
+        watch.report()
+    with closing(_completed(X, ensemble, missing, n_jobs, watch)) as completed:
+        for batch in completed:
+            if store is not None:
+                store.save(batch)
+            finished.append(batch)
+            watch.report()
+    return sorted(finished, key=lambda batch: batch.start)
+
+
+class _Watch:
+    """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
+
+    def __init__(self, finished: list[Batch], n_models: int, on_progress: Progress | None) -> None:
+        self.finished = finished
+        self.n_models = n_models
+        self.on_progress = on_progress
+        self.stopped = False
+
+    def report(self) -> None:
+        done = sum(len(batch.outcomes) for batch in self.finished)
+        if self.on_progress is not None and not self.stopped and self.on_progress(done, self.n_models) is False:
+            self.stopped = True
+        # Past this point the ensemble has failed, whatever the other runs find.
+        if 2 * sum(len(batch.failures) for batch in self.finished) > self.n_models:
+            self.stopped = True
+
+
+def _completed(
+    X: NDArray[Any], ensemble: EnsembleTask, missing: list[tuple[int, int]], n_jobs: int | None, watch: _Watch
+) -> Generator[Batch, None, None]:
+    """Yield batches as they are finished; once `watch` says stop, no further one is begun."""
+    from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+
+    n_workers = min(effective_n_jobs(n_jobs), max(len(missing), 1))
+    inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
+    tasks = (
+        delayed(run_batch)(X, ensemble, start, stop, inner_threads) for start, stop in missing if not watch.stopped
+    )
+    # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
+    parallel = Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+    )
+    with _blas_limit(inner_threads):
+        results = parallel(tasks)
+        try:
+            yield from results
+        finally:
+            # Closing an unfinished generator makes joblib warn about dropped tasks; the caller knows why it left.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
+
+
+def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
+    """Limit BLAS for the whole process, so that its threads and our workers do not multiply.
+
+    It is global to the process and therefore set once, by the thread that waits for all workers: workers that set and
+    restored it in turn would leave each other's limit behind. The limit of OpenMP belongs to each thread; workers set
+    it themselves.
+    """
+    if threads is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limit: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limit
+
+
+def _judge(batches: list[Batch], failures: tuple[RunFailure, ...], n_models: int) -> None:
+    """Raise when too many runs failed; warn when some failed or the rest was cancelled."""
+    n_run = sum(len(batch.outcomes) for batch in batches)
+    if n_run == 0:
+        raise EnsembleError("the ensemble was cancelled before any run was finished; there is no evidence.")
+    if failures:
+        counts = Counter(failure.error for failure in failures)
+        error, times = counts.most_common(1)[0]
+        summary = f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}"
+        if len(failures) == n_run and all(failure.by_caller for failure in failures):
+            raise InputError(f"every elementary run failed: {error}")
+        if 2 * len(failures) > n_run:
+            raise EnsembleError(f"{summary}. An ensemble needs at least half of its runs.")
+        warnings.warn(f"{summary}; see Evidence.failures.", EnsembleWarning, stacklevel=3)
+    if n_run < n_models:
+        warnings.warn(
+            f"the ensemble was cancelled after {n_run} of {n_models} runs; the evidence holds those.",
+            EnsembleWarning,
+            stacklevel=3,
+        )
+
+
+def _gather(
+    batches: list[Batch], failures: tuple[RunFailure, ...], data: FeatureData, settings: Mapping[str, Any]
+) -> Evidence:
+    found = {
+        run: outcome
+        for batch in batches
+        for run, outcome in enumerate(batch.outcomes, start=batch.start)
+        if not isinstance(outcome, RunFailure)
+    }
+    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns in found.values()], dtype=np.int64)])
+    indices = np.concatenate([*found.values(), np.empty(0, dtype=np.intp)])
+    shape = (len(found), data.n_features)
+    sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices.astype(np.int64), indptr), shape=shape)
+    if len(indices) == 0:
+        warnings.warn(
+            "no run chose a single feature: the selector found nothing, or every column is constant; the evidence is "
+            "empty.",
+            EnsembleWarning,
+            stacklevel=3,
+        )
+    ensemble = identity(settings)
+    runs = tuple(f"{ensemble}:{run}" for run in found)
+    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings))
