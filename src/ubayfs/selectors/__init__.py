@@ -1,0 +1,28 @@
+"""Elementary selectors: each chooses a few features on a subsample of the data."""
+
+from .adapters import as_selector, check_task, describe
+from .base import ElementarySelector, PerRunSelector
+from .fisher import Fisher
+from .hsic import HSIC
+from .laplacian import Laplacian
+from .lasso import Lasso
+from .mrmr import MRMR
+from .registry import SELECTORS
+from .rfe import RFE
+from .tree import Tree
+
+__all__ = [
+    "HSIC",
+    "MRMR",
+    "RFE",
+    "SELECTORS",
+    "ElementarySelector",
+    "Fisher",
+    "Laplacian",
+    "Lasso",
+    "PerRunSelector",
+    "Tree",
+    "as_selector",
+    "check_task",
+    "describe",
+]

@@ -1,12 +1,12 @@
 """Concordance of every feature with classes, on many subsamples at once; exact, because all of it is counting.
 
-For two classes of rows, `upper` and `lower`, the concordance of a feature is the number of pairs (i in upper, j in lower) with
-x_i > x_j minus the number with x_i < x_j; ties count nothing. Divided by the number of pairs it is Somers' D with respect
-to the classes, 2 AUC - 1.
+For two classes of rows, `upper` and `lower`, the concordance of a feature is the number of pairs (i in upper, j in
+lower) with x_i > x_j minus the number with x_i < x_j; ties count nothing. Divided by the number of pairs it is
+Somers' D with respect to the classes, 2 AUC - 1.
 
-Two algorithms give the same integers. Small data: (n_models x pairs) weights times the signs of the pair differences, one
-matrix product. Larger data: sort each feature once and walk up its values for all runs together, counting what was passed;
-that takes time in proportion to the rows instead of their pairs.
+Two algorithms give the same integers. Small data: (n_models x pairs) weights times the signs of the pair differences,
+one matrix product. Larger data: sort each feature once and walk up its values for all runs together, counting what was
+passed; that takes time in proportion to the rows instead of their pairs.
 """
 
 from __future__ import annotations

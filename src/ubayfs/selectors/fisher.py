@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import CLASSIFICATION, Target
+from ..target import CLASSIFICATION, Target
 from .base import ElementarySelector
 from .scoring import Statistic, best_of_each_run, scatter
 
@@ -21,8 +21,8 @@ class Fisher(ElementarySelector):
     Notes
     -----
     The Fisher score of a feature is F = sum_c n_c (mu_c - mu)^2 / sum_c n_c var_c over the classes c of the subsample.
-    Features are ranked by F / (1 + F), the share of the scatter that lies between the classes: the same order on the scale
-    from 0 to 1, on which a feature without scatter within the classes has the finite, best score 1.
+    Features are ranked by F / (1 + F), the share of the scatter that lies between the classes: the same order on the
+    scale from 0 to 1, on which a feature without scatter within the classes has the finite, best score 1.
     """
 
     name: ClassVar[str] = "fisher"
@@ -41,7 +41,7 @@ class Fisher(ElementarySelector):
 
 
 def _share_between_classes(target: Target, subsamples: NDArray[np.bool_]) -> Statistic:
-    in_class = target.values == np.arange(target.n_classes)[:, None]
+    in_class = np.asarray(target.values) == np.arange(target.n_classes)[:, None]
     class_weights = (subsamples & in_class[:, None, :]).astype(np.float64)  # (n_classes, n_models, n_samples)
     class_sizes = np.maximum(class_weights.sum(axis=2), 1.0)[:, :, None]  # an absent class has sums of zero
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import Target
+from ..target import Target
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
 from .scoring import SCREENING_ERROR, Statistic, blocks_of, centered, run_scores, scatter
@@ -29,13 +29,13 @@ class MRMR(ElementarySelector):
     Relevance and redundancy are mutual information -0.5 ln(1 - rho^2) of an association rho, clipped at
     abs(rho) = 1 - 1e-7. Redundancy: rho is Pearson's correlation on the subsample. Relevance:
 
-    - two classes, or classes with an order: Somers' D with respect to the target, the number of concordant minus discordant
-      pairs over the number of pairs from different classes (2 AUC - 1 for two classes);
+    - two classes, or classes with an order: Somers' D with respect to the target, the number of concordant minus
+      discordant pairs over the number of pairs from different classes (2 AUC - 1 for two classes);
     - classes without order: the mean of abs(D) of each class against all others, weighted by class frequency;
     - a continuous target: Pearson's correlation.
 
-    Redundancy is never negative, so relevance bounds every later score of a feature. Only features whose relevance reaches
-    the score of a current best are compared with the chosen ones; the result is the same as with all of them.
+    Redundancy is never negative, so relevance bounds every later score of a feature. Only features whose relevance
+    reaches the score of a current best are compared with the chosen ones; the result is the same as with all of them.
     """
 
     name: ClassVar[str] = "mrmr"
@@ -61,21 +61,20 @@ def mutual_information(rho: NDArray[Any]) -> NDArray[Any]:
     Examples
     --------
     >>> mutual_information(np.array([0.0, 0.6, -1.0])).round(6)
-    array([-0.      ,  0.223144,  7.71275 ])
+    array([-0.      ,  0.223144,  7.712474])
     """
     rho = np.minimum(np.abs(rho), _LARGEST_ASSOCIATION)
     return -0.5 * np.log((1.0 - rho) * (1.0 + rho))
 
 
 def _relevance_to(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
-    if target.values is None:
-        raise ValueError("mRMR needs a target.")
+    values = np.asarray(target.values)
     if target.task == "regression":
-        statistic = _pearson_relevance(target.values, subsamples)
+        statistic = _pearson_relevance(values, subsamples)
         return lambda block: run_scores(statistic, subsamples, block)
     if target.n_classes == 2 or target.ordered:
-        return _ordinal_relevance(target, subsamples)
-    return _nominal_relevance(target, subsamples)
+        return _ordinal_relevance(values, target.n_classes, subsamples)
+    return _nominal_relevance(values, target.n_classes, subsamples)
 
 
 def _pearson_relevance(y: NDArray[Any], subsamples: NDArray[np.bool_]) -> Statistic:
@@ -94,14 +93,14 @@ def _pearson_relevance(y: NDArray[Any], subsamples: NDArray[np.bool_]) -> Statis
     return statistic
 
 
-def _ordinal_relevance(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
-    contrasts = [Contrast(target.values == c, target.values < c) for c in range(1, target.n_classes)]
+def _ordinal_relevance(codes: NDArray[np.intp], n_classes: int, subsamples: NDArray[np.bool_]) -> Relevance:
+    contrasts = [Contrast(codes == c, codes < c) for c in range(1, n_classes)]
     n_pairs = np.maximum(sum(c.n_pairs(subsamples) for c in contrasts), 1)[:, None]
     return lambda block: mutual_information(concordance(block, subsamples, contrasts).sum(axis=0) / n_pairs)
 
 
-def _nominal_relevance(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
-    contrasts = [Contrast(target.values == c, target.values != c) for c in range(target.n_classes)]
+def _nominal_relevance(codes: NDArray[np.intp], n_classes: int, subsamples: NDArray[np.bool_]) -> Relevance:
+    contrasts = [Contrast(codes == c, codes != c) for c in range(n_classes)]
     n_pairs = np.stack([np.maximum(c.n_pairs(subsamples), 1) for c in contrasts])
     frequencies = np.stack([(subsamples & c.upper).sum(axis=1) for c in contrasts]) / subsamples.sum(axis=1)
     factors = (frequencies / n_pairs)[:, :, None]
@@ -168,7 +167,7 @@ class _Search:
             self.redundancy[:, part] += self._redundancy(direction, x, self.lengths[:, part])
 
     def _activate(self, n_active: int) -> None:
-        """Let the `n_active` columns of highest relevance take part, and compare the new ones with all chosen so far."""
+        """Let the `n_active` columns of highest relevance take part; compare the new ones with all chosen so far."""
         new = np.sort(self._by_bound[len(self.columns) : n_active])
         shape = (len(self._subsamples), len(new))
         relevance, redundancy, lengths = np.empty(shape), np.zeros(shape), np.empty(shape)

@@ -1,10 +1,10 @@
 """Scores of all features on many subsamples at once, from weighted sums, safe against cancellation.
 
-Sums over a subsample are matrix products: with 0/1 weights ``W`` of shape (n_models, n_samples) and centered data ``x``,
-``W @ x`` and ``W @ x**2`` give the moments of every feature in every run without a copy of the data per run. Such sums
-cancel where a feature hardly varies within a subsample compared with its distance from the overall mean (a lone outlier
-outside the subsample, a constant). Those few pairs of run and feature are found from the sums and computed again, centered
-on the subsample itself; there a constant feature is recognized exactly.
+Sums over a subsample are matrix products: with 0/1 weights ``W`` of shape (n_models, n_samples) and centered data
+``x``, ``W @ x`` and ``W @ x**2`` give the moments of every feature in every run without a copy of the data per run.
+Such sums cancel where a feature hardly varies within a subsample compared with its distance from the overall mean (a
+lone outlier outside the subsample, a constant). Those few pairs of run and feature are found from the sums and
+computed again, centered on the subsample itself; there a constant feature is recognized exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..data import feature_chunks
 from .base import TIE, best_first
 
 # Entries of the temporary arrays of one block of features; bounds memory, never changes a result.
-BLOCK_ENTRIES = 1 << 19
+BLOCK_ENTRIES = 1 << 17
 
 # Below this share of (scatter around the subsample mean) / (sum of squares) the digits that are left do not do.
 _CONDITION = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
@@ -27,8 +27,8 @@ _CONDITION = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
 # How far a score of order one, computed in the precision of the data, may be from its exact value.
 SCREENING_ERROR = {np.dtype(np.float64): 2 * TIE, np.dtype(np.float32): 1e-3}
 
-# (runs, x) -> (scores, condition): `x` of shape (n_samples, k) is centered and has the dtype that the products shall have,
-# `runs` says for which runs; both results have shape (n_runs, k).
+# (runs, x) -> (scores, condition): `x` of shape (n_samples, k) is centered and has the dtype that the products shall
+# have, `runs` says for which runs; both results have shape (n_runs, k).
 Statistic = Callable[[slice, NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
 
 
@@ -96,7 +96,7 @@ def run_scores(statistic: Statistic, subsamples: NDArray[np.bool_], block: NDArr
     constant = (exact == exact[0]).all(axis=0)
     scores[:, columns[constant]] = -np.inf
     columns, exact = columns[~constant], exact[:, ~constant]
-    for run in np.flatnonzero(doubtful[:, columns].any(axis=1)):
+    for run in np.flatnonzero(doubtful[:, columns].any(axis=1)).tolist():
         here = doubtful[run, columns]
         scores[run, columns[here]] = _scores_of_run(statistic, run, subsamples[run], exact[:, here])
     return scores
@@ -120,8 +120,8 @@ def best_of_each_run(
 ) -> list[NDArray[np.intp]]:
     """Choose the `n_features` columns of highest score in each run, best first; ties go to the lower index.
 
-    All columns are scored in the precision of the data. When that is single, the few that may be among the best are scored
-    again in double precision, so that rounding decides nothing.
+    All columns are scored in the precision of the data. When that is single, the few that may be among the best are
+    scored again in double precision, so that rounding decides nothing.
     """
     n_models, n_columns = len(subsamples), X.shape[1]
     scores = np.empty((n_models, n_columns), dtype=X.dtype)

@@ -1,0 +1,148 @@
+"""Laplacian score: how well a feature respects the neighborhoods of the samples; needs no target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import check_int
+from ..target import TASKS, Target
+from .base import TIE, ElementarySelector
+from .scoring import Statistic, best_of_each_run, blocks_of, centered, run_scores, scatter
+
+# Entries of the distance matrices that are held at the same time.
+_DISTANCE_ENTRIES = 1 << 23
+
+
+@dataclass(frozen=True)
+class Laplacian(ElementarySelector):
+    """Choose the features of lowest Laplacian score (He, Cai and Niyogi 2005).
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbors of each sample in the graph.
+
+    Notes
+    -----
+    On each subsample:
+
+    1. Features are standardized; constant ones are left out. d(i, j) is the Euclidean distance over all of them.
+    2. Samples i and j are joined when one is among the `n_neighbors` nearest of the other; samples at the same distance
+       as the last of these (up to 1e-9 of the mean squared distance) are neighbors too, so the order of rows does not
+       matter.
+    3. A joined pair has weight S_ij = exp(-d(i, j)^2 / t^2), t being the median distance of joined pairs. When t is 0,
+       pairs at distance 0 have weight 1 and others 0.
+    4. With degrees D_i = sum_j S_ij and the D-weighted mean m of a feature f, its score is
+       sum of S_ij (f_i - f_j)^2 over joined pairs / sum_i D_i (f_i - m)^2, between 0 and 2.
+    """
+
+    name: ClassVar[str] = "laplacian"
+    tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
+
+    n_neighbors: int = 5
+
+    def __post_init__(self) -> None:
+        check_int("n_neighbors", self.n_neighbors, low=1)
+
+    def select_many(
+        self,
+        X: NDArray[Any],
+        target: Target,
+        subsamples: NDArray[np.bool_],
+        n_features: int,
+        rngs: Sequence[np.random.Generator],
+    ) -> list[NDArray[np.intp]]:
+        """Choose features on all subsamples at once; the target is ignored."""
+        graphs = []
+        n_together = max(1, _DISTANCE_ENTRIES // len(X) ** 2)
+        for start in range(0, len(subsamples), n_together):
+            some = subsamples[start : start + n_together]
+            for rows, distances in zip(some, _squared_distances(X, some), strict=True):
+                graphs.append(_graph(rows, distances, self.n_neighbors))
+        return best_of_each_run(_smoothness(graphs, len(X)), X, subsamples, n_features)
+
+
+@dataclass(frozen=True, eq=False)
+class _Graph:
+    """Joined pairs (first < second) of sample positions and their weights."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+
+def _squared_distances(X: NDArray[Any], subsamples: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
+    """Return squared distances between the samples of each subsample, its features standardized."""
+    weights = subsamples.astype(np.float64)
+    sizes = weights.sum(axis=1, keepdims=True)
+    products = [np.zeros((n, n)) for n in subsamples.sum(axis=1)]
+
+    def deviation(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        around_mean, condition = scatter(weights[runs], x)
+        return np.sqrt(around_mean / sizes[runs]), condition
+
+    for part in blocks_of(len(X), X.shape[1]):
+        # Neighbors are decided by these sums, so they are taken in double precision.
+        block = X[:, part].astype(np.float64)
+        deviations = run_scores(deviation, subsamples, block)
+        factors = np.where(deviations > 0, 1.0, 0.0) / np.where(deviations > 0, deviations, 1.0)
+        x = centered(block)
+        means = weights @ x / sizes
+        for rows, product, mean, factor in zip(subsamples, products, means, factors, strict=True):
+            standardized = (x[rows] - mean) * factor
+            product += standardized @ standardized.T
+    return [_distances_of(product) for product in products]
+
+
+def _distances_of(product: NDArray[np.float64]) -> NDArray[np.float64]:
+    squares = np.diag(product)
+    distances = np.maximum(squares[:, None] + squares - 2.0 * product, 0.0)
+    return (distances + distances.T) / 2.0
+
+
+def _graph(rows: NDArray[np.bool_], distances: NDArray[np.float64], n_neighbors: int) -> _Graph:
+    """Join neighbors and weight them by the heat kernel."""
+    n_samples = len(distances)
+    tolerance = TIE * distances.mean()
+    to_others = distances.copy()
+    np.fill_diagonal(to_others, np.inf)
+    last = min(n_neighbors, n_samples - 1) - 1
+    reach = np.partition(to_others, last, axis=1)[:, last] + tolerance
+    joined = to_others <= reach[:, None]
+    first, second = np.nonzero(np.triu(joined | joined.T, k=1))
+    squared = distances[first, second]
+    width = np.median(np.sqrt(squared)) ** 2
+    weights = np.exp(-squared / width) if width > tolerance else (squared <= tolerance).astype(np.float64)
+    positions = np.flatnonzero(rows)
+    return _Graph(positions[first], positions[second], weights)
+
+
+def _smoothness(graphs: Sequence[_Graph], n_samples: int) -> Statistic:
+    """Return the statistic minus Laplacian score: products with the pairs that are joined in any run."""
+    keys = [graph.first * n_samples + graph.second for graph in graphs]
+    union = np.unique(np.concatenate(keys))
+    pair_weights = np.zeros((len(graphs), len(union)))
+    degrees = np.zeros((len(graphs), n_samples))
+    for run, (graph, key) in enumerate(zip(graphs, keys, strict=True)):
+        pair_weights[run, np.searchsorted(union, key)] = graph.weights
+        for ends in (graph.first, graph.second):
+            degrees[run] += np.bincount(ends, weights=graph.weights, minlength=n_samples)
+    first, second = union // n_samples, union % n_samples
+
+    def statistic(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        weights = pair_weights[runs].astype(x.dtype, copy=False)
+        rough = np.zeros((len(weights), x.shape[1]), dtype=x.dtype)
+        # As many pairs at once as there are samples: the differences take no more memory than the block itself.
+        for start in range(0, len(union), n_samples):
+            pairs = slice(start, start + n_samples)
+            rough += weights[:, pairs] @ (x[first[pairs]] - x[second[pairs]]) ** 2
+        around_mean, condition = scatter(degrees[runs], x)
+        # A feature that varies only among samples without weight cannot be judged.
+        return np.where(around_mean > 0, -rough / np.where(around_mean > 0, around_mean, 1.0), -np.inf), condition
+
+    return statistic

@@ -1,0 +1,22 @@
+"""The elementary selectors by name; a new one joins with one line."""
+
+from __future__ import annotations
+
+from .base import ElementarySelector
+from .fisher import Fisher
+from .hsic import HSIC
+from .laplacian import Laplacian
+from .lasso import Lasso
+from .mrmr import MRMR
+from .rfe import RFE
+from .tree import Tree
+
+SELECTORS: dict[str, ElementarySelector] = {
+    "fisher": Fisher(),
+    "hsic": HSIC(),
+    "laplacian": Laplacian(),
+    "lasso": Lasso(),
+    "mrmr": MRMR(),
+    "rfe": RFE(),
+    "tree": Tree(),
+}
