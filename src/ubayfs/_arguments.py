@@ -92,6 +92,10 @@ class FeatureIndex:
     def _position_of(self) -> Mapping[Hashable, int]:
         return {name: position for position, name in enumerate(self.names)}
 
+    def __contains__(self, name: object) -> bool:
+        """Tell whether `name` is the name of a feature."""
+        return name in self._position_of
+
     def position(self, feature: Any, argument: str, error: type[InputError] = InputError) -> int:
         """Return the position of one feature, given by name (str) or position (int, from 0)."""
         n = len(self.names)

@@ -1,0 +1,46 @@
+"""Priors: weights and evidence become a posterior over feature importances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._arguments import check_choice
+from ..exceptions import InputError
+from .base import Diagnostics, Posterior, Prior
+from .dirichlet import Dirichlet
+from .generalized import GeneralizedDirichlet
+from .hyper import Hyperdirichlet
+from .weights import DEFAULT_WEIGHT, resolve_weights
+
+__all__ = [
+    "DEFAULT_WEIGHT",
+    "PRIORS",
+    "Diagnostics",
+    "Dirichlet",
+    "GeneralizedDirichlet",
+    "Hyperdirichlet",
+    "Posterior",
+    "Prior",
+    "as_prior",
+    "resolve_weights",
+]
+
+PRIORS: dict[str, type[Prior]] = {prior.name: prior for prior in (Dirichlet, GeneralizedDirichlet, Hyperdirichlet)}
+
+
+def as_prior(prior: Any) -> Prior:
+    """Return a prior given by name ("dirichlet", "generalized", "hyperdirichlet") or as a configured object.
+
+    Examples
+    --------
+    >>> as_prior("dirichlet")
+    Dirichlet()
+    """
+    if isinstance(prior, Prior):
+        return prior
+    if isinstance(prior, str):
+        return PRIORS[check_choice("prior", prior, PRIORS)]()
+    raise InputError(
+        f"prior must be one of {', '.join(map(repr, sorted(PRIORS)))}, or a configured prior such as "
+        f"GeneralizedDirichlet(beta=2); got {prior!r}."
+    )

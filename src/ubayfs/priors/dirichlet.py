@@ -1,0 +1,61 @@
+"""The Dirichlet prior: conjugate, closed form, the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import RandomState
+from ..blocks import Blocks
+from ..evidence import Evidence
+from .base import Posterior, Prior, log_gamma_draws, normalized_exp
+
+
+@dataclass(frozen=True)
+class Dirichlet(Prior):
+    """Weights alpha and counts Delta add up: the posterior is Dirichlet(alpha + Delta).
+
+    Examples
+    --------
+    >>> evidence = Evidence.from_sets([[True, True, False], [True, False, False]])
+    >>> Dirichlet().update(evidence, weights=1).mean
+    array([0.5       , 0.33333333, 0.16666667])
+    """
+
+    name: ClassVar[str] = "dirichlet"
+
+    def _update(
+        self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
+    ) -> DirichletPosterior:
+        concentration = weights + evidence.counts
+        return DirichletPosterior(
+            prior=self.name,
+            weights=weights,
+            mean=concentration / concentration.sum(),
+            evidence=evidence,
+            concentration=concentration,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DirichletPosterior(Posterior):
+    """A Dirichlet distribution; `concentration` is of shape (n_features,)."""
+
+    concentration: NDArray[np.float64]
+
+    def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return normalized_exp(log_gamma_draws(self.concentration, (n, self.n_features), rng))
+
+    def _interval(
+        self, tail: float, n_draws: int, random_state: RandomState
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from scipy.special import betaincinv
+
+        if self.n_features == 1:  # theta is 1 for certain, which no Beta distribution says
+            return np.ones(1), np.ones(1)
+        # The marginals are exactly Beta(a_i, sum of the others).
+        rest = self.concentration.sum() - self.concentration
+        return betaincinv(self.concentration, rest, tail), betaincinv(self.concentration, rest, 1.0 - tail)

@@ -1,0 +1,157 @@
+"""Prior weights in all the forms that a user may give them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Set
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._arguments import FeatureIndex, did_you_mean
+from ..blocks import Blocks
+from ..exceptions import InputError
+
+DEFAULT_WEIGHT = 0.01
+
+
+def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> NDArray[np.float64]:
+    """Return one positive prior weight per feature.
+
+    Parameters
+    ----------
+    weights : float, array-like, mapping, Series or DataFrame
+        - a number: the weight of every feature;
+        - a sequence of n_features numbers, in the order of the features;
+        - a mapping (or Series) of feature names or positions, or of block names, to numbers. A feature that is
+          named itself has that weight, whatever its blocks say; one in several weighted blocks needs equal weights
+          there; all others get 0.01;
+        - a DataFrame with columns 'feature' and 'weight', or 'block' and 'weight'; other columns are ignored.
+
+        In a Series or DataFrame a missing weight (NaN) means that nothing is said about that feature.
+    feature_names : array-like of str of shape (n_features,)
+    blocks : Blocks, mapping or DataFrame, optional
+        The blocks that `weights` may name.
+
+    Returns
+    -------
+    weights : ndarray of float of shape (n_features,)
+
+    Examples
+    --------
+    >>> resolve_weights({"size": 2, "area": 5}, ["radius", "area", "texture"], {"size": ["radius", "area"]})
+    array([2.  , 5.  , 0.01])
+    """
+    index = FeatureIndex(feature_names)
+    known = Blocks.of(blocks)
+    if isinstance(weights, pd.DataFrame):
+        resolved = _from_table(weights, index, known)
+    elif isinstance(weights, pd.Series):
+        resolved = _from_pairs(weights.dropna().items(), index, known)
+    elif isinstance(weights, Mapping):
+        resolved = _from_pairs(weights.items(), index, known)
+    else:
+        resolved = _from_numbers(weights, index)
+    bad = np.flatnonzero(~(np.isfinite(resolved) & (resolved > 0)))
+    if len(bad):
+        more = f" ({len(bad)} such weights in all)" if len(bad) > 1 else ""
+        raise InputError(
+            f"weights must be positive and finite; feature {index.names[int(bad[0])]!r} has "
+            f"{float(resolved[bad[0]])!r}{more}. A feature without prior knowledge takes {DEFAULT_WEIGHT}."
+        )
+    return resolved
+
+
+def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) -> bool:
+    """Tell whether a name means a feature (True) or a block (False); neither and both are errors."""
+    feature, block = name in index, name in blocks.members
+    if feature and block:
+        raise InputError(
+            f"{argument} names {name!r}, which is both a feature and a block; give the feature by its position "
+            "(int) or rename the block."
+        )
+    if not feature and not block:
+        hint = did_you_mean(name, [*index.names, *blocks.names])
+        if not hint:
+            hint = " No blocks were given; pass blocks= to name them." if not len(blocks) else ""
+        raise InputError(f"{argument} names {name!r}, which is neither a feature nor a block.{hint}")
+    return feature
+
+
+def _from_numbers(weights: Any, index: FeatureIndex) -> NDArray[np.float64]:
+    n_features = len(index.names)
+    plain = isinstance(weights, Real) or (isinstance(weights, Iterable) and not isinstance(weights, str | bytes | Set))
+    try:
+        array = np.asarray(weights) if plain else np.empty(0, dtype=object)
+        numbers = array.astype(np.float64) if array.dtype.kind in "iufO" and plain else None
+    except (TypeError, ValueError):
+        numbers = None
+    if numbers is None or isinstance(weights, bool):
+        raise InputError(
+            "weights must be a number, one number per feature, a mapping by feature or block name, or a table; "
+            f"got {weights!r}."
+        )
+    if numbers.ndim == 0:
+        return np.full(n_features, float(numbers))
+    if numbers.shape != (n_features,):
+        found = len(numbers) if numbers.ndim == 1 else f"shape {numbers.shape}"
+        raise InputError(f"weights must have one number per feature: {n_features}; got {found}.")
+    return numbers.copy()
+
+
+def _number(value: Any, key: object) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        raise InputError(f"weights must be positive numbers; {key!r} has {value!r}.")
+    return float(value)
+
+
+def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
+    by_feature: list[tuple[Any, float]] = []
+    by_block: list[tuple[str, float]] = []
+    for key, value in pairs:
+        weight = _number(value, key)
+        if isinstance(key, str) and not is_feature(key, index, blocks, "weights"):
+            by_block.append((key, weight))
+        else:
+            by_feature.append((key, weight))
+    return _combine(by_feature, by_block, index, blocks)
+
+
+def _from_table(table: pd.DataFrame, index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
+    key = "feature" if "feature" in table.columns else "block"
+    if key not in table.columns or "weight" not in table.columns:
+        raise InputError(
+            "weights as a DataFrame needs the columns 'feature' and 'weight', or 'block' and 'weight'; "
+            f"got {list(map(str, table.columns))}."
+        )
+    rows = table.dropna(subset=["weight"])
+    pairs = [(name, _number(weight, name)) for name, weight in zip(rows[key], rows["weight"], strict=True)]
+    return _combine(pairs, [], index, blocks) if key == "feature" else _combine([], pairs, index, blocks)
+
+
+def _combine(
+    by_feature: list[tuple[Any, float]], by_block: list[tuple[str, float]], index: FeatureIndex, blocks: Blocks
+) -> NDArray[np.float64]:
+    """Spread block weights over their members, then let the features that are named themselves override."""
+    named = index.positions([key for key, _ in by_feature], "weights")
+    resolved = np.full(len(index.names), DEFAULT_WEIGHT)
+    source: dict[int, str] = {}
+    if len({name for name, _ in by_block}) < len(by_block):
+        raise InputError("weights name a block more than once; give each block one weight.")
+    membership = blocks.matrix(index) if by_block else None
+    overridden = set(named.tolist())
+    for name, weight in by_block:
+        row = blocks.position(name, "weights")
+        for feature in membership[[row]].indices.tolist():  # type: ignore[index]
+            earlier = source.setdefault(feature, name)
+            if earlier != name and resolved[feature] != weight and feature not in overridden:
+                raise InputError(
+                    f"weights give feature {index.names[feature]!r} two values: {resolved[feature]:g} by block "
+                    f"{earlier!r} and {weight:g} by block {name!r}. Give this feature its own weight, or both blocks "
+                    "the same."
+                )
+            resolved[feature] = weight
+    resolved[named] = [weight for _, weight in by_feature]
+    return resolved
