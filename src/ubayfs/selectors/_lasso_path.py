@@ -1,0 +1,240 @@
+"""The lasso path of a linear or logistic model, event by event.
+
+The model minimizes mean loss(y_i, b + x_i w) + penalty * |w|_1 with a free intercept b. While the active columns A and the signs
+s of their weights stay the same, the solution is that of the smooth equations
+
+    X_A^T r / n = penalty * s,   sum r = 0,   r = y - mean response,
+
+which Newton's method solves from nearby in two or three small steps. What ends such a stretch is an event: the correlation
+|x_j^T r| / n of another column reaches the penalty (it enters), or an active weight reaches zero (it leaves). The
+derivative of the solution predicts the penalty of the next event, exactly in the linear model (then this is the
+LARS-lasso of Efron et al. 2004), and to second order in the logistic one (Park and Hastie 2007). There the prediction is
+corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known to lie
+behind the event, until the event is met. Each repetition costs two products with all of X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import TIE
+
+# A column is left out for good when this share of its variance, or less, is not explained by the active ones.
+_COLLINEAR = 1e-10
+_MAX_REPETITIONS = 100
+
+Array = NDArray[np.float64]
+
+
+class Event(NamedTuple):
+    """At `penalty`, going down, `feature` enters the model or leaves it."""
+
+    penalty: float
+    feature: int
+    enters: bool
+
+
+class LassoPath:
+    """The path of one output.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Standardized columns.
+    y : ndarray of shape (n_samples,)
+        0 and 1 if `logistic`, else numbers with mean 0 and variance 1.
+    logistic : bool
+
+    Attributes
+    ----------
+    top : float
+        The penalty at which the first column enters.
+    active : list of int
+        The columns in the model, in the order in which they entered.
+    intercept, weights : float, ndarray of shape (n_active,)
+        The solution at the last event.
+    """
+
+    def __init__(self, X: Array, y: Array, logistic: bool) -> None:
+        self._X = np.asfortranarray(X)
+        self._y = y
+        self._logistic = logistic
+        self.active: list[int] = []
+        self._signs = np.zeros(1)  # of the coefficients; the intercept has none
+        self._barred = np.zeros(X.shape[1], dtype=bool)
+        share = float(y.mean())
+        self._coefficients = np.array([np.log(share / (1 - share)) if logistic else share])
+        self._update_active()
+        self.top = float(np.abs(self._correlations()).max())
+        self._tie = TIE * self.top
+
+    @property
+    def intercept(self) -> float:
+        """The free constant of the model."""
+        return float(self._coefficients[0])
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the active columns."""
+        return self._coefficients[1:]
+
+    def events(self, floor: float) -> Iterator[Event]:
+        """Walk the path from the penalty `top` down to `floor`."""
+        penalty = self.top
+        # Cycling needs ties that rounding errors break now this way, now that; then the walk just ends.
+        for _ in range(10 * min(self._X.shape) + 100):
+            found = self._next_event(penalty, floor)
+            if found is None:
+                return
+            penalty, feature = found
+            enters = feature not in self.active
+            if not enters:
+                self._drop(feature)
+            elif not self._admit(feature):
+                continue
+            yield Event(penalty, feature, enters)
+
+    # -- the active columns ------------------------------------------------------------------------------------------
+
+    def _update_active(self) -> None:
+        """Recompute what depends on the active columns only."""
+        self._Z = np.column_stack([np.ones(len(self._y)), self._X[:, self.active]])
+        self._outside = ~self._barred
+        self._outside[self.active] = False
+
+    def _admit(self, feature: int) -> bool:
+        """Let a column enter with weight 0; bar it instead if the active ones determine it."""
+        curvature, column = self._curvature(), self._X[:, feature]
+        weighted = curvature * column
+        hessian = self._Z.T @ (curvature[:, None] * self._Z)
+        cross = self._Z.T @ weighted
+        own = float(weighted @ column)
+        if own - cross @ np.linalg.solve(hessian, cross) <= _COLLINEAR * own:
+            self._barred[feature] = True
+            self._outside[feature] = False
+            return False
+        sign = np.sign(column @ self._residual())
+        self._signs = np.append(self._signs, sign)
+        self.active.append(feature)
+        self._coefficients = np.append(self._coefficients, 0.0)
+        self._update_active()
+        return True
+
+    def _drop(self, feature: int) -> None:
+        position = 1 + self.active.index(feature)
+        self.active.remove(feature)
+        self._signs = np.delete(self._signs, position)
+        self._coefficients = np.delete(self._coefficients, position)
+        self._update_active()
+
+    # -- the model ---------------------------------------------------------------------------------------------------
+
+    def _response(self, linear: Array) -> Array:
+        if not self._logistic:
+            return linear
+        return 0.5 * (1 + np.tanh(0.5 * linear))
+
+    def _residual(self) -> Array:
+        return self._y - self._response(self._Z @ self._coefficients)
+
+    def _curvature(self) -> Array:
+        """Return the second derivative of each row's loss, divided by the number of rows."""
+        n = len(self._y)
+        if not self._logistic:
+            return np.full(n, 1 / n)
+        # The derivative of the response, in a form that stays positive where the response rounds to 0 or 1.
+        return 0.25 / np.cosh(np.minimum(np.abs(self._Z @ self._coefficients), 600) / 2) ** 2 / n
+
+    def _correlations(self) -> Array:
+        return (self._residual() @ self._X) / len(self._y)
+
+    def _objective(self, coefficients: Array, penalty: float) -> float:
+        linear = self._Z @ coefficients
+        if self._logistic:
+            loss = np.logaddexp(0, linear) - self._y * linear
+        else:
+            loss = 0.5 * (self._y - linear) ** 2
+        return float(loss.mean() + penalty * (self._signs @ coefficients))
+
+    def _newton_direction(self, right: Array) -> Array:
+        return np.linalg.solve(self._Z.T @ (self._curvature()[:, None] * self._Z), right)
+
+    def _solve_at(self, penalty: float) -> None:
+        """Move the coefficients to the solution at `penalty` with the present columns and signs."""
+        n = len(self._y)
+        for _ in range(_MAX_REPETITIONS):
+            gradient = self._Z.T @ self._residual() / n - penalty * self._signs
+            if np.abs(gradient).max() <= 1e-3 * self._tie:
+                return
+            direction = self._newton_direction(gradient)
+            start, step = self._objective(self._coefficients, penalty), 1.0
+            allowance = 1e-14 * (1 + abs(start))
+            while step > 1e-10 and self._objective(self._coefficients + step * direction, penalty) > start + allowance:
+                step /= 2
+            self._coefficients = self._coefficients + step * direction
+
+    # -- the next event ----------------------------------------------------------------------------------------------
+
+    def _next_event(self, penalty: float, floor: float) -> tuple[float, int] | None:
+        """Move to the next event at or below `penalty`; return its penalty and column, None if there is none."""
+        if not self.active:
+            correlations = np.where(self._outside, np.abs(self._correlations()), -np.inf)
+            best = float(correlations.max())
+            return None if best < floor else (best, int(np.argmax(correlations >= best - self._tie)))
+        before, behind = penalty, None
+        for _ in range(_MAX_REPETITIONS):
+            direction = self._newton_direction(self._signs)
+            distance, feature = self._nearest(penalty, direction)
+            narrow = behind is not None and before - behind <= 1e-3 * self._tie
+            if feature is not None and (narrow or 0 <= distance <= self._tie):
+                return penalty, feature
+            if distance < 0:
+                behind = penalty
+            else:
+                before = penalty
+                if penalty <= floor:
+                    return None
+            new = max(penalty - distance, floor)
+            if new > before or (behind is not None and not behind < new < before):
+                new = 0.5 * (before + (floor if behind is None else behind))
+            self._coefficients = self._coefficients + (penalty - new) * direction
+            penalty = new
+            self._solve_at(penalty)
+        return None
+
+    def _nearest(self, penalty: float, direction: Array) -> tuple[float, int | None]:
+        """Predict how far the penalty must fall to the first event, and whose it is.
+
+        The distance is negative when the event lies behind: a column outside correlates more than the penalty
+        allows, or a weight has the wrong sign. Equal distances go to the lowest column.
+        """
+        change = (self._curvature() * (self._Z @ direction)) @ self._X
+        correlations = self._correlations()
+        columns, excess, rate = [], [], []
+        outside = np.flatnonzero(self._outside)
+        for sign in (1.0, -1.0):
+            columns.append(outside)
+            excess.append(sign * correlations[outside] - penalty)
+            rate.append(1 - sign * change[outside])
+        columns.append(np.array(self.active))
+        excess.append(-(self._signs * self._coefficients)[1:])
+        rate.append(-(self._signs * direction)[1:])
+        return self._first(np.concatenate(columns), np.concatenate(excess), np.concatenate(rate))
+
+    def _first(self, columns: NDArray[np.intp], excess: Array, rate: Array) -> tuple[float, int | None]:
+        """Return when the first `excess`, growing by `rate`, is (or was) zero."""
+        approaching = rate > TIE
+        distance = np.full(len(columns), np.inf)
+        np.divide(-excess, rate, out=distance, where=approaching)
+        late = excess > self._tie
+        np.maximum(distance, 0, out=distance, where=~late)
+        # Behind the event but not coming from it by the linear prediction: far away, to be found by halving.
+        distance[late & ~approaching] = -np.inf
+        first = float(distance.min())
+        if not np.isfinite(first):
+            return first, int(columns[np.argmin(distance)]) if first < 0 else None
+        return first, int(columns[distance <= first + self._tie].min())

@@ -1,0 +1,59 @@
+"""The first features on the lasso path."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import check_real
+from ..target import CLASSIFICATION, Target
+from ._lasso_path import LassoPath
+from ._subsample import output_columns, standardized
+from .base import PerRunSelector
+
+
+@dataclass(frozen=True)
+class Lasso(PerRunSelector):
+    """Features in the order in which they enter the lasso path (Tibshirani 1996).
+
+    Columns are standardized, the intercept is free. The penalty falls from the value at which the first feature enters,
+    and the walk ends where the wanted number of features is active, or at the smallest penalty; then fewer are chosen.
+    A feature that leaves the path on the way is not chosen unless it comes back. Regression uses the squared
+    loss, binary classes the logistic loss. Several classes have one logistic model each, that class against the
+    rest, all under one common penalty: a feature is active when it is in any of them.
+
+    Parameters
+    ----------
+    min_penalty : float
+        Where the walk ends at the latest, as a share of the penalty at which the first feature enters. Near 0 the
+        logistic weights of separable classes grow without limit.
+    """
+
+    name: ClassVar[str] = "lasso"
+    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression"}
+
+    min_penalty: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_real("min_penalty", self.min_penalty, low=0, low_open=True, high=1, high_open=True)
+
+    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Choose at most `n_features` columns, first to enter first."""
+        logistic = target.task != "regression"
+        columns, outputs = standardized(X), output_columns(target)
+        if logistic:
+            outputs = (outputs + 1) / 2
+        paths = [LassoPath(columns, y, logistic) for y in outputs.T]
+        floor = self.min_penalty * max(path.top for path in paths)
+        n_models: dict[int, int] = {}  # of each active feature, in the order of entering
+        for event in heapq.merge(*(path.events(floor) for path in paths), key=lambda event: -event.penalty):
+            n_models[event.feature] = n_models.get(event.feature, 0) + (1 if event.enters else -1)
+            if n_models[event.feature] == 0:
+                del n_models[event.feature]
+            if len(n_models) == n_features:
+                break
+        return np.array(list(n_models), dtype=np.intp)
