@@ -16,8 +16,21 @@ from .program import Programs
 GAP = 1e-9
 
 
+def gap_tolerance(value: float) -> float:
+    """Return the difference to the optimum that counts as none."""
+    return GAP * max(1.0, abs(value)) if np.isfinite(value) else GAP
+
+
+class Cell(NamedTuple):
+    """An interval of log kappa and a bound on the sets in it; the most promising cell sorts first."""
+
+    negative_bound: float
+    low: float
+    high: float
+
+
 class CellResult(NamedTuple):
-    """Best set worth more than the cut-off (None if there is none), its value, and a bound on all sets."""
+    """Best set worth more than the one known (None if there is none), its value, and a bound on all sets."""
 
     chosen: NDArray[np.bool_] | None
     value: float
@@ -25,95 +38,97 @@ class CellResult(NamedTuple):
     n_programs: int
 
 
-def gap_tolerance(value: float) -> float:
-    """Return the difference to the optimum that counts as none."""
-    return GAP * max(1.0, abs(value)) if np.isfinite(value) else GAP
-
-
-def maximize_by_cells(
-    utility: Utility, cutoff: float, largest_importance: float, deadline: float | None
-) -> CellResult:
-    """Maximize a utility by splitting the range of log kappa into cells.
+class CellSearch:
+    """Maximizes a utility by splitting the range of log kappa into cells.
 
     Parameters
     ----------
     utility : Utility
-    cutoff : float
+        All its features are selectable.
+    known : float
         Value of a set already known (-inf if none): only better sets are looked for.
     largest_importance : float
         An upper bound of the importance of any set.
     deadline : float or None
         Time by `time.monotonic` at which to stop; the bound returned then still holds.
-
-    Returns
-    -------
-    result : CellResult
-        ``bound`` holds for every set; when it is at most `cutoff` plus the gap tolerance, nothing better exists.
     """
-    programs = Programs(utility)
-    strength = utility.constraint_strength
-    best, chosen = cutoff, None
-    settled = -np.inf  # the highest bound among cells that are done with
-    ceiling = largest_importance + strength
-    # Sets with kappa below this are worth at most their importance and a quarter of the gap.
-    negligible = np.log(GAP / (4.0 * strength))
-    # -bound first: the most promising cell is solved first. Without a known set the hard rows alone come first:
-    # they give one, or prove that there is none.
-    cells: list[tuple[float, float, float]] = []
-    if best <= largest_importance:
-        first = np.inf if np.isneginf(best) else largest_importance + strength * np.exp(negligible)
-        heapq.heappush(cells, (-first, -np.inf, negligible))
-        lowest = negligible
-    else:
-        lowest = max(np.log((best - largest_importance) / strength), negligible)
-    if lowest < 0.0:
-        heapq.heappush(cells, (-ceiling, lowest, 0.0))
-    elif best > largest_importance:
-        settled = ceiling
-    while cells:
-        bound, low, high = heapq.heappop(cells)
-        bound = -bound
-        tolerance = gap_tolerance(best)
-        if bound <= best + tolerance:
-            settled = max(settled, bound)
-            break  # every other cell is bounded by less
-        remaining = None if deadline is None else deadline - time.monotonic()
-        if remaining is not None and remaining <= 0:
-            settled = max(settled, bound)
-            break
-        # Nothing below this can still win, now that a better set is known.
-        if best > largest_importance and np.isfinite(low):
-            low = max(low, np.log((best - largest_importance) / strength))
-        if low >= high:
-            settled = max(settled, min(bound, largest_importance + strength * np.exp(high)))
-            continue
-        answer = programs.solve(low, high, best + 0.5 * tolerance, remaining)
+
+    def __init__(self, utility: Utility, known: float, largest_importance: float, deadline: float | None) -> None:
+        self.utility = utility
+        self.deadline = deadline
+        self.largest_importance = largest_importance
+        self.programs = Programs(utility)
+        self.best = known
+        self.chosen: NDArray[np.bool_] | None = None
+        self.settled = -np.inf  # the highest bound among the cells that are done with
+        self.cells: list[Cell] = []
+
+    def _floor(self) -> float:
+        """Return the log kappa that a better set must exceed; -inf if importance alone may suffice."""
+        surplus = self.best - self.largest_importance
+        return float(np.log(surplus / self.utility.constraint_strength)) if surplus > 0 else -np.inf
+
+    def _first_cells(self) -> None:
+        strength = self.utility.constraint_strength
+        # Sets with kappa below this are worth at most their importance and a quarter of the gap.
+        negligible = float(np.log(GAP / (4.0 * strength)))
+        if self._floor() < negligible:
+            # Without a known set the hard rows alone come first: they give one, or prove that there is none.
+            bound = self.largest_importance + strength * np.exp(negligible)
+            heapq.heappush(self.cells, Cell(-np.inf if np.isneginf(self.best) else -bound, -np.inf, negligible))
+        lowest = max(self._floor(), negligible)
+        if lowest < 0.0:
+            heapq.heappush(self.cells, Cell(-(self.largest_importance + strength), lowest, 0.0))
+
+    def run(self) -> CellResult:
+        """Return the best set and a bound on all sets.
+
+        When the bound is at most the known value plus the gap tolerance, nothing better exists. A bound of -inf says
+        that no set at all keeps the hard rows.
+        """
+        self._first_cells()
+        while self.cells:
+            cell = heapq.heappop(self.cells)
+            if -cell.negative_bound <= self.best + gap_tolerance(self.best) or self._out_of_time():
+                self.settled = max(self.settled, -cell.negative_bound)  # every other cell is bounded by less
+                break
+            low = cell.low if np.isneginf(cell.low) else max(cell.low, self._floor())
+            if low < cell.high and not self._solve(cell._replace(low=low)):
+                return CellResult(None, -np.inf, -np.inf, self.programs.n_solved)
+        bound = min(max(self.best, self.settled), self.largest_importance + self.utility.constraint_strength)
+        return CellResult(self.chosen, self.best, max(self.best, bound), self.programs.n_solved)
+
+    def _out_of_time(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def _solve(self, cell: Cell) -> bool:
+        """Solve the program of a cell and settle or split the cell; return False if no set keeps the hard rows."""
+        remaining = None if self.deadline is None else self.deadline - time.monotonic()
+        answer = self.programs.solve(cell.low, cell.high, remaining)
         if answer.infeasible:
-            settled = max(settled, best + 0.5 * tolerance)
-            if np.isneginf(low) and np.isneginf(best):
-                return CellResult(None, -np.inf, -np.inf, programs.n_solved)
-            continue
-        bound = min(bound, answer.bound)
-        if answer.chosen is None:  # the solver ran out of time
-            heapq.heappush(cells, (-bound, low, high))
-            continue
-        log_kappa = float(utility.admissibility.log_admissibility(answer.chosen)[0])
-        value = float(utility(answer.chosen)[0])
-        if value > best:
-            best, chosen = value, answer.chosen
-        if bound <= best + gap_tolerance(best):
-            settled = max(settled, bound)
-            continue
-        if low < log_kappa < high and not np.isneginf(low):
-            # At its ends a chord is exact: in both parts this set now counts what it is worth.
-            heapq.heappush(cells, (-bound, low, log_kappa))
-            heapq.heappush(cells, (-bound, log_kappa, high))
-            programs.refine(answer.chosen)
+            return not (np.isneginf(cell.low) and np.isneginf(self.best))
+        bound = min(-cell.negative_bound, answer.bound)
+        if answer.chosen is None:  # the solver gave up, as a rule for lack of time: the bound is all that is known
+            self.settled = max(self.settled, bound)
+            return True
+        value = float(self.utility(answer.chosen)[0])
+        if value > self.best:
+            self.best, self.chosen = value, answer.chosen
+        if bound <= self.best + gap_tolerance(self.best):
+            self.settled = max(self.settled, bound)
         else:
-            # The bound exceeds the set's value for another reason: missing tangents or the solver's tolerance.
-            if not programs.refine(answer.chosen):
-                programs.forbidden.append(answer.chosen)
-            heapq.heappush(cells, (-bound, low, high))
-    if cells:
-        settled = max(settled, max(-cell[0] for cell in cells))
-    return CellResult(chosen, best, max(best, settled), programs.n_solved)
+            self._split(cell._replace(negative_bound=-bound), answer.chosen)
+        return True
+
+    def _split(self, cell: Cell, chosen: NDArray[np.bool_]) -> None:
+        log_kappa = float(self.utility.admissibility.log_admissibility(chosen)[0])
+        tangents_added = self.programs.refine(chosen)
+        if np.isfinite(cell.low) and cell.low < log_kappa < cell.high:
+            # At its ends a chord is exact: in both parts this set now counts what it is worth.
+            heapq.heappush(self.cells, cell._replace(high=log_kappa))
+            heapq.heappush(self.cells, cell._replace(low=log_kappa))
+            return
+        if not tangents_added:
+            # Only the solver's tolerances can explain the difference: leave out this set, whose value is known.
+            self.programs.forbidden.append(chosen)
+        heapq.heappush(self.cells, cell)

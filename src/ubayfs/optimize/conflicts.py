@@ -26,7 +26,7 @@ def explain_conflict(utility: Utility) -> InfeasibleError:
     message = f"No feature set keeps all hard constraints (rho = inf). These cannot hold together: {'; '.join(labels)}."
     if blocked:
         message += (
-            f" Note that {blocked} feature(s) may not be selected at all: constant columns, or fewer votes than min_votes."
+            f" ({blocked} feature(s) may not be selected at all: constant columns, or fewer votes than min_votes.)"
         )
     message += " Drop one of them or make it soft with a finite rho."
     return InfeasibleError(message, labels)
@@ -34,12 +34,10 @@ def explain_conflict(utility: Utility) -> InfeasibleError:
 
 def _feasible(utility: Utility, rows: NDArray[np.intp]) -> bool:
     part = reduce(utility, rows, np.flatnonzero(utility.selectable))
-    return not Programs(part.utility).solve(-np.inf, -1.0, -np.inf, None).infeasible
+    return not Programs(part.utility).solve(-np.inf, -1.0, None).infeasible
 
 
-def _irreducible(
-    utility: Utility, kept: NDArray[np.intp], rows: NDArray[np.intp], check: bool
-) -> NDArray[np.intp]:
+def _irreducible(utility: Utility, kept: NDArray[np.intp], rows: NDArray[np.intp], check: bool) -> NDArray[np.intp]:
     """Return a smallest part of `rows` that contradicts itself and `kept` (Junker's QuickXplain).
 
     Halves the rows instead of leaving them out one by one: a group of g among n rows takes about

@@ -52,7 +52,7 @@ from .._arguments import check_real
 from ..exceptions import OptimizationError
 from ..utility import Utility
 from .base import Solution
-from .cells import gap_tolerance, maximize_by_cells
+from .cells import CellSearch, gap_tolerance
 from .conflicts import explain_conflict
 from .presolve import Fillers, SizeBounds, reduce
 from .search import good_set
@@ -140,9 +140,8 @@ class _Rounds:
         rows = fillers.program_rows()
         features = fillers.representatives(contenders, rows, max(largest_size, 1))
         reduced = reduce(utility, rows, features)
-        result = maximize_by_cells(
-            reduced.utility, self.best, float(self.sizes.importance[largest_size]), self.deadline
-        )
+        largest_importance = float(self.sizes.importance[largest_size])
+        result = CellSearch(reduced.utility, self.best, largest_importance, self.deadline).run()
         self.n_programs += result.n_programs
         self.n_rounds += 1
         self.n_features, self.n_rows = len(features), len(rows)

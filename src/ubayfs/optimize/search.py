@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..utility import Utility, log_row_admissibility
+from .presolve import pair_rows, reduce
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound ask for.
 _POOL = 400
+_FULL_START = 200
 
 
 class LocalSearch:
@@ -25,6 +27,7 @@ class LocalSearch:
     Parameters
     ----------
     utility : Utility
+        All its features are selectable.
     """
 
     def __init__(self, utility: Utility) -> None:
@@ -40,24 +43,6 @@ class LocalSearch:
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 
     @cached_property
-    def pool(self) -> NDArray[np.intp]:
-        """Positions of the features that moves consider."""
-        theta, system = self.utility.theta, self.utility.system
-        candidates = np.flatnonzero(self.utility.selectable)
-        if len(candidates) <= _POOL:
-            return candidates
-        wanted = np.zeros(self.n, dtype=bool)
-        wanted[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
-        demanding = np.flatnonzero(self.b < 0)[:_POOL]
-        rows = sparse.coo_array(system.A[demanding])
-        asked = rows.coords[1][rows.data < 0]
-        in_blocks = system.blocks[asked[asked >= self.n] - self.n].indices
-        asked = np.unique(np.concatenate([asked[asked < self.n], in_blocks]))
-        asked = asked[np.argsort(-theta[asked], kind="stable")[: 5 * _POOL]]
-        wanted[asked] = True
-        return np.flatnonzero(wanted & self.utility.selectable)
-
-    @cached_property
     def groups(self) -> list[NDArray[np.intp]]:
         """Features to add together: each with all that its rows ``d_i - d_j <= 0`` draw in."""
         system = self.utility.system
@@ -71,13 +56,10 @@ class LocalSearch:
         up = np.where(A.data[first] > 0, A.indices[first], A.indices[second])
         down = np.where(A.data[first] > 0, A.indices[second], A.indices[first])
         graph = sparse.csr_array((np.ones(len(up)), (up, down)), shape=(self.n, self.n))
-        starts = np.unique(up)
-        starts = starts[np.argsort(-self.utility.theta[starts], kind="stable")[:_POOL]]
-        found = {}
-        for start in starts.tolist():
+        found: dict[tuple[int, ...], None] = {}
+        for start in np.unique(up).tolist():
             members = sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)
-            if self.utility.selectable[members].all():
-                found[tuple(sorted(members.tolist()))] = None
+            found[tuple(sorted(members.tolist()))] = None
         return [np.array(group, dtype=np.intp) for group in found]
 
     def _terms(self, activity: NDArray[Any], rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -130,13 +112,15 @@ class LocalSearch:
         return chosen
 
     def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
-        outside = self.pool[~chosen[self.pool]]
+        outside = np.flatnonzero(~chosen)
         values = self.one_more(chosen, outside)
         pick = int(np.argmax(values))
         best, value = chosen.copy(), float(values[pick])
         if pick:
             best[outside[pick - 1]] = True
-        for change, state in [(np.array([i]), False) for i in np.flatnonzero(chosen)] + [(g, True) for g in self.groups]:
+        for change, state in [(np.array([i]), False) for i in np.flatnonzero(chosen)] + [
+            (g, True) for g in self.groups
+        ]:
             changed = chosen.copy()
             changed[change] = state
             score = self.score(changed)
@@ -147,7 +131,7 @@ class LocalSearch:
     def _best_swap(self, chosen: NDArray[np.bool_], best: float) -> tuple[NDArray[np.bool_], float]:
         """Return the best set reached by one feature out and one in."""
         result = chosen
-        outside = self.pool[~chosen[self.pool]]
+        outside = np.flatnonzero(~chosen)
         for out in np.flatnonzero(chosen):
             base = chosen.copy()
             base[out] = False
@@ -161,14 +145,43 @@ class LocalSearch:
         return result, best
 
 
+def _pool(utility: Utility) -> NDArray[np.intp]:
+    """Return the features that moves consider."""
+    theta, system, n = utility.theta, utility.system, utility.n_features
+    candidates = np.flatnonzero(utility.selectable)
+    if len(candidates) <= _POOL:
+        return candidates
+    wanted = np.zeros(n, dtype=bool)
+    wanted[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
+    demanding = np.flatnonzero(system.b < -utility.admissibility.tolerance)[:_POOL]
+    rows = sparse.coo_array(system.A[demanding])
+    asked = rows.coords[1][rows.data < 0]
+    members = system.blocks[asked[asked >= n] - n].indices
+    asked = np.unique(np.concatenate([asked[asked < n], members]))
+    wanted[asked[np.argsort(-theta[asked], kind="stable")[:_POOL]]] = True
+    return np.flatnonzero(wanted & utility.selectable)
+
+
 def good_set(utility: Utility) -> NDArray[np.bool_] | None:
     """Return a good set that keeps all hard rows, or None when the search finds none."""
-    search = LocalSearch(utility)
-    best: NDArray[np.bool_] | None = None
-    for start in (np.zeros(utility.n_features, dtype=bool), utility.selectable.copy()):
-        if start.sum() > 200:  # dropping features one by one from a large set takes too long to pay
-            continue
-        found = search.improve(start)
-        if np.isfinite(utility(found)[0]) and (best is None or utility(found)[0] > utility(best)[0]):
-            best = found
+    pool = _pool(utility)
+    inside = np.zeros(utility.n_features, dtype=bool)
+    inside[pool] = True
+    # A pair row with an end outside the pool cannot be violated: a million of them need not be looked at.
+    idle = np.zeros(utility.system.n_rows, dtype=bool)
+    pairs = pair_rows(utility.system)
+    first = utility.system.A.indptr[pairs]
+    columns = utility.system.A.indices
+    idle[pairs] = ~(inside[columns[first]] & inside[columns[first + 1]])
+    small = reduce(utility, np.flatnonzero(~idle), pool)
+    search = LocalSearch(small.utility)
+    best, best_value = None, -np.inf
+    starts = [np.zeros(len(pool), dtype=bool)]
+    if len(pool) <= _FULL_START:  # dropping features one by one from a large set takes too long to pay
+        starts.append(np.ones(len(pool), dtype=bool))
+    for start in starts:
+        found = small.lift(search.improve(start), utility.n_features)
+        value = float(utility(found)[0])
+        if value > best_value:
+            best, best_value = found, value
     return best

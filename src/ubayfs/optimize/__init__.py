@@ -1,0 +1,1 @@
+"""Optimizers: the best feature set for a utility."""

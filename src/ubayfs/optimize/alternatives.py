@@ -1,0 +1,61 @@
+"""Further sets: as good as the best one, or nearly."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..exceptions import InfeasibleError, OptimizationError
+from ..system import Rows
+from ..utility import Utility
+from .base import Optimizer, Solution
+
+
+def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
+    """Return the utility with one set ruled out by a hard row (a no-good cut).
+
+    Members count +1 and all others -1: only the set itself reaches its own size, so asking for one less
+    excludes it and nothing else.
+    """
+    row = sparse.csr_array(np.where(chosen, 1.0, -1.0)[np.newaxis, :])
+    bound = np.array([chosen.sum() - 1.0])
+    cut = Rows(row, bound, np.array([np.inf]), lambda _: "differs from a set already listed")
+    return replace(utility, system=utility.system.with_rows(cut))
+
+
+def find_alternatives(
+    optimizer: Optimizer, utility: Utility, best: Solution, n_alternatives: int, random_state: Any = None
+) -> tuple[Solution, ...]:
+    """Return the next best sets, best first; fewer when no more sets keep the hard rows.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Its time limit, if it has one, counts for all alternatives together.
+    utility : Utility
+    best : Solution
+        The set that they are alternatives to.
+    n_alternatives : int
+    """
+    limit = getattr(optimizer, "time_limit", None)
+    deadline = None if limit is None else time.monotonic() + limit
+    found: list[Solution] = []
+    last = best
+    while len(found) < n_alternatives:
+        if deadline is not None:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                break
+            optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
+        utility = without(utility, last.chosen)
+        try:
+            last = optimizer.maximize(utility, random_state)
+        except (InfeasibleError, OptimizationError):
+            break
+        found.append(last)
+    return tuple(found)

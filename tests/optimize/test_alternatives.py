@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+from problems import one_row, random_utility, selectable_sets, utility_of
+
+from ubayfs.exceptions import InfeasibleError
+from ubayfs.optimize.alternatives import find_alternatives, without
+from ubayfs.optimize.exact import Exact
+
+
+def test_a_cut_excludes_one_set_and_no_other():
+    utility = utility_of([0.5, 0.3, 0.2], [])
+    chosen = np.array([True, False, True])
+    sets = selectable_sets(utility)
+    excluded = np.isneginf(without(utility, chosen)(sets))
+    np.testing.assert_array_equal(excluded, (sets == chosen).all(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_alternatives_are_the_next_best_sets_of_brute_force(seed):
+    utility = random_utility(np.random.default_rng(1000 + seed), n=7)
+    sets = selectable_sets(utility)
+    values = np.sort(utility(sets))[::-1]
+    try:
+        best = Exact().maximize(utility)
+    except InfeasibleError:
+        return
+    found = (best, *find_alternatives(Exact(), utility, best, 5))
+    expected = values[np.isfinite(values)][:6]
+    assert [s.value for s in found] == pytest.approx(expected, abs=1e-8 * max(1, abs(expected[0])))
+    assert len({s.chosen.tobytes() for s in found}) == len(found)
+
+
+def test_fewer_alternatives_when_there_are_no_more_sets():
+    utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, np.inf)])
+    best = Exact().maximize(utility)
+    assert len(find_alternatives(Exact(), utility, best, 10)) == 2

@@ -1,0 +1,203 @@
+import itertools
+
+import numpy as np
+import pytest
+from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from scipy import sparse
+
+from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError
+from ubayfs.optimize.exact import Exact
+from ubayfs.system import Rows
+
+INF = np.inf
+
+
+def assert_optimal(utility):
+    """Exact agrees with brute force, its bound holds and its gap is closed; or both say infeasible."""
+    values = utility(selectable_sets(utility))
+    optimum = values.max()
+    if np.isneginf(optimum):
+        with pytest.raises(InfeasibleError, match="cannot hold together"):
+            Exact().maximize(utility)
+        return
+    solution = Exact().maximize(utility)
+    tolerance = 1e-9 * max(1.0, abs(optimum))
+    assert not (solution.chosen & ~utility.selectable).any()
+    assert solution.value == utility(solution.chosen)[0]
+    assert solution.value >= optimum - tolerance
+    assert solution.bound >= optimum - 1e-12 * max(1.0, abs(optimum))
+    assert solution.gap <= tolerance
+    assert solution.complete
+
+
+@pytest.mark.parametrize("block", range(12))
+def test_exact_agrees_with_brute_force_on_random_problems(block):
+    for seed in range(25 * block, 25 * (block + 1)):
+        assert_optimal(random_utility(np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("strength", [0.05, 0.3, 1.0, 50.0])
+@pytest.mark.parametrize("rho", [1e-4, 0.1, 10.0, 1e6, INF])
+def test_exact_agrees_with_brute_force_over_strength_and_rho(strength, rho):
+    rng = np.random.default_rng(int(strength * 100))
+    theta = rng.dirichlet(np.ones(9))
+    pairs = [one_row(np.isin(np.arange(9), pair), 1, rho) for pair in itertools.combinations(range(5), 2)]
+    costs = one_row(rng.random(9), 1.3, rho)
+    assert_optimal(utility_of(theta, [one_row(np.ones(9), 3, rho), costs, *pairs], strength))
+
+
+def test_hard_exclude_with_soft_size_where_kappa_underflows():
+    # Selecting all that is allowed violates the size by 796, exp(-7960) underflows, and still is the best: by the
+    # formula kappa counts for at most 0.3.
+    theta = np.full(800, 1 / 800)
+    rows = [one_row(np.ones(800), 3, 10.0), one_row(np.arange(800) == 0, 0, INF)]
+    solution = Exact().maximize(utility_of(theta, rows, 0.3))
+    assert not solution.chosen[0]
+    assert solution.chosen.sum() == 799
+    assert solution.value == pytest.approx(799 / 800, abs=1e-12)
+    assert solution.gap <= 1e-9
+
+
+@pytest.mark.parametrize("strength", [0.05, 0.3, 0.9, 5.0])
+def test_hard_rows_are_never_violated_even_when_the_formula_would_pay(strength):
+    theta = np.full(8, 1 / 8)
+    solution = Exact().maximize(utility_of(theta, [one_row(np.ones(8), 2, INF)], strength))
+    assert solution.chosen.sum() == 2
+    assert solution.value == pytest.approx(0.25 + strength)
+
+
+def test_rounding_does_not_decide_whether_a_row_holds():
+    # 0.1 + 0.2 > 0.3 in floating point; the budget is nevertheless kept.
+    utility = utility_of([0.5, 0.5, 0.4], [one_row([0.1, 0.2, 0.3], 0.3, INF)])
+    np.testing.assert_array_equal(Exact().maximize(utility).chosen, [True, True, False])
+
+
+def test_max_size_alone_takes_the_best_features_without_a_solver():
+    theta = np.random.default_rng(0).dirichlet(np.ones(10_000))
+    solution = Exact().maximize(utility_of(theta, [one_row(np.ones(10_000), 20, 1.0)]))
+    assert set(np.flatnonzero(solution.chosen)) == set(np.argsort(-theta)[:20])
+    assert solution.info["n_programs"] == 0
+    assert solution.gap == 0
+
+
+def test_soft_max_size_is_exceeded_when_it_pays():
+    # One more feature brings 0.45 and costs 1 - 2 e^-0.1 / (1 + e^-0.1) = 0.05.
+    utility = utility_of([0.52, 0.45, 0.03], [one_row(np.ones(3), 1, 0.1)])
+    np.testing.assert_array_equal(Exact().maximize(utility).chosen, [True, True, False])
+
+
+def test_without_rows_everything_of_importance_is_selected():
+    solution = Exact().maximize(utility_of([0.5, 0.0, 0.5], []))
+    np.testing.assert_array_equal(solution.chosen, [True, False, True])
+
+
+def test_features_of_no_importance_come_in_only_when_a_row_needs_them():
+    rows = [one_row([-1, -1, -1, 0], -2, INF), one_row([1, 1, 0, 0], 1, INF)]
+    solution = Exact().maximize(utility_of([0.6, 0.4, 0.0, 0.0], rows))
+    np.testing.assert_array_equal(solution.chosen, [True, False, True, False])
+
+
+def test_overlapping_blocks_count_as_selected_when_any_member_is():
+    blocks = sparse.csr_array(np.array([[1, 1, 0, 0], [0, 1, 1, 0]], dtype=bool))
+    # At most one block: x1 belongs to both; x3 to none.
+    utility = utility_of([0.3, 0.4, 0.1, 0.2], [one_row([1, 1], 1, INF, on_blocks=True)], blocks=blocks)
+    np.testing.assert_array_equal(Exact().maximize(utility).chosen, [True, False, False, True])
+    assert_optimal(utility)
+
+
+def pair_problem(seed, n=60, n_pairs=500, tied=0, size=6):
+    """Soft pairs among many features; the last `tied` features are equally unimportant."""
+    rng = np.random.default_rng(seed)
+    theta = np.concatenate([rng.dirichlet(np.ones(n - tied)), np.full(tied, 1e-6)])
+    ends = np.array(list(itertools.combinations(range(n), 2)))
+    ends = ends[rng.choice(len(ends), n_pairs, replace=False)]
+    A = sparse.csr_array((np.ones(2 * n_pairs), ends.ravel(), np.arange(0, 2 * n_pairs + 1, 2)), shape=(n_pairs, n))
+    pairs = Rows(A, np.ones(n_pairs), rng.uniform(0.5, 20, n_pairs), lambda row: f"pair {row}")
+    return utility_of(theta, [one_row(np.ones(n), size, 1.0), pairs])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
+    utility = pair_problem(seed, n=120, n_pairs=2500, tied=90)
+    lazy = Exact().maximize(utility)
+    monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)
+    eager = Exact().maximize(utility)
+    assert lazy.info["n_features"] < eager.info["n_features"]
+    assert lazy.value == pytest.approx(eager.value, abs=1e-9)
+    assert lazy.gap <= 1e-9
+    assert eager.gap <= 1e-9
+
+
+def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
+    # A minimum size forces fillers in, and every two of them exclude each other softly.
+    n, tied = 80, 70
+    theta = np.concatenate([np.full(10, 0.1), np.full(tied, 1e-6)])
+    ends = np.array(list(itertools.combinations(range(n), 2)))
+    A = sparse.csr_array((np.ones(2 * len(ends)), ends.ravel(), np.arange(0, 2 * len(ends) + 1, 2)))
+    rho = np.random.default_rng(1).uniform(0.01, 0.02, len(ends))
+    pairs = Rows(A, np.ones(len(ends)), rho, lambda row: f"pair {row}")
+    utility = utility_of(theta, [one_row(np.ones(n), 12, INF), one_row(-np.ones(n), -12, INF), pairs], 0.1)
+    solution = Exact().maximize(utility)
+    assert solution.info["n_rounds"] > 1
+    assert solution.gap <= 1e-9
+    monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)
+    assert solution.value == pytest.approx(Exact().maximize(utility).value, abs=1e-9)
+
+
+def test_a_time_limit_gives_the_best_set_so_far_and_an_honest_bound():
+    utility = pair_problem(3, n=300, n_pairs=9000, size=30)
+    hurried = Exact(time_limit=1e-6).maximize(utility)
+    full = Exact().maximize(utility)
+    assert not hurried.complete
+    assert hurried.value <= full.value + 1e-9
+    assert hurried.bound >= full.value - 1e-9
+    assert hurried.gap > 1e-9
+
+
+def test_a_time_limit_without_any_admissible_set_says_so(monkeypatch):
+    utility = utility_of([0.5, 0.5], [one_row([-1, -1], -1, INF), one_row([1, -0.5], 0, INF)])
+    monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda utility: None)
+    with pytest.raises(OptimizationError, match="time_limit was reached before any set"):
+        Exact(time_limit=1e-9).maximize(utility)
+
+
+@pytest.mark.parametrize("limit", [0, -1, "long", float("nan")])
+def test_time_limit_must_be_positive(limit):
+    with pytest.raises(InputError, match="time_limit must be a number in"):
+        Exact(time_limit=limit)
+
+
+def test_infeasible_rows_are_explained_by_an_irreducible_group():
+    rows = [
+        one_row(np.ones(5), 2, INF, "max-size 2"),
+        one_row([0, 0, 0, 0, 1], 0, INF, "exclude e"),
+        one_row([1, -1, 0, 0, 0], 0, INF, "a implies b"),
+        one_row([-1, 0, 0, 0, 0], -1, INF, "require a"),
+        one_row([0, 0, -1, 0, 0], -1, INF, "require c"),
+        one_row([0, 0, 0, -1, 0], -1, 3.0, "soft wish for d"),
+    ]
+    with pytest.raises(InfeasibleError, match="max-size 2") as caught:
+        Exact().maximize(utility_of(np.full(5, 0.2), rows))
+    assert set(caught.value.labels) == {"max-size 2", "a implies b", "require a", "require c"}
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_named_contradiction_is_irreducible(seed):
+    rng = np.random.default_rng(seed)
+    n = 6
+    rows = []
+    for k in range(8):
+        sign = rng.choice([-1, 1])
+        a = sign * (rng.random(n) < 0.5)
+        rows.append(one_row(a, sign * rng.integers(0, 3) - (sign < 0), INF, str(k)))
+    utility = utility_of(np.full(n, 1 / n), rows)
+    sets = all_sets(n)
+    if np.isfinite(utility(sets).max()):
+        return
+    with pytest.raises(InfeasibleError) as caught:
+        Exact().maximize(utility)
+    group = [rows[int(label)] for label in caught.value.labels]
+    assert np.isneginf(utility_of(np.full(n, 1 / n), group)(sets)).all()
+    for left_out in range(len(group)):
+        rest = group[:left_out] + group[left_out + 1 :]
+        assert np.isfinite(utility_of(np.full(n, 1 / n), rest)(sets).max())
