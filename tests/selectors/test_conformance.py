@@ -1,0 +1,141 @@
+"""What every selector in the registry promises; a new one joins with its line there."""
+
+import numpy as np
+import pytest
+
+from ubayfs.data import FeatureData
+from ubayfs.selectors import SELECTORS, ElementarySelector
+from ubayfs.target import TASKS
+
+N_SAMPLES, N_COLUMNS, N_MODELS, N_FEATURES = 48, 12, 5, 4
+
+
+def make_data(task, dtype=np.float64):
+    """A table in which columns 1, 5 and 8 explain the target, 3 is constant and 4 varies only in the last row."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(N_SAMPLES, N_COLUMNS))
+    X[:, 2] = np.round(X[:, 2])
+    X[:, 3] = 0.1
+    X[:, 4] = 0.1
+    X[-1, 4] = 1.0
+    signal = X[:, 1] + 0.7 * X[:, 5] - 0.5 * X[:, 8] + 0.2 * rng.normal(size=N_SAMPLES)
+    y = {
+        "binary": np.where(signal > np.median(signal), "high", "low"),
+        "multiclass": np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3])),
+        "multilabel": np.column_stack([signal > 0, X[:, 8] > 0]).astype(int),
+        "regression": signal,
+        "unsupervised": None,
+    }[task]
+    return FeatureData.from_table(X.astype(dtype), y)
+
+
+def make_subsamples():
+    mask = np.random.default_rng(12).random((N_MODELS, N_SAMPLES)) < 0.75
+    mask[:, -1] = False
+    mask[0, -1] = True
+    return mask
+
+
+def generators(seed=0):
+    return [np.random.default_rng([seed, run]) for run in range(N_MODELS)]
+
+
+cases = pytest.mark.parametrize(
+    ("name", "task"), [(name, task) for name in sorted(SELECTORS) for task in TASKS if task in SELECTORS[name].tasks]
+)
+
+
+@cases
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_choices_are_valid(name, task, dtype):
+    data, subsamples = make_data(task, dtype), make_subsamples()
+    original = data.X.copy()
+    chosen = SELECTORS[name].select_many(data.X, data.target, subsamples, N_FEATURES, generators())
+    assert len(chosen) == N_MODELS
+    for rows, picks in zip(subsamples, chosen, strict=True):
+        assert picks.dtype.kind == "i"
+        assert 1 <= len(picks) <= N_FEATURES
+        assert len(set(picks.tolist())) == len(picks)
+        assert ((picks >= 0) & (picks < N_COLUMNS)).all()
+        assert (np.ptp(data.X[rows][:, picks], axis=0) > 0).all()
+    np.testing.assert_array_equal(data.X, original)
+
+
+@cases
+def test_constant_columns_are_left_out_even_when_all_are_asked_for(name, task):
+    data, subsamples = make_data(task), make_subsamples()
+    chosen = SELECTORS[name].select_many(data.X, data.target, subsamples, N_COLUMNS, generators())
+    for rows, picks in zip(subsamples, chosen, strict=True):
+        varying = np.flatnonzero(np.ptp(data.X[rows], axis=0) > 0)
+        assert set(picks.tolist()) <= set(varying.tolist())
+
+
+@cases
+def test_same_seed_same_choice(name, task):
+    data, subsamples = make_data(task), make_subsamples()
+    first, second = (
+        SELECTORS[name].select_many(data.X, data.target, subsamples, N_FEATURES, generators()) for _ in range(2)
+    )
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@cases
+def test_many_at_once_equals_one_by_one(name, task):
+    data, subsamples = make_data(task), make_subsamples()
+    together = SELECTORS[name].select_many(data.X, data.target, subsamples, N_FEATURES, generators())
+    for run, rng in enumerate(generators()):
+        (alone,) = SELECTORS[name].select_many(data.X, data.target, subsamples[[run]], N_FEATURES, [rng])
+        np.testing.assert_array_equal(alone, together[run])
+
+
+@cases
+def test_memory_layout_changes_nothing(name, task):
+    data, subsamples = make_data(task), make_subsamples()
+    layouts = [np.ascontiguousarray(data.X), np.asfortranarray(data.X), np.repeat(data.X, 2, axis=1)[:, ::2]]
+    results = [SELECTORS[name].select_many(X, data.target, subsamples, N_FEATURES, generators()) for X in layouts]
+    for result in results[1:]:
+        for a, b in zip(result, results[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@cases
+def test_order_of_rows_changes_nothing(name, task):
+    """On data without ties, so trees have no equal splits to draw between."""
+    data, subsamples = make_data(task), make_subsamples()
+    order = np.random.default_rng(13).permutation(N_SAMPLES)
+    expected = SELECTORS[name].select_many(data.X, data.target, subsamples, N_FEATURES, generators())
+    shuffled = SELECTORS[name].select_many(
+        data.X[order], data.target.take(order), subsamples[:, order], N_FEATURES, generators()
+    )
+    for a, b in zip(shuffled, expected, strict=True):
+        assert set(a.tolist()) == set(b.tolist())
+
+
+@pytest.mark.parametrize("name", sorted(SELECTORS))
+def test_finds_what_explains_the_target(name):
+    """Every supervised selector puts at least one of the three explaining columns into every choice."""
+    selector = SELECTORS[name]
+    for task in sorted(selector.tasks - {"unsupervised"}):
+        if "unsupervised" in selector.tasks:
+            continue  # it does not look at the target
+        data = make_data(task)
+        for picks in selector.select_many(data.X, data.target, make_subsamples(), N_FEATURES, generators()):
+            assert {1, 5, 8} & set(picks.tolist())
+
+
+@pytest.mark.parametrize("name", sorted(SELECTORS))
+def test_declares_itself(name):
+    selector = SELECTORS[name]
+    assert isinstance(selector, ElementarySelector)
+    assert selector.name == name
+    assert selector.tasks
+    assert selector.tasks <= set(TASKS)
+    assert selector == type(selector)()  # frozen values with defaults
+
+
+@pytest.mark.parametrize("name", sorted(SELECTORS))
+def test_call_on_a_table(name, cancer):
+    X, y = cancer
+    picks = SELECTORS[name](X.iloc[::4], y.iloc[::4], 3, np.random.default_rng(0))
+    assert 1 <= len(picks) <= 3
