@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -44,7 +44,7 @@ class Dirichlet(Prior):
 class DirichletPosterior(Posterior):
     """A Dirichlet distribution; `concentration` is of shape (n_features,)."""
 
-    concentration: NDArray[np.float64]
+    concentration: NDArray[np.float64] = field(repr=False)
 
     def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return normalized_exp(log_gamma_draws(self.concentration, (n, self.n_features), rng))

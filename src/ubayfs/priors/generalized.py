@@ -11,7 +11,7 @@ and the last one takes the rest. Given counts :math:`\Delta` the shares stay ind
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -89,8 +89,8 @@ class GeneralizedDirichlet(Prior):
 class GeneralizedDirichletPosterior(Posterior):
     """Independent Beta shares of a stick; `first` and `second` are their parameters, of shape (n_features - 1,)."""
 
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    first: NDArray[np.float64] = field(repr=False)
+    second: NDArray[np.float64] = field(repr=False)
 
     def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         size = (n, self.n_features - 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,6 +88,7 @@ class Hyperdirichlet(Prior):
     ) -> HyperdirichletPosterior:
         rows, multiplicity = self._resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
+        sets.eliminate_zeros()
         multiplicity = np.concatenate([np.ones(evidence.n_models, dtype=np.int64), multiplicity])
         grouped = GroupedSets.of(sets, multiplicity, weights)
         diagnostics = None
@@ -218,8 +219,8 @@ class HyperdirichletPosterior(Posterior):
         Sampled counts of each group.
     """
 
-    grouped: GroupedSets
-    states: NDArray[Any]
+    grouped: GroupedSets = field(repr=False)
+    states: NDArray[Any] = field(repr=False)
 
     def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         group, n_groups = self.grouped.group, self.grouped.n_groups
@@ -271,5 +272,5 @@ def _warn_unless_converged(diagnostics: Diagnostics) -> None:
             f"{_R_HAT_LIMIT}) after {diagnostics.n_draws} draws each; its means cannot be trusted yet. Raise max_draws "
             "(and n_warmup) of Hyperdirichlet, use larger weights, or take prior='dirichlet'.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=4,
         )

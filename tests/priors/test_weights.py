@@ -1,0 +1,114 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from ubayfs.blocks import Blocks
+from ubayfs.exceptions import InputError
+from ubayfs.priors import DEFAULT_WEIGHT, resolve_weights
+
+NAMES = ["radius", "area", "texture", "concavity"]
+BLOCKS = {"size": ["radius", "area"], "shape": ["concavity", "area"]}
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        (2, [2, 2, 2, 2]),
+        (np.float32(0.5), [0.5] * 4),
+        (np.array(3.0), [3, 3, 3, 3]),
+        ([1, 2, 3, 4], [1, 2, 3, 4]),
+        ((0.1, 2, 3.5, 4), [0.1, 2, 3.5, 4]),
+        (np.arange(1, 5), [1, 2, 3, 4]),
+        ({}, [DEFAULT_WEIGHT] * 4),
+        ({"area": 5}, [DEFAULT_WEIGHT, 5, DEFAULT_WEIGHT, DEFAULT_WEIGHT]),
+        ({1: 5, "texture": 2}, [DEFAULT_WEIGHT, 5, 2, DEFAULT_WEIGHT]),
+        (pd.Series({"texture": 7.0, "radius": np.nan}), [DEFAULT_WEIGHT, DEFAULT_WEIGHT, 7, DEFAULT_WEIGHT]),
+        (pd.Series([4.0, 3.0, 2.0, 1.0]), [4, 3, 2, 1]),
+        (
+            pd.DataFrame({"feature": ["area", "radius"], "weight": [3, np.nan], "why": ["paper", ""]}),
+            [DEFAULT_WEIGHT, 3, DEFAULT_WEIGHT, DEFAULT_WEIGHT],
+        ),
+    ],
+)
+def test_forms(weights, expected):
+    resolved = resolve_weights(weights, NAMES)
+    assert resolved.dtype == np.float64
+    np.testing.assert_allclose(resolved, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("blocks", [BLOCKS, Blocks(BLOCKS)])
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ({"size": 2}, [2, 2, DEFAULT_WEIGHT, DEFAULT_WEIGHT]),
+        ({"size": 2, "shape": 2}, [2, 2, DEFAULT_WEIGHT, 2]),
+        # A weight of its own beats the weights of its blocks, in any order.
+        ({"size": 2, "radius": 9}, [9, 2, DEFAULT_WEIGHT, DEFAULT_WEIGHT]),
+        ({"radius": 9, "size": 2}, [9, 2, DEFAULT_WEIGHT, DEFAULT_WEIGHT]),
+        # ... and settles a quarrel between them.
+        ({"size": 2, "shape": 3, "area": 1}, [2, 1, DEFAULT_WEIGHT, 3]),
+        (pd.Series({"shape": 3}), [DEFAULT_WEIGHT, 3, DEFAULT_WEIGHT, 3]),
+        (pd.DataFrame({"block": ["size", "shape"], "weight": [2.0, None]}), [2, 2, DEFAULT_WEIGHT, DEFAULT_WEIGHT]),
+    ],
+)
+def test_blocks(weights, expected, blocks):
+    np.testing.assert_allclose(resolve_weights(weights, NAMES, blocks), expected)
+
+
+def test_result_is_a_copy():
+    given = np.ones(4)
+    resolve_weights(given, NAMES)[0] = 7
+    assert given[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (0, r"positive and finite; feature 'radius' has 0\.0 \(4 such"),
+        ([1, -2, 3, 4], r"feature 'area' has -2\.0\. A feature without prior knowledge"),
+        ([1, 2, np.nan, 4], r"feature 'texture' has nan"),
+        ({"concavity": np.inf}, r"feature 'concavity' has inf"),
+        ([1, 2, 3], r"one number per feature: 4; got 3\."),
+        ([[1, 2, 3, 4]], r"one number per feature: 4; got shape \(1, 4\)"),
+        ("high", r"weights must be a number, one number per feature.*got 'high'"),
+        (True, r"weights must be a number.*got True"),
+        (np.ones(4, dtype=bool), r"weights must be a number, one number per feature"),
+        (None, r"weights must be a number.*got None"),
+        ({1.0, 2.0, 3.0, 4.0}, r"weights must be a number"),
+        (["a", "b", "c", "d"], r"weights must be a number"),
+        ({"raduis": 1}, r"names 'raduis', which is neither a feature nor a block\. Did you mean 'radius'\?"),
+        ({"zzzz": 1}, r"neither a feature nor a block\. No blocks were given; pass blocks="),
+        ({9: 1}, r"position 9, but positions count from 0 to 3"),
+        ({1.5: 1}, r"by name \(str\) or position \(int\); got 1\.5"),
+        ({"area": 1, 1: 2}, r"names feature 'area' more than once"),
+        ({"area": "much"}, r"positive numbers; 'area' has 'much'"),
+        ({"area": None}, r"positive numbers; 'area' has None"),
+        (pd.DataFrame({"name": ["area"], "weight": [1]}), r"columns 'feature' and 'weight'.*got \['name', 'weight'\]"),
+        (pd.DataFrame({"feature": ["area", "area"], "weight": [1, 2]}), r"names feature 'area' more than once"),
+        (pd.DataFrame({"feature": ["areas"], "weight": [1]}), r"'areas', which is not a feature\. Did you mean 'area'"),
+    ],
+)
+def test_errors(weights, message):
+    with pytest.raises(InputError, match=message):
+        resolve_weights(weights, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("weights", "blocks", "message"),
+    [
+        (
+            {"size": 2, "shape": 3},
+            BLOCKS,
+            r"feature 'area' two values: 2 by block 'size' and 3 by block 'shape'\. Give this feature its own weight",
+        ),
+        ({"sizes": 2}, BLOCKS, r"'sizes', which is neither a feature nor a block\. Did you mean 'size'\?"),
+        ({"area": 2}, {"area": ["radius"]}, r"'area', which is both a feature and a block; give the feature by its"),
+        (pd.DataFrame({"block": ["siez"], "weight": [1]}), BLOCKS, r"names block 'siez'.*Did you mean 'size'"),
+        (pd.DataFrame({"block": ["size", "size"], "weight": [1, 2]}), BLOCKS, r"name a block more than once"),
+        ({"size": -1}, BLOCKS, r"feature 'radius' has -1\.0"),
+        ({"size": 1}, {"size": ["radios"]}, r"block 'size' names 'radios', which is not a feature"),
+    ],
+)
+def test_block_errors(weights, blocks, message):
+    with pytest.raises(InputError, match=message):
+        resolve_weights(weights, NAMES, blocks)
