@@ -95,7 +95,7 @@ class Admissibility:
         touched.data = (touched.data > 0.0).astype(np.float64)
         return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
 
-    def _excess(self, products: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
+    def excess(self, products: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
         """Return by how much products a^T z exceed the bounds of `rows`; 0 where these hold."""
         excess = products - self.system.b[rows]
         return np.where(excess > self.tolerance[rows], excess, 0.0)
@@ -103,7 +103,7 @@ class Admissibility:
     def violations(self, sets: Any) -> NDArray[np.float64]:
         """Return by how much each set exceeds each row, of shape (n_sets, n_rows); 0 where the row holds."""
         products = (self.indicators(sets) @ self._columns).toarray()
-        return self._excess(products, slice(None))
+        return self.excess(products, slice(None))
 
     def log_admissibility(self, sets: Any) -> NDArray[np.float64]:
         """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard row is violated.
@@ -115,11 +115,11 @@ class Admissibility:
         n_sets = products.shape[0]
         owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
         rows = products.indices
-        cost = log_row_admissibility(self._excess(products.data, rows), self.system.rho[rows])
+        cost = log_row_admissibility(self.excess(products.data, rows), self.system.rho[rows])
         always = self._violated_by_empty_set
         if len(always):
             cost[self.system.b[rows] < -self.tolerance[rows]] = 0.0  # counted below, touched or not
-            everywhere = self._excess(products[:, always].toarray(), always)
+            everywhere = self.excess(products[:, always].toarray(), always)
             total = log_row_admissibility(everywhere, self.system.rho[always]).sum(axis=1)
         else:
             total = np.zeros(n_sets)
