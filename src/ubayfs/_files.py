@@ -69,10 +69,13 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
     """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why."""
     if not path.is_file():
         raise EnsembleError(f"{path} does not exist or is not a file; expected {kind}.")
-    if not zipfile.is_zipfile(path):
+    # From memory: numpy leaves the file open when an archive turns out to be damaged.
+    content = io.BytesIO(path.read_bytes())
+    if not zipfile.is_zipfile(content):
         raise EnsembleError(f"{path} is not {kind}, or it was cut short: it is no .npz file.")
+    content.seek(0)
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(content, allow_pickle=False) as archive:
             # Reading every member checks its CRC, so damage shows here and nowhere later.
             arrays = {name: archive[name] for name in archive.files}
         metadata = json.loads(arrays.pop(_METADATA, np.empty(0, np.uint8)).tobytes() or b"{}")

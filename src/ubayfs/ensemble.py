@@ -217,6 +217,7 @@ def _completed(
     """Yield batches as they are finished; once `watch` says stop, no further one is begun."""
     from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 
+    # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
     n_workers = min(effective_n_jobs(n_jobs), max(len(missing), 1))
     inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
     tasks = (
@@ -224,12 +225,14 @@ def _completed(
     )
     # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
     parallel = Parallel(
-        n_jobs=n_jobs, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+        n_jobs=n_workers, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
     )
     with _blas_limit(inner_threads):
         results = parallel(tasks)
         try:
-            yield from results
+            # Not "yield from": it would close `results` by itself, before the filter below is set.
+            for batch in results:  # noqa: UP028
+                yield batch
         finally:
             # Closing an unfinished generator makes joblib warn about dropped tasks; the caller knows why it left.
             with warnings.catch_warnings():

@@ -199,8 +199,8 @@ def _read_sets(sets: Any) -> sparse.csr_array:
         raise InputError(f"sets must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
     if matrix.dtype == object:  # such as nullable columns of a frame
         matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)
-    csr = sparse.csr_array(matrix)
-    if not np.isin(csr.data, (0, 1)).all():
+    csr = sparse.csr_array(matrix) if matrix.dtype.kind in "biuf" else None
+    if csr is None or not np.isin(csr.data, (0, 1)).all():
         raise InputError("sets must hold only True/False or 0/1, one row per model.")
     csr = csr.astype(bool)
     csr.sum_duplicates()
