@@ -21,10 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import TIE
-
 # A column is left out for good when this share of its variance, or less, is not explained by the active ones.
 _COLLINEAR = 1e-10
+# Penalties closer than this share of the first one are the same; rounding errors are a thousand times smaller.
+_TIE = 1e-11
+# Correlations that fall as fast as the penalty, but for rounding errors, never reach it.
+_FLAT = 1e-9
+# No column has anything to do with the target when the largest correlation, of order one, is a rounding error.
+_UNRELATED = 1e-12
 _MAX_REPETITIONS = 100
 
 Array = NDArray[np.float64]
@@ -70,7 +74,7 @@ class LassoPath:
         self._coefficients = np.array([np.log(share / (1 - share)) if logistic else share])
         self._update_active()
         self.top = float(np.abs(self._correlations()).max())
-        self._tie = TIE * self.top
+        self._tie = _TIE * self.top
 
     @property
     def intercept(self) -> float:
@@ -84,6 +88,8 @@ class LassoPath:
 
     def events(self, floor: float) -> Iterator[Event]:
         """Walk the path from the penalty `top` down to `floor`."""
+        if self.top <= _UNRELATED:
+            return
         penalty = self.top
         # Cycling needs ties that rounding errors break now this way, now that; then the walk just ends.
         for _ in range(10 * min(self._X.shape) + 100):
@@ -94,6 +100,7 @@ class LassoPath:
             enters = feature not in self.active
             if not enters:
                 self._drop(feature)
+                self._solve_at(penalty)  # without what rounding had left of its weight
             elif not self._admit(feature):
                 continue
             yield Event(penalty, feature, enters)
@@ -185,26 +192,28 @@ class LassoPath:
             correlations = np.where(self._outside, np.abs(self._correlations()), -np.inf)
             best = float(correlations.max())
             return None if best < floor else (best, int(np.argmax(correlations >= best - self._tie)))
-        before, behind = penalty, None
-        for _ in range(_MAX_REPETITIONS):
+        before, behind, late = penalty, floor, None
+        for repetition in range(_MAX_REPETITIONS):
             direction = self._newton_direction(self._signs)
             distance, feature = self._nearest(penalty, direction)
-            narrow = behind is not None and before - behind <= 1e-3 * self._tie
-            if feature is not None and (narrow or 0 <= distance <= self._tie):
-                return penalty, feature
+            if 0 <= distance <= self._tie:
+                break
             if distance < 0:
-                behind = penalty
+                behind, late = penalty, feature
+            elif penalty <= floor:
+                return None
             else:
                 before = penalty
-                if penalty <= floor:
-                    return None
-            new = max(penalty - distance, floor)
-            if new > before or (behind is not None and not behind < new < before):
-                new = 0.5 * (before + (floor if behind is None else behind))
+            if late is not None and before - behind <= self._tie:
+                return penalty, late
+            # Where classes are separable, weights grow like -log(penalty): no straight line is good for long.
+            new = max(penalty - distance, floor, 0.5 * penalty if self._logistic else 0.0)
+            if late is not None and (repetition > 20 or not behind < new < before):
+                new = 0.5 * (before + behind)
             self._coefficients = self._coefficients + (penalty - new) * direction
             penalty = new
             self._solve_at(penalty)
-        return None
+        return None if feature is None else (penalty, feature)
 
     def _nearest(self, penalty: float, direction: Array) -> tuple[float, int | None]:
         """Predict how far the penalty must fall to the first event, and whose it is.
@@ -227,10 +236,10 @@ class LassoPath:
 
     def _first(self, columns: NDArray[np.intp], excess: Array, rate: Array) -> tuple[float, int | None]:
         """Return when the first `excess`, growing by `rate`, is (or was) zero."""
-        approaching = rate > TIE
+        approaching = rate > _FLAT
         distance = np.full(len(columns), np.inf)
         np.divide(-excess, rate, out=distance, where=approaching)
-        late = excess > self._tie
+        late = excess > self._tie * np.maximum(np.abs(rate), 1)
         np.maximum(distance, 0, out=distance, where=~late)
         # Behind the event but not coming from it by the linear prediction: far away, to be found by halving.
         distance[late & ~approaching] = -np.inf
