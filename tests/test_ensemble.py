@@ -421,7 +421,7 @@ def test_memory_errors_of_a_batch_are_mended_by_single_runs(table):
     ],
 )
 def test_nonsense_from_a_selector_is_an_input_error(table, answer, message):
-    with pytest.raises(InputError, match=rf"every elementary run failed: InputError: selector 'returning'.*{message}"):
+    with pytest.raises(InputError, match=rf"every elementary run failed: selector 'returning'.*{message}"):
         collect(table, Returning(answer))
 
 

@@ -258,14 +258,12 @@ def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
 def _judge(batches: list[Batch], failures: tuple[RunFailure, ...], n_models: int) -> None:
     """Raise when too many runs failed; warn when some failed or the rest was cancelled."""
     n_run = sum(len(batch.outcomes) for batch in batches)
-    if n_run == 0:
-        raise EnsembleError("the ensemble was cancelled before any run was finished; there is no evidence.")
     if failures:
         counts = Counter(failure.error for failure in failures)
         error, times = counts.most_common(1)[0]
         summary = f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}"
         if len(failures) == n_run and all(failure.by_caller for failure in failures):
-            raise InputError(f"every elementary run failed: {error}")
+            raise InputError(f"every elementary run failed: {error.removeprefix('InputError: ')}")
         if 2 * len(failures) > n_run:
             raise EnsembleError(f"{summary}. An ensemble needs at least half of its runs.")
         warnings.warn(f"{summary}; see Evidence.failures.", EnsembleWarning, stacklevel=3)
