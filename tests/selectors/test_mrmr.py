@@ -110,6 +110,18 @@ def test_only_some_columns_are_compared(kind, dtype, awkward):
         assert picks.tolist() == literal_mrmr(data.X[rows], data.target.take(rows), 12)
 
 
+def test_single_precision_tells_nearly_perfect_features_apart():
+    """Their mutual information differs by less than single precision can hold at correlations this close to 1."""
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=40)
+    noise = 1e-3 * np.linspace(1.0, 1.01, 200)[rng.permutation(200)]
+    X = (y[:, None] + noise * rng.normal(size=40)[:, None]).astype(np.float32)
+    data = FeatureData.from_table(X, y)
+    everything = np.ones((1, 40), dtype=bool)
+    (picks,) = MRMR().select_many(data.X, data.target, everything, 2, [])
+    assert picks.tolist() == literal_mrmr(X, data.target, 2)
+
+
 def test_chunk_size_changes_nothing(cancer, stratified, monkeypatch):
     data = FeatureData.from_table(*cancer)
     subsamples = stratified(cancer[1], 5, 0.75, 0)

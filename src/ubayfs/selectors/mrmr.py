@@ -16,6 +16,9 @@ from .scoring import SCREENING_ERROR, Statistic, blocks_of, centered, run_scores
 
 _LARGEST_ASSOCIATION = 1.0 - 1e-7
 
+# Columns that take part from the beginning; the others join when a bound demands it.
+_FIRST_ACTIVE = 64
+
 # (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
 Relevance = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -134,7 +137,7 @@ class _Search:
         empty = np.empty((len(subsamples), 0))
         self.columns = np.empty(0, dtype=np.intp)
         self.relevance, self.redundancy, self.lengths = empty, empty, empty
-        self._activate(64)
+        self._activate(_FIRST_ACTIVE)
 
     def next_picks(self) -> NDArray[np.intp]:
         """Return the next best column of each run, -1 where none is left."""
@@ -157,7 +160,7 @@ class _Search:
     def _choose(self, positions: NDArray[np.intp], left: NDArray[np.bool_]) -> None:
         runs = np.arange(len(positions))
         self.relevance[runs, positions] = -np.inf
-        values = centered(self._X[:, self.columns[positions]].astype(np.float64)).T
+        values = self._centered(self.columns[positions]).T
         means = (self._weights * values).sum(axis=1) / self._weights.sum(axis=1)
         direction = self._weights * (values - means[:, None])
         direction /= np.where(left, self.lengths[runs, positions], np.inf)[:, None]

@@ -109,7 +109,6 @@ def _scores_of_run(
     varying = (exact[rows] != exact[rows][0]).any(axis=0)
     x = centered(exact)
     x -= x[rows].mean(axis=0)
-    x[~rows] = 0.0  # a far outlier outside the subsample must not meet a weight of zero
     with np.errstate(invalid="ignore", divide="ignore"):
         scores = statistic(slice(run, run + 1), x)[0][0]
     return np.where(varying, scores, -np.inf)
