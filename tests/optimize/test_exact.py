@@ -130,13 +130,13 @@ def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
 
 def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
     # A minimum size forces fillers in, and every two of them exclude each other softly.
-    n, tied = 80, 70
-    theta = np.concatenate([np.full(10, 0.1), np.full(tied, 1e-6)])
+    n, tied = 60, 55
+    theta = np.concatenate([np.full(5, 0.2), np.full(tied, 1e-6)])
     ends = np.array(list(itertools.combinations(range(n), 2)))
     A = sparse.csr_array((np.ones(2 * len(ends)), ends.ravel(), np.arange(0, 2 * len(ends) + 1, 2)))
     rho = np.random.default_rng(1).uniform(0.01, 0.02, len(ends))
     pairs = Rows(A, np.ones(len(ends)), rho, lambda row: f"pair {row}")
-    utility = utility_of(theta, [one_row(np.ones(n), 12, INF), one_row(-np.ones(n), -12, INF), pairs], 0.1)
+    utility = utility_of(theta, [one_row(np.ones(n), 7, INF), one_row(-np.ones(n), -7, INF), pairs], 0.1)
     solution = Exact().maximize(utility)
     assert solution.info["n_rounds"] > 1
     assert solution.gap <= 1e-9
@@ -145,7 +145,7 @@ def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
 
 
 def test_a_time_limit_gives_the_best_set_so_far_and_an_honest_bound():
-    utility = pair_problem(3, n=300, n_pairs=9000, size=30)
+    utility = pair_problem(3, n=100, n_pairs=1500, size=12)
     hurried = Exact(time_limit=1e-6).maximize(utility)
     full = Exact().maximize(utility)
     assert not hurried.complete

@@ -184,6 +184,7 @@ class Fillers:
         self.degree = np.diff(self.graph.indptr)
         self.signature = self._signature(self.others)
         self.core = self._initial_core(largest_size)
+        self.n_promoted = 0
 
     def _signature(self, rows: NDArray[np.intp]) -> sparse.csc_array:
         """Columns of rows and blocks, one per feature."""
@@ -233,9 +234,21 @@ class Fillers:
         return result
 
     def promote(self, chosen: NDArray[np.bool_]) -> bool:
-        """Take features in violated pairs of a set into the core; return whether there were any."""
+        """Take features in violated pairs of a set into the core, and features tied with them, ever more of these.
+
+        Returns
+        -------
+        any_new : bool
+            False when the set violates no pair row outside the core: then nothing was left out that matters.
+        """
         violated = chosen[self.first] & chosen[self.second]
         ends: NDArray[Any] = np.concatenate([self.first[violated], self.second[violated]])
         new = np.unique(ends[~self.core[ends]])
+        if len(new) == 0:
+            return False
         self.core[new] = True
-        return len(new) > 0
+        # Doubling keeps the number of rounds logarithmic where ties only take each other's place.
+        tied = np.flatnonzero(np.isin(self.tied, self.tied[new]) & self.utility.selectable & ~self.core)
+        self.n_promoted = 2 * self.n_promoted + len(new)
+        self.core[tied[np.argsort(self.degree[tied], kind="stable")[: self.n_promoted]]] = True
+        return True

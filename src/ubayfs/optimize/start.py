@@ -53,6 +53,11 @@ def feasible_start(utility: Utility, n_sets: int, rng: np.random.Generator) -> N
         They may still violate hard rows; whether these can hold at all is not decided here.
     """
     linked = LinkedUtility.of(utility)
+    return linked.expand(start_over_units(linked, n_sets, rng))
+
+
+def start_over_units(linked: LinkedUtility, n_sets: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Do the work of :func:`feasible_start`; return sets of units, of shape (n_sets, n_units)."""
     order, log_uniform = draw_offers(linked.utility, n_sets, rng)
     chains = Chains(linked.utility, n_sets)
     everyone = np.arange(n_sets)
@@ -61,7 +66,7 @@ def feasible_start(utility: Utility, n_sets: int, rng: np.random.Generator) -> N
     if (chains.harm > NO_CHANGE).any():
         chains.run(order, np.full_like(log_uniform, np.inf))
     chains.run(order, log_uniform, while_it_can_improve=True)
-    return linked.expand(chains.best)
+    return chains.best
 
 
 def draw_offers(

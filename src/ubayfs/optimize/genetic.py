@@ -1,0 +1,189 @@
+"""The paper's optimizer: a genetic algorithm that begins with Algorithm 1. Fast, good, and without a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._arguments import RandomState, as_generator, check_int, check_real
+from ..utility import Admissibility, Utility
+from .base import Solution
+from .linked import LinkedUtility
+from .start import start_over_units
+
+
+class GeneticInfo(NamedTuple):
+    """What a person may want to know of a run.
+
+    Attributes
+    ----------
+    n_generations, n_evaluations : int
+    best_by_generation : tuple of float
+        Best utility so far, the start first; it never falls. -inf as long as every set violates a hard row.
+    """
+
+    n_generations: int
+    n_evaluations: int
+    best_by_generation: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Genetic:
+    """Improves a population of sets by selection, uniform crossover and mutation.
+
+    The best distinct sets among parents and children form the next generation, so that the best one never gets lost.
+
+    Parameters
+    ----------
+    n_sets : int
+        Sets in the population, the paper's Q.
+    n_generations : int
+        The paper's T.
+    crossover_rate : float in [0, 1]
+        Share of children with two parents; the others are copies of one.
+    mutation_rate : float in [0, 1]
+        Share of children in which one feature is added, dropped, or exchanged for another.
+    """
+
+    n_sets: int = 100
+    n_generations: int = 100
+    crossover_rate: float = 0.8
+    mutation_rate: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_int("n_sets", self.n_sets, low=2)
+        check_int("n_generations", self.n_generations, low=0)
+        check_real("crossover_rate", self.crossover_rate, low=0.0, high=1.0)
+        check_real("mutation_rate", self.mutation_rate, low=0.0, high=1.0)
+
+    def maximize(
+        self,
+        utility: Utility,
+        random_state: RandomState = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Solution:
+        """Return the best set found.
+
+        Parameters
+        ----------
+        utility : Utility
+        random_state : int, Generator, SeedSequence, RandomState or None
+        on_progress : callable, optional
+            Called with (generations done, generations in all).
+
+        Returns
+        -------
+        solution : Solution
+            Keeps all hard rows if any set on the way did; otherwise the set that violates them least, with value
+            -inf. Whether hard rows contradict each other only the exact optimizer can tell. The bound is the trivial
+            one, all importance with full admissibility. `info` has the fields of :class:`GeneticInfo`.
+        """
+        rng = as_generator(random_state)
+        linked = LinkedUtility.of(utility)
+        fitness = _Fitness(linked.utility)
+        breeder = _Breeder(self, linked.utility, rng)
+        population = fitness.judge(start_over_units(linked, self.n_sets, rng)).best(self.n_sets)
+        best = [float(population.values[0])]
+        for generation in range(self.n_generations):
+            children = fitness.judge(breeder.children(population.sets))
+            population = population.joined(children).best(self.n_sets)
+            best.append(float(population.values[0]))
+            if on_progress is not None:
+                on_progress(generation + 1, self.n_generations)
+        chosen = linked.expand(population.sets[0])
+        bound = float(utility.theta[utility.selectable].sum() + utility.constraint_strength)
+        info = GeneticInfo(self.n_generations, fitness.n_evaluations, tuple(best))
+        return Solution(chosen, float(utility(chosen)[0]), bound, info=info._asdict())
+
+
+class _Population(NamedTuple):
+    """Sets with their utilities, and how far they violate hard rows (0 if they do not)."""
+
+    sets: NDArray[Any]
+    values: NDArray[Any]
+    harm: NDArray[Any]
+
+    def joined(self, other: _Population) -> _Population:
+        return _Population(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))
+
+    def best(self, n: int) -> _Population:
+        """Return the best `n` distinct sets, best first."""
+        used = np.flatnonzero(self.sets.any(axis=0))
+        packed = np.packbits(self.sets[:, used], axis=1) if len(used) else np.zeros((len(self.sets), 1))
+        _, distinct = np.unique(packed, axis=0, return_index=True)
+        order = distinct[np.lexsort((-self.values[distinct], self.harm[distinct]))][:n]
+        return _Population(*(part[order] for part in self))
+
+
+class _Fitness:
+    """Judges sets: those that keep the hard rows by utility, the others by how far they violate them."""
+
+    def __init__(self, utility: Utility) -> None:
+        self._utility = utility
+        self.n_evaluations = 0
+
+    @cached_property
+    def _softened(self) -> Admissibility:
+        system = self._utility.system
+        hard = system.take(np.flatnonzero(np.isinf(system.rho)))
+        return Admissibility(replace(hard, rho=np.ones(hard.n_rows)))
+
+    def judge(self, sets: NDArray[np.bool_]) -> _Population:
+        batch = sparse.csr_array(sets, dtype=np.float64)
+        values, harm = self._utility(batch), np.zeros(len(sets))
+        violating = np.flatnonzero(np.isneginf(values))
+        if len(violating):
+            harm[violating] = -self._softened.log_admissibility(batch[violating])
+        self.n_evaluations += len(sets)
+        return _Population(sets, values, harm)
+
+
+class _Breeder:
+    """Makes the children of a generation."""
+
+    def __init__(self, settings: Genetic, utility: Utility, rng: np.random.Generator) -> None:
+        self._settings = settings
+        self._rng = rng
+        self._features = np.flatnonzero(utility.selectable)
+        # Half of the features that mutation brings in are drawn by importance: most others are not worth a try.
+        theta = utility.theta[self._features]
+        self._feature_chance = np.cumsum(1.0 / max(1, len(theta)) + theta / (theta.sum() or 1.0))
+
+    def children(self, sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return new sets from a population, best set first."""
+        # Nothing happens in columns that no set has: the work is done in the others.
+        live = np.flatnonzero(sets.any(axis=0))
+        n_children = self._settings.n_sets
+        # Ranks decide, not utilities: these differ by orders of magnitude or hardly at all. The best set is twice
+        # as likely to be a parent as the one in the middle, the worst hardly ever is.
+        chance = np.cumsum(np.arange(len(sets), 0, -1, dtype=np.float64))
+        mother, father = (sets[np.ix_(self._draw(chance, n_children), live)] for _ in range(2))
+        crossed = self._rng.random(n_children) < self._settings.crossover_rate
+        from_father = (self._rng.random(mother.shape) < 0.5) & crossed[:, None]
+        bred = np.where(from_father, father, mother)
+        mutated = self._rng.random(n_children) < self._settings.mutation_rate
+        kind = self._rng.integers(3, size=n_children)
+        self._drop_one(bred, np.flatnonzero(mutated & (kind != 0)))
+        children = np.zeros((n_children, sets.shape[1]), dtype=bool)
+        children[:, live] = bred
+        if len(self._features):
+            adding = np.flatnonzero(mutated & (kind != 1))
+            children[adding, self._features[self._draw(self._feature_chance, len(adding))]] = True
+        return children
+
+    def _draw(self, cumulative: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+        """Draw `n` positions, given cumulative weights."""
+        drawn = np.searchsorted(cumulative, self._rng.random(n) * cumulative[-1], side="right")
+        return np.minimum(drawn, len(cumulative) - 1)
+
+    def _drop_one(self, sets: NDArray[np.bool_], which: NDArray[np.intp]) -> None:
+        """Take one member, each as likely as the others, out of some sets."""
+        if sets.shape[1] and len(which):
+            lottery = self._rng.random((len(which), sets.shape[1])) * sets[which]
+            sets[which, lottery.argmax(axis=1)] = False
