@@ -1,0 +1,140 @@
+import itertools
+from math import inf
+
+import numpy as np
+import pytest
+
+from ubayfs.constraints import (
+    at_least_one,
+    cannot_link,
+    cost_budget,
+    max_blocks,
+    max_per_block,
+    max_size,
+    min_size,
+    must_link,
+    require,
+    resolve,
+)
+from ubayfs.exceptions import InputError
+from ubayfs.optimize.base import Optimizer
+from ubayfs.optimize.genetic import Genetic
+from ubayfs.utility import Utility
+
+N = 10
+ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
+BLOCKS = {"low": [0, 1, 2, 3], "mid": [3, 4, 5], "high": [7, 8, 9]}
+PROBLEMS = {
+    "size": [max_size(3)],
+    "hard size": [max_size(4, rho=inf)],
+    "links": [max_size(3, rho=0.5), must_link([0, 9]), cannot_link([7, 8, 9], rho=2.0)],
+    "hard links": [max_size(4, rho=inf), must_link([0, 5, 9], rho=inf), cannot_link([8, 9], rho=inf)],
+    "required": [max_size(2, rho=inf), require(1)],
+    "blocks": [max_size(5), max_blocks(1, rho=3.0), max_per_block(2, rho=0.2)],
+    "budget": [cost_budget(np.linspace(0.3, 2.0, N), 3.1, rho=inf), at_least_one([0, 1], rho=inf)],
+    "contrary": [max_size(2, rho=0.3), min_size(6, rho=0.3)],
+}
+
+
+def problem(constraints, n=N, seed=0, strength=1.0):
+    theta = np.random.default_rng(seed).dirichlet(np.ones(n))
+    system = resolve(constraints, [f"x{i}" for i in range(n)], BLOCKS)
+    return Utility(theta, system, strength, np.ones(n, dtype=bool))
+
+
+@pytest.mark.parametrize("strength", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_reaches_the_best_of_all_sets(name, strength):
+    utility = problem(PROBLEMS[name], strength=strength)
+    best = utility(ALL_SETS).max()
+    found = Genetic(n_sets=40, n_generations=40).maximize(utility, 0)
+    assert found.value == pytest.approx(best, abs=1e-9)
+    assert utility(found.chosen).item() == found.value
+    assert found.bound >= best
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_the_best_set_never_gets_lost(name):
+    found = Genetic(n_sets=6, n_generations=25).maximize(problem(PROBLEMS[name]), 1)
+    best = found.info["best_by_generation"]
+    assert len(best) == 26
+    assert list(best) == sorted(best)
+    assert found.value == pytest.approx(best[-1], abs=1e-12)
+    assert found.info["n_generations"] == 25
+    assert found.info["n_evaluations"] == 6 * 26
+
+
+def test_generations_improve_on_the_start():
+    utility = problem(
+        [max_size(6), *(cannot_link([i, i + 1, i + 7], rho=1.5) for i in range(0, 80, 2)), max_per_block(1)], n=100
+    )
+    found = Genetic().maximize(utility, 0)
+    assert found.value > found.info["best_by_generation"][0] + 1e-4
+
+
+def test_the_same_seed_gives_the_same_set():
+    utility = problem(PROBLEMS["links"], n=200)
+    few = Genetic(n_sets=10, n_generations=5)
+    one, same = few.maximize(utility, 7), few.maximize(utility, np.random.default_rng(np.random.SeedSequence(7)))
+    assert one.info == same.info
+    assert (one.chosen == same.chosen).all()
+    assert one.info["best_by_generation"] != few.maximize(utility, 8).info["best_by_generation"]
+
+
+def test_only_selectable_features_are_selected():
+    utility = problem([max_size(4)], seed=3)
+    utility.selectable[np.argsort(-utility.theta)[:3]] = False
+    allowed = ALL_SETS[~ALL_SETS[:, ~utility.selectable].any(axis=1)]
+    found = Genetic(n_sets=30, n_generations=30).maximize(utility, 0)
+    assert not found.chosen[~utility.selectable].any()
+    assert found.value == pytest.approx(utility(allowed).max())
+
+
+def test_nothing_selectable_gives_the_empty_set():
+    utility = problem([max_size(4)])
+    utility.selectable[:] = False
+    found = Genetic(n_sets=4, n_generations=3).maximize(utility, 0)
+    assert not found.chosen.any()
+    assert found.value == found.bound == 1.0
+
+
+def test_hard_rows_are_reached_from_a_start_that_violates_them():
+    """Feature 3 is in two blocks of which only one may be selected beside the required third; the start only adds."""
+    utility = problem([require("mid", on="blocks"), require("high", on="blocks"), max_blocks(2, rho=inf)])
+    utility.theta[:] = np.where(np.arange(N) == 3, 1 - 1e-12, 1e-13)
+    found = Genetic(n_sets=20, n_generations=60).maximize(utility, 0)
+    assert found.info["best_by_generation"][0] == -inf
+    assert found.value == pytest.approx(utility(ALL_SETS).max())
+
+
+def test_contradictions_give_the_least_violation_and_no_value():
+    utility = problem([require([0, 1]), max_size(1, rho=inf)])
+    found = Genetic(n_sets=10, n_generations=10).maximize(utility, 0)
+    assert found.value == -inf
+    # Each set breaks a rule; one that breaks it by 1 is the best there is.
+    assert utility.admissibility.violations(found.chosen).sum() == 1
+
+
+def test_progress_is_reported():
+    calls = []
+    Genetic(n_sets=4, n_generations=3).maximize(problem([]), 0, on_progress=lambda *c: calls.append(c))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_it_is_an_optimizer():
+    assert isinstance(Genetic(), Optimizer)
+    assert (Genetic().n_sets, Genetic().n_generations) == (100, 100)  # as in the paper
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_sets": 1}, r"n_sets must be a whole number >= 2; got 1"),
+        ({"n_generations": -1}, r"n_generations must be a whole number >= 0; got -1"),
+        ({"mutation_rate": 1.5}, r"mutation_rate must be a number in \[0, 1\]; got 1.5"),
+        ({"crossover_rate": "high"}, r"crossover_rate must be a number in \[0, 1\]; got 'high'"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    with pytest.raises(InputError, match=message):
+        Genetic(**settings)
