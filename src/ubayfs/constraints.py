@@ -103,22 +103,16 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
             memberships.append(context.membership)
             n_known += len(context.blocks)
         for part in constraint.rows(context):
-            if part.on_blocks and offset:
-                A = sparse.csr_array(
-                    (part.A.data, part.A.indices + offset, part.A.indptr), shape=(len(part.b), n_known)
-                )
-                part = replace(part, A=A)
             if (part.rho > 0).any():
-                parts.append(part)
+                parts.append(_on_columns(part, part.A.indices + offset, n_known) if part.on_blocks else part)
     return _stack_used(parts, sparse.csr_array(sparse.vstack(memberships, format="csr")))
 
 
 def _listed(constraints: Any) -> list[Constraint]:
     if isinstance(constraints, Constraint):
         return [constraints]
-    items = (
-        list(constraints) if isinstance(constraints, Iterable) and not isinstance(constraints, str) else [constraints]
-    )
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    items = list(constraints) if several else [constraints]
     for item in items:
         if not isinstance(item, Constraint):
             raise ConstraintError(
@@ -131,18 +125,17 @@ def _stack_used(parts: list[Rows], membership: sparse.csr_array) -> ConstraintSy
     """Stack the rows over the blocks that they use; others would only burden the optimizer."""
     columns = [part.A.indices for part in parts if part.on_blocks]
     used = np.unique(np.concatenate(columns)) if columns else np.empty(0, dtype=np.intp)
-    renumbered = [
-        replace(
-            part,
-            A=sparse.csr_array(
-                (part.A.data, np.searchsorted(used, part.A.indices), part.A.indptr), shape=(len(part.b), len(used))
-            ),
-        )
-        if part.on_blocks
-        else part
+    parts = [
+        _on_columns(part, np.searchsorted(used, part.A.indices), len(used)) if part.on_blocks else part
         for part in parts
     ]
-    return ConstraintSystem.stack(renumbered, membership.shape[1], membership[used])
+    return ConstraintSystem.stack(parts, membership.shape[1], membership[used])
+
+
+def _on_columns(part: Rows, columns: Any, n_columns: int) -> Rows:
+    """Return rows whose entries stand in other columns."""
+    A = sparse.csr_array((part.A.data, columns, part.A.indptr), shape=(len(part.b), n_columns))
+    return replace(part, A=A)
 
 
 def max_size(n: int, rho: float = 1.0) -> Constraint:
