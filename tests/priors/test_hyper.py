@@ -10,7 +10,6 @@ from ubayfs.ensemble import collect_evidence
 from ubayfs.evidence import Evidence
 from ubayfs.exceptions import ConvergenceWarning, InputError
 from ubayfs.priors import Dirichlet, Hyperdirichlet
-from ubayfs.priors.set_sampler import Block, mean_and_error, split_r_hat
 
 # A fixed number of sweeps keeps small tests short.
 SHORT = {"n_warmup": 50, "n_draws": 400, "max_draws": 400}
@@ -252,39 +251,6 @@ def test_reproducible():
     np.testing.assert_array_equal(one.draws(5, 0), same.draws(5, 0))
     assert (one.mean != other.mean).any()
     assert (prior.update(evidence, 1.0).mean != prior.update(evidence, 1.0).mean).any()
-
-
-def blocks_of(trace, n_blocks=8):
-    """Summaries of a trace of shape (n_draws, n_groups, n_chains)."""
-    return [Block(len(part), part.sum(axis=0), (part**2).sum(axis=0), part) for part in np.split(trace, n_blocks)]
-
-
-def test_split_r_hat_against_the_definition(rng):
-    trace = rng.normal(size=(80, 3, 4)) + np.array([0.0, 0.5, 0.0])[:, None] * np.arange(4)
-    trace[:40, 2] += 1.0  # a drift within each chain counts too
-    halves = np.concatenate([trace[:40], trace[40:]], axis=2)
-    within = halves.var(axis=0, ddof=1).mean(axis=1)
-    between = 40 * halves.mean(axis=0).var(axis=1, ddof=1)
-    expected = np.sqrt((39 / 40 * within + between / 40) / within)
-    assert split_r_hat(blocks_of(trace)) == pytest.approx(expected.max())
-    assert split_r_hat(blocks_of(trace[:, 2:])) == pytest.approx(expected[2])
-    assert expected[2] > 1.05
-    assert split_r_hat(blocks_of(trace[:, :1])) == pytest.approx(expected[0])
-    assert expected[0] < 1.05
-
-
-def test_split_r_hat_of_stuck_and_idle_groups():
-    stuck = np.zeros((16, 1, 2)) + np.array([0.0, 5.0])
-    assert split_r_hat(blocks_of(stuck)) == np.inf
-    assert split_r_hat(blocks_of(np.full((16, 1, 2), 3.0))) == 1.0
-
-
-def test_monte_carlo_error_against_batches(rng):
-    trace = rng.normal(size=(800, 2, 4)).cumsum(axis=0) / 30 + rng.normal(size=(800, 2, 4))
-    mean, error = mean_and_error(blocks_of(trace))
-    batches = np.stack([part.mean(axis=0) for part in np.split(trace, 8)]).transpose(1, 0, 2).reshape(2, -1)
-    np.testing.assert_allclose(mean, trace.mean(axis=(0, 2)))
-    np.testing.assert_allclose(error, batches.std(axis=1, ddof=1) / np.sqrt(32))
 
 
 def test_monte_carlo_error_is_calibrated():

@@ -136,12 +136,12 @@ class SetSampler:
         """Move every set, then the pairs that some of the sets propose, then exchange levels."""
         n_sets = len(self._members)
         for d in range(n_sets):
-            self._move_set(d)
+            self.move_set(d)
         n_pairs = min(-(-n_sets // _SETS_PER_PAIR_MOVE), _MAX_PAIR_MOVES)
         for d in self._rng.choice(n_sets, size=n_pairs, replace=False).tolist():
-            self._move_pair(d)
+            self.move_pair(d)
         for parity in (0, 1):
-            self._swap_levels(parity)
+            self.swap_levels(parity)
 
     def run(self, length: int) -> Block:
         """Make `length` sweeps and summarize them."""
@@ -156,7 +156,8 @@ class SetSampler:
                 states.append(self.counts.astype(np.int32))
         return Block(length, total, squares, np.array(states))
 
-    def _move_set(self, d: int) -> None:
+    def move_set(self, d: int) -> None:
+        """Draw the members that all factors of set d name, given those of the other sets."""
         members, edges = self._members[d], self._edges[d]
         others = self._counts[members] - self._assigned[edges]
         parameters = self._alpha[members] + others
@@ -178,7 +179,8 @@ class SetSampler:
         second = (first + self._rng.integers(1, len(members), size=len(self._columns))) % len(members)
         return members[first], members[second]
 
-    def _move_pair(self, d: int) -> None:
+    def move_pair(self, d: int) -> None:
+        """Draw anew, for a pair of groups that set d proposes, which of the two each set that holds both names."""
         i, j = self._pick_pair(d)
         columns, n_columns = self._columns, len(self._columns)
         rows_i, rows_j = self._row_of[i], self._row_of[j]
@@ -203,7 +205,7 @@ class SetSampler:
         self._counts[i, columns] = fixed_i + moved_i
         self._counts[j, columns] = fixed_j + total - moved_i
 
-    def _swap_levels(self, parity: int) -> None:
+    def swap_levels(self, parity: int) -> None:
         """Offer neighbouring levels (0-1, 2-3, ... or 1-2, 3-4, ...) an exchange of their states."""
         n_groups = len(self._alpha)
         low = np.arange(parity, self._n_levels - 1, 2)
