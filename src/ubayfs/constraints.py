@@ -102,9 +102,11 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
             context, offset = replace(shared, blocks=Blocks(dict(own_blocks))), n_known
             memberships.append(context.membership)
             n_known += len(context.blocks)
-        for part in constraint.rows(context):
-            if (part.rho > 0).any():
-                parts.append(_on_columns(part, part.A.indices + offset, n_known) if part.on_blocks else part)
+        parts.extend(
+            _on_columns(part, part.A.indices + offset, n_known) if part.on_blocks else part
+            for part in constraint.rows(context)
+            if (part.rho > 0).any()
+        )
     return _stack_used(parts, sparse.csr_array(sparse.vstack(memberships, format="csr")))
 
 
