@@ -173,7 +173,9 @@ def test_few_rows_and_few_columns(rng):
     assert Lasso()(X, [0, 0, 0, 1, 1, 1], 3, rng)[0] == 9
 
 
-@given(seed=st.integers(0, 10**6), n=st.integers(3, 10), p=st.integers(1, 8), task=st.sampled_from(["two", "three", "y"]))
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(3, 10), p=st.integers(1, 8), task=st.sampled_from(["two", "three", "y"])
+)
 def test_coarse_data_with_many_ties_never_fail(seed, n, p, task):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, size=(n, p)).astype(float)

@@ -1,7 +1,7 @@
 """Inner products of centered Gaussian kernel matrices, one matrix per feature, without ever holding all of them.
 
-With H = I - 11^T/n, the centered and normalized kernel matrix of feature j is HK_jH / |HK_jH|. Three identities keep the work
-to one exponential per pair of rows and feature:
+With H = I - 11^T/n, the centered and normalized kernel matrix of feature j is HK_jH / |HK_jH|. Three identities keep
+the work to one exponential per pair of rows and feature:
 
 - <HK_jH, B> = <K_j, B> for any centered B = HBH, so only one side of a product has to be centered;
 - K_j and B are symmetric and K_j has ones on its diagonal, so <K_j, B> = 2 sum_{i<k} K_ik B_ik + trace B;
@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 
 from ..data import feature_chunks
 
-# Bytes of kernel values computed at once: small enough for the processor's cache, large enough to amortize calls.
+# Bytes of kernel values computed at once: small enough for the processor's cache, unless that makes fewer features at
+# once than pay for the calls; and never more than the limit, however many rows there are, if two features fit.
 _CHUNK_BYTES = 4 * 2**20
+_CHUNK_FEATURES = 16
+_LIMIT_BYTES = 64 * 2**20
 
 Array = NDArray[np.float64]
 
@@ -49,51 +52,66 @@ class FeatureKernels:
         n_samples, n_features = X.shape
         self._upper = np.triu_indices(n_samples, k=1)
         self.n_pairs = len(self._upper[0])
-        self.chunk = max(1, _CHUNK_BYTES // (8 * self.n_pairs))
+        kernel_bytes = 8 * self.n_pairs
+        if n_features * kernel_bytes <= _LIMIT_BYTES // 2:
+            self.chunk = n_features  # few enough to keep them all
+        else:
+            self.chunk = max(1, _CHUNK_BYTES // kernel_bytes, min(_CHUNK_FEATURES, _LIMIT_BYTES // kernel_bytes))
+        self._kept: Array | None = None  # raw kernels of all features, of shape (n_features, n_pairs)
         self._norms = np.empty(n_features)
+        # Fresh pages for each chunk would cost as much as the kernels.
+        self._memory = np.empty(self.n_pairs * self.chunk)
 
     def relevance(self, B: Array) -> Array:
         """Return the inner products of every feature's kernel with a centered matrix, of shape (n_features,)."""
         upper, trace = self.weights(B)
-        products = np.empty(self._X.shape[1])
-        memory = np.empty(self.n_pairs * self.chunk)  # one for all chunks: fresh pages cost as much as the kernels
+        products = np.empty(len(self._norms))
         for part in feature_chunks(len(products), self.chunk):
-            pairs = self.pairs(part, memory)
+            pairs = self._pairs(part)
             self._norms[part] = self._centered_norms(pairs)
             products[part] = (upper @ pairs + trace) / self._norms[part]
+        if self.chunk == len(products):
+            self._kept = np.ascontiguousarray(pairs.T)
         return products
+
+    def products(self, features: NDArray[np.intp], upper: Array, trace: Array) -> Array:
+        """Return the inner products of some features' kernels with centered matrices; :meth:`relevance` comes first.
+
+        Parameters
+        ----------
+        features : ndarray of int of shape (n_chosen,)
+            At most `chunk` features.
+        upper, trace : ndarrays of shape (n_matrices, n_pairs) and (n_matrices,)
+            The matrices, as :meth:`weights` gives them.
+
+        Returns
+        -------
+        products : ndarray of shape (n_chosen, n_matrices)
+        """
+        pairs = self._pairs(features).T if self._kept is None else self._kept[features]
+        return (pairs @ upper.T + trace) / self._norms[features, None]
 
     def centered(self, feature: int) -> Array:
         """Return the centered and normalized kernel of one feature, of shape (n_samples, n_samples)."""
         return centered(gaussian_kernel(self._X[:, feature]))
 
     def weights(self, B: Array) -> tuple[Array, float]:
-        """Return what a centered matrix adds up with: twice its upper triangle, and its trace."""
+        """Return what a centered matrix puts on the pairs of rows i < k, of shape (n_pairs,), and its trace."""
         return 2 * B[self._upper], float(np.trace(B))
 
-    def pairs(self, features: slice | NDArray[np.intp], memory: Array | None = None) -> Array:
-        """Return raw kernel values, one row per pair of rows i < k, of shape (n_pairs, number of features)."""
+    def _pairs(self, features: slice | NDArray[np.intp]) -> Array:
+        """Return raw kernel values, one row per pair of rows i < k, of shape (n_pairs, number of features).
+
+        They stand in the one piece of memory that all chunks share, and are gone with the next call.
+        """
         X = np.ascontiguousarray(self._X[:, features])
-        shape = (self.n_pairs, X.shape[1])
-        values = np.empty(shape) if memory is None else memory[: shape[0] * shape[1]].reshape(shape)
+        values = self._memory[: self.n_pairs * X.shape[1]].reshape(self.n_pairs, X.shape[1])
         for i, block in self._blocks(values):
             np.subtract(X[i + 1 :], X[i], out=block)
             np.multiply(block, block, out=block)
             block *= -0.5
             np.exp(block, out=block)
         return values
-
-    def products(self, pairs: Array, features: NDArray[np.intp], upper: Array, trace: Array) -> Array:
-        """Return the inner products of some features' kernels with centered matrices, of shape (n_features, n_matrices).
-
-        Parameters
-        ----------
-        pairs : ndarray of shape (n_pairs, n_features)
-        features : ndarray of shape (n_features,)
-        upper, trace : ndarrays of shape (n_matrices, n_pairs) and (n_matrices,)
-            See :meth:`weights`.
-        """
-        return ((upper @ pairs + trace[:, None]) / self._norms[features]).T
 
     def _blocks(self, pairs: Array) -> Iterator[tuple[int, Array]]:
         """Yield each row i with the part of `pairs` that holds its pairs (i, i+1), ..., (i, n-1)."""

@@ -1,16 +1,16 @@
 """The lasso path of a linear or logistic model, event by event.
 
-The model minimizes mean loss(y_i, b + x_i w) + penalty * |w|_1 with a free intercept b. While the active columns A and the signs
-s of their weights stay the same, the solution is that of the smooth equations
+The model minimizes mean loss(y_i, b + x_i w) + penalty * |w|_1 with a free intercept b. While the active columns A and
+the signs s of their weights stay the same, the solution is that of the smooth equations
 
     X_A^T r / n = penalty * s,   sum r = 0,   r = y - mean response,
 
-which Newton's method solves from nearby in two or three small steps. What ends such a stretch is an event: the correlation
-|x_j^T r| / n of another column reaches the penalty (it enters), or an active weight reaches zero (it leaves). The
-derivative of the solution predicts the penalty of the next event, exactly in the linear model (then this is the
-LARS-lasso of Efron et al. 2004), and to second order in the logistic one (Park and Hastie 2007). There the prediction is
-corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known to lie
-behind the event, until the event is met. Each repetition costs two products with all of X.
+which Newton's method solves from nearby in two or three small steps. What ends such a stretch is an event: the
+correlation |x_j^T r| / n of another column reaches the penalty (it enters), or an active weight reaches zero (it
+leaves). The derivative of the solution predicts the penalty of the next event, exactly in the linear model (which
+makes it the LARS-lasso of Efron et al. 2004), and to second order in the logistic one (Park and Hastie 2007). There the
+prediction is corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known
+to lie behind the event, until the event is met. Each repetition costs two products with all of X.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._arguments import check_int
 from ..target import CLASSIFICATION, Target
-from .base import PerRunSelector, best_first
 from ._subsample import output_columns
+from .base import PerRunSelector, best_first
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Tree(PerRunSelector):
 def _dense_ranks(X: NDArray[Any]) -> NDArray[np.float32]:
     """Return X with each value replaced by the number of smaller different values in its column.
 
-    A tree sees no more than the order. scikit-learn's trees work in single precision and hold values closer than 1e-7 for
-    equal: they would not see a column of small scale or with a large offset. Ranks are exact in single precision.
+    A tree sees no more than the order. scikit-learn's trees work in single precision and hold values closer than 1e-7
+    for equal: they would not see a column of small scale or with a large offset. Ranks are exact in single precision.
 
     Examples
     --------
