@@ -52,8 +52,8 @@ class Hyperdirichlet(Prior):
     n_warmup : int, default 100
         First sweeps of each chain, which are forgotten.
     n_draws : int, default 200
-        Sweeps of each chain after that. Their number is doubled until the chains agree (R-hat below 1.02) and the
-        Monte Carlo error is below 2 % of the largest mean...
+        Sweeps of each chain after that (the next multiple of 8). Their number is doubled until the chains agree (R-hat
+        below 1.02) and the Monte Carlo error is below 2 % of the largest mean...
     max_draws : int, default 6400
         ...but it does not exceed this. Chains that still disagree (R-hat above 1.05) are warned about.
 
@@ -78,6 +78,10 @@ class Hyperdirichlet(Prior):
                 "set_weights must map sets of features (tuple, frozenset or block name) to whole numbers; "
                 f"got {self.set_weights!r}."
             )
+        if self.set_weights is not None:
+            object.__setattr__(
+                self, "set_weights", dict(self.set_weights)
+            )  # later changes by the caller have no effect
         check_int("n_chains", self.n_chains, low=2)
         check_int("n_warmup", self.n_warmup, low=0)
         check_int("n_draws", self.n_draws, low=2 * _N_BLOCKS)

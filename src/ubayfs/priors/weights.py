@@ -82,13 +82,14 @@ def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) ->
 
 def _from_numbers(weights: Any, index: FeatureIndex) -> NDArray[np.float64]:
     n_features = len(index.names)
-    plain = isinstance(weights, Real) or (isinstance(weights, Iterable) and not isinstance(weights, str | bytes | Set))
-    try:
-        array = np.asarray(weights) if plain else np.empty(0, dtype=object)
-        numbers = array.astype(np.float64) if array.dtype.kind in "iufO" and plain else None
-    except (TypeError, ValueError):
-        numbers = None
-    if numbers is None or isinstance(weights, bool):
+    numbers = None
+    if isinstance(weights, Real | Iterable) and not isinstance(weights, bool | str | bytes | Set):
+        try:
+            array = np.asarray(weights)
+            numbers = array.astype(np.float64) if array.dtype.kind in "iufO" else None
+        except (TypeError, ValueError):
+            pass  # refused below, with all other things that are not numbers
+    if numbers is None:
         raise InputError(
             "weights must be a number, one number per feature, a mapping by feature or block name, or a table; "
             f"got {weights!r}."
@@ -140,11 +141,11 @@ def _combine(
     source: dict[int, str] = {}
     if len({name for name, _ in by_block}) < len(by_block):
         raise InputError("weights name a block more than once; give each block one weight.")
-    membership = blocks.matrix(index) if by_block else None
+    membership = blocks.matrix(index)
     overridden = set(named.tolist())
     for name, weight in by_block:
         row = blocks.position(name, "weights")
-        for feature in membership[[row]].indices.tolist():  # type: ignore[index]
+        for feature in membership.indices[membership.indptr[row] : membership.indptr[row + 1]].tolist():
             earlier = source.setdefault(feature, name)
             if earlier != name and resolved[feature] != weight and feature not in overridden:
                 raise InputError(
