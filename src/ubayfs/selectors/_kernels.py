@@ -45,6 +45,13 @@ class FeatureKernels:
     ----------
     X : ndarray of shape (n_samples, n_features)
         Standardized columns.
+
+    Attributes
+    ----------
+    n_pairs : int
+        Number of pairs of rows.
+    chunk : int
+        The most features that are computed at once.
     """
 
     def __init__(self, X: Array) -> None:

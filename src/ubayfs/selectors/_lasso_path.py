@@ -172,11 +172,14 @@ class LassoPath:
 
     def _solve_at(self, penalty: float) -> None:
         """Move the coefficients to the solution at `penalty` with the present columns and signs."""
-        n = len(self._y)
+        n, last_size = len(self._y), np.inf
         for _ in range(_MAX_REPETITIONS):
             gradient = self._Z.T @ self._residual() / n - penalty * self._signs
-            if np.abs(gradient).max() <= 1e-3 * self._tie:
+            size = float(np.abs(gradient).max())
+            # Near the solution a step squares the error, unless only rounding errors are left.
+            if size <= 1e-3 * self._tie or 0.5 * last_size < size < 1e2 * self._tie:
                 return
+            last_size = size
             direction = self._newton_direction(gradient)
             start, step = self._objective(self._coefficients, penalty), 1.0
             allowance = 1e-14 * (1 + abs(start))
@@ -196,8 +199,8 @@ class LassoPath:
         for repetition in range(_MAX_REPETITIONS):
             direction = self._newton_direction(self._signs)
             distance, feature = self._nearest(penalty, direction)
-            if 0 <= distance <= self._tie:
-                break
+            if feature is not None and 0 <= distance <= self._tie:
+                return penalty, feature
             if distance < 0:
                 behind, late = penalty, feature
             elif penalty <= floor:
@@ -213,7 +216,7 @@ class LassoPath:
             self._coefficients = self._coefficients + (penalty - new) * direction
             penalty = new
             self._solve_at(penalty)
-        return None if feature is None else (penalty, feature)
+        return None
 
     def _nearest(self, penalty: float, direction: Array) -> tuple[float, int | None]:
         """Predict how far the penalty must fall to the first event, and whose it is.
@@ -235,7 +238,7 @@ class LassoPath:
         return self._first(np.concatenate(columns), np.concatenate(excess), np.concatenate(rate))
 
     def _first(self, columns: NDArray[np.intp], excess: Array, rate: Array) -> tuple[float, int | None]:
-        """Return when the first `excess`, growing by `rate`, is (or was) zero."""
+        """Return how far the penalty falls until the first `excess`, growing by `rate`, is zero, and whose it is."""
         approaching = rate > _FLAT
         distance = np.full(len(columns), np.inf)
         np.divide(-excess, rate, out=distance, where=approaching)

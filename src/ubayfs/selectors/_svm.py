@@ -8,8 +8,8 @@ The objective is convex and piecewise quadratic. On the piece where the rows S h
 regression, with penalty 1 / (2 C), of t on the rows S, where t_i is the near end of the interval in which f_i costs
 nothing: y_i for a class, y_i -+ epsilon for a number. A Newton step is one such regression; with an exact line search
 the steps reach the minimum after finitely many (Mangasarian 2002, Chapelle 2007), as soon as a whole step leaves S
-and t as they are. With fewer rows than columns, w = X^T a and the regression is done on the Gram matrix X X^T, from which
-dropped columns are subtracted: its cost depends on the number of rows only.
+and t as they are. With fewer rows than columns, w = X^T a and the regression is done on the Gram matrix X X^T, from
+which dropped columns are subtracted: its cost depends on the number of rows only.
 """
 
 from __future__ import annotations

@@ -50,16 +50,16 @@ class RFE(PerRunSelector):
 
     def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """Choose `n_features` columns (all, if there are no more), that of largest weight first."""
-        machine = LinearMachines(standardized(X), output_columns(target), self.C, target.task == "regression")
+        machines = LinearMachines(standardized(X), output_columns(target), self.C, target.task == "regression")
         remaining = np.arange(X.shape[1])
         while True:
             # The root of the sum of squares, relative to the largest: of order one, as the rule for ties expects.
-            size = np.sqrt(np.einsum("ij,ij->i", weights := machine.weights(), weights))
+            size = np.linalg.norm(machines.weights(), axis=1)
             order = ranking(size / max(size.max(), np.finfo(float).tiny))
             n_remaining = len(remaining)
             if n_remaining <= n_features:
                 return remaining[order]
             n_kept = max(n_features, n_remaining - max(1, int(self.step * n_remaining)))
             kept = np.sort(order[:n_kept])
-            machine.keep(kept)
+            machines.keep(kept)
             remaining = remaining[kept]

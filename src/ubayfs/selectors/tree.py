@@ -72,7 +72,8 @@ def _dense_ranks(X: NDArray[Any]) -> NDArray[np.float32]:
     columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1)
     ascending = np.take_along_axis(columns, order, axis=1)
-    ranks = np.zeros(columns.shape, dtype=np.float32)
-    np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=ranks[:, 1:])
-    np.put_along_axis(columns := np.empty_like(ranks), order, ranks, axis=1)
-    return columns.T
+    in_order = np.zeros(columns.shape, dtype=np.float32)
+    np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=in_order[:, 1:])
+    ranks = np.empty_like(in_order)
+    np.put_along_axis(ranks, order, in_order, axis=1)
+    return ranks.T
