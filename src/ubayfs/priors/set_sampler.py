@@ -29,7 +29,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import gammaln
 
 # Weights double from level to level until groups of weight 1 share freely; more levels than this cost more than
 # they help.
@@ -207,6 +206,8 @@ class SetSampler:
 
     def swap_levels(self, parity: int) -> None:
         """Offer neighbouring levels (0-1, 2-3, ... or 1-2, 3-4, ...) an exchange of their states."""
+        from scipy.special import gammaln
+
         n_groups = len(self._alpha)
         low = np.arange(parity, self._n_levels - 1, 2)
         if len(low) == 0:
