@@ -364,7 +364,7 @@ UNRESOLVABLE = [
 
 @pytest.mark.parametrize(("constraints", "blocks", "data", "message"), UNRESOLVABLE)
 def test_what_cannot_be_resolved_is_explained(constraints, blocks, data, message):
-    with pytest.raises(ConstraintError, match=message):
+    with pytest.raises(InputError, match=message):
         resolve(constraints, ["radius", "area", "texture"], blocks, data)
 
 

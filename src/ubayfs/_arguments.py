@@ -76,6 +76,18 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
+def check_feature_names(feature_names: Any, n_features: int) -> NDArray[Any]:
+    """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
+    if feature_names is None:
+        feature_names = [f"x{i}" for i in range(n_features)]
+    names = np.array([str(name) for name in feature_names], dtype=object)
+    if len(names) != n_features:
+        raise InputError(f"feature_names must have one name per feature: {n_features}; got {len(names)}.")
+    if len(set(names)) < n_features:
+        raise InputError("feature_names has duplicate names; each must be unique.")
+    return names
+
+
 class FeatureIndex:
     """Positions of features by name or by position, with helpful errors.
 

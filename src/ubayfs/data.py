@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._arguments import FeatureIndex
 from .exceptions import InputError
 from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
 
@@ -63,6 +64,32 @@ class FeatureData:
         matrix, names = _read_matrix(X)
         n_samples = matrix.shape[0]
         return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples))
+
+    @classmethod
+    def of_fit(cls, X: Any, feature_names: Any) -> FeatureData:
+        """Read the data that features were chosen on: one column per feature, in their order.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+            Columns of a frame are put into the order of the features by name. When they share no name with the
+            features (those of an array are made up), columns count by position.
+        feature_names : array-like of str of shape (n_features,)
+        """
+        data = X if isinstance(X, FeatureData) else cls.from_table(X)
+        names = np.asarray(feature_names, dtype=object)
+        if data.n_features != len(names):
+            raise InputError(
+                f"X must have one column per feature, {len(names)}; got {data.n_features}. Pass the data of the fit."
+            )
+        shared = set(data.feature_names) & set(names)
+        if not shared or np.array_equal(data.feature_names, names):
+            return data
+        unknown = [name for name in data.feature_names if name not in shared]
+        if unknown:
+            raise InputError(f"X has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
+        order = FeatureIndex(data.feature_names).positions(names, "X")
+        return cls(data.X[:, order], data.target, names, data.groups)
 
     @property
     def n_samples(self) -> int:

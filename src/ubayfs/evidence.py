@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ._arguments import check_feature_names
 from ._files import load_record, save_record
 from .exceptions import EnsembleError, InputError
 
@@ -97,13 +98,7 @@ class Evidence:
             feature_names = [str(c) for c in sets.columns]
         csr = _read_sets(sets)
         n_features = csr.shape[1]
-        if feature_names is None:
-            feature_names = [f"x{i}" for i in range(n_features)]
-        names = np.array([str(n) for n in feature_names], dtype=object)
-        if len(names) != n_features:
-            raise InputError(f"feature_names must have one name per feature: {n_features}; got {len(names)}.")
-        if len(set(names)) < n_features:
-            raise InputError("feature_names has duplicate names; each must be unique.")
+        names = check_feature_names(feature_names, n_features)
         return cls(csr, names, np.zeros(n_features, dtype=bool))
 
     @property

@@ -73,26 +73,7 @@ class Context:
         """The data of the fit as a matrix whose columns are the features."""
         if self.X is None:
             raise ConstraintError("decorrelate needs correlations between features; pass X=, the data of the fit.")
-        data = self.X if isinstance(self.X, FeatureData) else FeatureData.from_table(self.X)
-        n_features = len(self.index.names)
-        if data.n_features != n_features:
-            raise ConstraintError(
-                f"X must have one column per feature, {n_features}; got {data.n_features}. Pass the data of the fit."
-            )
-        named = isinstance(self.X, FeatureData) or hasattr(self.X, "columns")
-        if named and list(data.feature_names) != list(self.index.names):
-            return data.X[:, self._columns_by_name(data.feature_names)]
-        return data.X
-
-    def _columns_by_name(self, columns: NDArray[Any]) -> Any:
-        """Return where each feature stands among columns with other names or in another order."""
-        shared = set(columns) & set(self.index.names)
-        if not shared:
-            return slice(None)  # the features have made-up names; columns count by position
-        unknown = [name for name in columns if name not in shared]
-        if unknown:
-            raise ConstraintError(f"X has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
-        return FeatureIndex(columns).positions(list(self.index.names), "X", ConstraintError)
+        return FeatureData.of_fit(self.X, self.index.names).X
 
 
 def _one_text(text: str, row: int) -> str:

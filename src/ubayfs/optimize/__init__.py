@@ -1,1 +1,32 @@
 """Optimizers: the best feature set for a utility."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .._arguments import check_choice
+from ..exceptions import InputError
+from .base import Optimizer, Solution
+from .exact import Exact
+from .genetic import Genetic
+
+__all__ = ["OPTIMIZERS", "Exact", "Genetic", "Optimizer", "Solution", "as_optimizer"]
+
+OPTIMIZERS: dict[str, type[Any]] = {"exact": Exact, "genetic": Genetic}
+
+
+def as_optimizer(optimizer: Any, time_limit: float | None = None) -> Optimizer:
+    """Return an optimizer given by name or as a configured object, with a time limit if one is asked for."""
+    if isinstance(optimizer, str):
+        optimizer = OPTIMIZERS[check_choice("optimizer", optimizer, OPTIMIZERS)]()
+    if not isinstance(optimizer, Optimizer) or isinstance(optimizer, type):
+        known = ", ".join(map(repr, OPTIMIZERS))
+        raise InputError(f"optimizer must be one of {known} or a configured object such as Exact(); got {optimizer!r}.")
+    if time_limit is None:
+        return optimizer
+    if not hasattr(optimizer, "time_limit"):
+        raise InputError(
+            f"time_limit is not supported by {type(optimizer).__name__}; use optimizer='exact', or fewer generations."
+        )
+    return replace(optimizer, time_limit=time_limit)  # type: ignore[type-var]

@@ -1,0 +1,353 @@
+"""Selection: the chosen feature set, its alternatives, and an account of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ._arguments import FeatureIndex
+from .exceptions import InputError, UBayFSError
+from .metrics import jaccard, redundancy_rate
+from .optimize.base import Solution
+from .priors.base import Posterior
+from .utility import Utility, log_row_admissibility
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A side constraint that a set breaks.
+
+    Attributes
+    ----------
+    label : str
+        The row in words.
+    amount : float
+        By how much a^T z exceeds b.
+    rho : float
+        Relaxation of the row; inf when it is hard.
+    admissibility : float
+        Factor that the row contributes to kappa.
+    """
+
+    label: str
+    amount: float
+    rho: float
+    admissibility: float
+
+
+@dataclass(frozen=True)
+class SetMetrics:
+    """What can be said of a feature set, unrounded.
+
+    Attributes
+    ----------
+    cardinality : int
+    utility : float
+        importance + lambda * admissibility; -inf when a hard row is violated.
+    importance : float
+        Sum of the posterior expected importances of the members.
+    admissibility : float
+        kappa, in [0, 1]; may underflow, then `log_admissibility` still tells.
+    log_admissibility : float
+    violations : tuple of Violation
+        Rows that do not hold; those that cost most come first.
+    redundancy : float
+        Average absolute Pearson correlation between members; nan without data or with fewer than two members.
+    without_votes : tuple of str
+        Members that no elementary model chose.
+    """
+
+    cardinality: int
+    utility: float
+    importance: float
+    admissibility: float
+    log_admissibility: float
+    violations: tuple[Violation, ...]
+    redundancy: float
+    without_votes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything a decision rests on: utility, names, votes, weights and, if given, the data.
+
+    Attributes
+    ----------
+    utility : Utility
+    feature_names : ndarray of str of shape (n_features,)
+    counts : ndarray of int of shape (n_features,) or None
+        None when importances were given without an ensemble.
+    weights : ndarray of float of shape (n_features,) or None
+    X : ndarray of shape (n_samples, n_features) or None
+    """
+
+    utility: Utility
+    feature_names: NDArray[Any]
+    counts: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    X: NDArray[Any] | None = None
+
+    def mask(self, features: Any) -> NDArray[np.bool_]:
+        """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
+        n = len(self.feature_names)
+        values = np.asarray(features) if not isinstance(features, str) else np.asarray([features])
+        if values.dtype == bool:
+            if values.shape != (n,):
+                raise InputError(f"features as a mask must have one entry per feature: {n}; got shape {values.shape}.")
+            return values.copy()
+        mask = np.zeros(n, dtype=bool)
+        mask[FeatureIndex(self.feature_names).positions(values.ravel().tolist(), "features")] = True
+        return mask
+
+    def measure(self, chosen: NDArray[np.bool_]) -> SetMetrics:
+        """Return the metrics of a set."""
+        utility = self.utility
+        log_kappa = float(utility.admissibility.log_admissibility(chosen)[0])
+        importance = float(utility.theta[chosen].sum())
+        redundancy = np.nan
+        if self.X is not None and chosen.sum() >= 2:
+            redundancy = redundancy_rate(self.X, np.flatnonzero(chosen))
+        unvoted = chosen & (self.counts == 0) if self.counts is not None else np.zeros_like(chosen)
+        return SetMetrics(
+            cardinality=int(chosen.sum()),
+            utility=float(utility.combine(importance, log_kappa)),
+            importance=importance,
+            admissibility=float(np.exp(log_kappa)),
+            log_admissibility=log_kappa,
+            violations=self._violations(chosen),
+            redundancy=float(redundancy),
+            without_votes=tuple(self.feature_names[unvoted].tolist()),
+        )
+
+    def _violations(self, chosen: NDArray[np.bool_]) -> tuple[Violation, ...]:
+        system = self.utility.system
+        amounts = self.utility.admissibility.violations(chosen)[0]
+        rows = np.flatnonzero(amounts)
+        cost = log_row_admissibility(amounts[rows], system.rho[rows])
+        return tuple(
+            Violation(system.label(int(row)), float(amounts[row]), float(system.rho[row]), float(np.exp(log)))
+            for row, log in sorted(zip(rows.tolist(), cost.tolist(), strict=True), key=lambda pair: pair[1])
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSet:
+    """One feature set and how good it is.
+
+    Attributes
+    ----------
+    indices : ndarray of int
+        Positions of the members, ascending.
+    features : tuple of str
+        Names of the members.
+    value : float
+        Utility of the set.
+    bound : float
+        No set (for an alternative: none but those listed before it) has a higher utility.
+    complete : bool
+        False when a time limit ended the search early.
+    metrics : SetMetrics
+    """
+
+    indices: NDArray[np.intp]
+    features: tuple[str, ...]
+    value: float
+    bound: float
+    complete: bool
+    metrics: SetMetrics
+
+    @property
+    def gap(self) -> float:
+        """Bound minus value: 0 (at most 1e-9) proves that the set is the best."""
+        return self.bound - self.value
+
+    @classmethod
+    def of(cls, problem: Problem, solution: Solution) -> FeatureSet:
+        """Make a FeatureSet of an optimizer's solution."""
+        indices = np.flatnonzero(solution.chosen)
+        names = tuple(problem.feature_names[indices].tolist())
+        metrics = problem.measure(solution.chosen)
+        return cls(indices, names, solution.value, solution.bound, solution.complete, metrics)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The answer: the best feature set, with its certificate and its reasons.
+
+    Attributes
+    ----------
+    best : FeatureSet
+    alternatives : tuple of FeatureSet
+        The next best sets, best first.
+    feature_names : ndarray of str of shape (n_features,)
+    importance : ndarray of float of shape (n_features,)
+        Posterior expected importance, or the importances given.
+    counts, weights : ndarray of shape (n_features,) or None
+        Votes of the ensemble and prior weights; None when importances were given directly.
+    provenance : mapping
+        How the selection was made, in plain types.
+    posterior : Posterior or None
+    problem : Problem or None
+        None after :meth:`from_dict`; then other sets cannot be evaluated.
+    """
+
+    best: FeatureSet
+    alternatives: tuple[FeatureSet, ...]
+    feature_names: NDArray[Any]
+    importance: NDArray[np.float64]
+    counts: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    posterior: Posterior | None = None
+    problem: Problem | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the chosen features."""
+        return self.best.features
+
+    @property
+    def indices(self) -> NDArray[np.intp]:
+        """Positions of the chosen features, ascending."""
+        return self.best.indices
+
+    @property
+    def value(self) -> float:
+        """Utility of the chosen set."""
+        return self.best.value
+
+    @property
+    def bound(self) -> float:
+        """No set has a higher utility than this."""
+        return self.best.bound
+
+    @property
+    def gap(self) -> float:
+        """Bound minus value: 0 (at most 1e-9) proves that the set is the best."""
+        return self.best.gap
+
+    @property
+    def metrics(self) -> SetMetrics:
+        """Metrics of the chosen set."""
+        return self.best.metrics
+
+    @cached_property
+    def mask(self) -> NDArray[np.bool_]:
+        """The chosen set as a mask of shape (n_features,)."""
+        mask = np.zeros(len(self.feature_names), dtype=bool)
+        mask[self.indices] = True
+        return mask
+
+    def evaluate(self, features: Any) -> SetMetrics:
+        """Return the metrics of any other set, for example one that a person proposes.
+
+        Parameters
+        ----------
+        features : iterable of str or int, or mask of shape (n_features,)
+        """
+        if self.problem is None:
+            raise UBayFSError(
+                "A selection read from a file keeps no constraints; call decide() again to evaluate sets."
+            )
+        return self.problem.measure(self.problem.mask(features))
+
+    def similarity(self) -> NDArray[np.float64]:
+        """Return the Jaccard similarity between the best set and its alternatives.
+
+        Returns
+        -------
+        similarity : ndarray of float of shape (1 + n_alternatives, 1 + n_alternatives)
+        """
+        masks = np.zeros((1 + len(self.alternatives), len(self.feature_names)), dtype=bool)
+        for row, found in zip(masks, (self.best, *self.alternatives), strict=True):
+            row[found.indices] = True
+        return jaccard(masks)
+
+    def table(self) -> pd.DataFrame:
+        """Return one row per feature: count, weight, importance, chosen; most important first."""
+        columns: dict[str, Any] = {"feature": self.feature_names}
+        if self.counts is not None:
+            columns["count"] = self.counts
+        if self.weights is not None:
+            columns["weight"] = self.weights
+        columns["importance"] = self.importance
+        columns["chosen"] = self.mask
+        frame = pd.DataFrame(columns)
+        return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the selection in plain types, ready for JSON; infinite numbers become strings."""
+        return {
+            "format": _FORMAT,
+            "feature_names": self.feature_names.tolist(),
+            "importance": self.importance.tolist(),
+            "counts": None if self.counts is None else self.counts.tolist(),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "best": _set_to_dict(self.best),
+            "alternatives": [_set_to_dict(found) for found in self.alternatives],
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Selection:
+        """Make a selection of what :meth:`to_dict` gave."""
+        if content.get("format") != _FORMAT:
+            raise InputError(f"content is not a selection of format {_FORMAT}; got format {content.get('format')!r}.")
+        names = np.array(content["feature_names"], dtype=object)
+        return cls(
+            best=_set_from_dict(content["best"], names),
+            alternatives=tuple(_set_from_dict(found, names) for found in content["alternatives"]),
+            feature_names=names,
+            importance=np.array(content["importance"], dtype=np.float64),
+            counts=None if content["counts"] is None else np.array(content["counts"], dtype=np.int64),
+            weights=None if content["weights"] is None else np.array(content["weights"], dtype=np.float64),
+            provenance=dict(content["provenance"]),
+        )
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity and no nan: these become the strings that float() reads back."""
+    return {
+        key: str(value) if isinstance(value, float) and not np.isfinite(value) else value
+        for key, value in values.items()
+    }
+
+
+def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
+    return {
+        "indices": found.indices.tolist(),
+        **_plain({"value": found.value, "bound": found.bound, "complete": found.complete}),
+        "metrics": {
+            **_plain(vars(found.metrics)),
+            "without_votes": list(found.metrics.without_votes),
+            "violations": [_plain(vars(row)) for row in found.metrics.violations],
+        },
+    }
+
+
+def _set_from_dict(content: Mapping[str, Any], names: NDArray[Any]) -> FeatureSet:
+    metrics = dict(content["metrics"])
+    violations = tuple(
+        Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]))
+        for row in metrics.pop("violations")
+    )
+    without_votes = tuple(metrics.pop("without_votes"))
+    cardinality = int(metrics.pop("cardinality"))
+    numbers = {key: float(value) for key, value in metrics.items()}
+    indices = np.array(content["indices"], dtype=np.intp)
+    return FeatureSet(
+        indices=indices,
+        features=tuple(names[indices].tolist()),
+        value=float(content["value"]),
+        bound=float(content["bound"]),
+        complete=bool(content["complete"]),
+        metrics=SetMetrics(cardinality=cardinality, violations=violations, without_votes=without_votes, **numbers),
+    )

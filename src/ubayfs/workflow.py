@@ -1,0 +1,353 @@
+"""The one place that composes the stages: evidence -> posterior -> constraints -> best set -> selection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
+from .constraints import resolve
+from .data import FeatureData
+from .ensemble import collect_evidence
+from .evidence import Evidence
+from .exceptions import InputError, OptimizationError, OptimizationWarning
+from .optimize import Optimizer, as_optimizer
+from .optimize.alternatives import find_alternatives
+from .priors import Posterior, as_prior
+from .priors.weights import DEFAULT_WEIGHT
+from .selection import FeatureSet, Problem, Selection
+from .system import ConstraintSystem
+from .utility import Admissibility, Utility
+
+__all__ = ["collect_evidence", "decide", "log_admissibility", "maximize", "selection_probabilities"]
+
+
+def decide(
+    evidence: Evidence | Posterior,
+    weights: Any = DEFAULT_WEIGHT,
+    prior: Any = "dirichlet",
+    constraints: Any = (),
+    blocks: Any = None,
+    constraint_strength: float = 1.0,
+    optimizer: Any = "exact",
+    X: Any = None,
+    min_votes: int = 0,
+    time_limit: float | None = None,
+    n_alternatives: int = 0,
+    random_state: RandomState = None,
+) -> Selection:
+    """Choose the best feature set from evidence, prior weights and side constraints.
+
+    Parameters
+    ----------
+    evidence : Evidence or Posterior
+        A posterior already updated saves the sampling when only constraints change; `weights` and `prior` are part
+        of it and must not be given again.
+    weights : number, array-like, mapping or DataFrame, default 0.01
+        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature.
+    prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
+    constraints : Constraint or iterable of Constraint
+        Made by :func:`max_size`, :func:`must_link` and the other builders.
+    blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
+    constraint_strength : float, default 1.0
+        The paper's lambda, positive.
+    optimizer : {"exact", "genetic"} or Optimizer
+    X : array-like of shape (n_samples, n_features), optional
+        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate.
+    min_votes : int, default 0
+        Features that fewer models chose cannot be selected.
+    time_limit : float, optional
+        Seconds after which the best set found so far is returned, with its honest gap.
+    n_alternatives : int, default 0
+        How many further sets to list, next best first.
+    random_state : int, Generator, RandomState or None
+        For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+
+    Returns
+    -------
+    selection : Selection
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide, max_size, must_link
+    >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
+    >>> selection = decide(evidence, constraints=[max_size(2, rho=10)])
+    >>> selection.features, selection.gap
+    (('a', 'c'), 0.0)
+    >>> decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)]).features
+    ('a', 'b')
+    """
+    posterior = _posterior(evidence, weights, prior, blocks, random_state)
+    problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
+    chooser = as_optimizer(optimizer, time_limit)
+    selection = _select(
+        problem, chooser, n_alternatives, random_state, posterior, _told(constraints, min_votes, posterior)
+    )
+    _warn(selection, problem)
+    return selection
+
+
+def maximize(
+    theta: Any,
+    constraints: Any = (),
+    constraint_strength: float = 1.0,
+    optimizer: Any = "exact",
+    feature_names: Any = None,
+    blocks: Any = None,
+    X: Any = None,
+    time_limit: float | None = None,
+    n_alternatives: int = 0,
+    random_state: RandomState = None,
+) -> Selection:
+    """Choose the best feature set for any vector of importances.
+
+    Parameters
+    ----------
+    theta : array-like of float of shape (n_features,)
+        Importance of each feature, not negative; from a model, a test, another method. A pandas Series also names
+        the features.
+    feature_names : array-like of str of shape (n_features,), optional
+        Default: x0, x1, ...
+    constraints, constraint_strength, optimizer, blocks, X, time_limit, n_alternatives, random_state
+        As in :func:`decide`.
+
+    Returns
+    -------
+    selection : Selection
+
+    Examples
+    --------
+    >>> from ubayfs import cannot_link, max_size, maximize
+    >>> maximize([0.5, 0.4, 0.3], [max_size(2, rho=5), cannot_link([0, 1], rho=5)]).indices
+    array([0, 2])
+    """
+    if feature_names is None and hasattr(theta, "index") and hasattr(theta, "to_numpy"):
+        feature_names = [str(name) for name in theta.index]
+    importance = _check_importance(theta)
+    names = check_feature_names(feature_names, len(importance))
+    data = None if X is None else FeatureData.of_fit(X, names)
+    system = resolve(constraints, names, blocks, data)
+    everything = np.ones(len(importance), dtype=bool)
+    utility = Utility(importance, system, _check_strength(constraint_strength), everything)
+    problem = Problem(utility, names, X=None if data is None else data.X)
+    chooser = as_optimizer(optimizer, time_limit)
+    selection = _select(problem, chooser, n_alternatives, random_state, None, _told(constraints, 0, None))
+    _warn(selection, problem)
+    return selection
+
+
+def log_admissibility(
+    sets: Any, constraints: Any, feature_names: Any = None, blocks: Any = None, X: Any = None
+) -> NDArray[np.float64]:
+    """Return the log admissibility (log kappa) of any sets.
+
+    Parameters
+    ----------
+    sets : array-like or sparse array of bool of shape (n_sets, n_features), or (n_features,) for one set
+    constraints : Constraint or iterable of Constraint
+    feature_names : array-like of str of shape (n_features,), optional
+    blocks : mapping, DataFrame or Blocks, optional
+    X : array-like of shape (n_samples, n_features), optional
+
+    Returns
+    -------
+    log_kappa : ndarray of float of shape (n_sets,)
+        0 when all constraints hold, -inf when a hard one is violated.
+
+    Examples
+    --------
+    >>> from ubayfs import log_admissibility, max_size
+    >>> log_admissibility([[True, False], [True, True]], max_size(1, rho=0.5)).round(4)
+    array([ 0.    , -0.2809])
+    """
+    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
+        raise InputError("sets must be a matrix of True/False of shape (n_sets, n_features).")
+    names = check_feature_names(feature_names, matrix.shape[1])
+    return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
+
+
+def selection_probabilities(
+    posterior: Posterior,
+    constraints: Any = (),
+    blocks: Any = None,
+    constraint_strength: float = 1.0,
+    optimizer: Any = "exact",
+    X: Any = None,
+    min_votes: int = 0,
+    n_draws: int = 100,
+    random_state: RandomState = None,
+) -> NDArray[np.float64]:
+    """Return how often each feature is selected when the decision is made on draws from the posterior.
+
+    A feature close to 1 is chosen whatever the exact importances are; one near 0.5 is a matter of chance. Like
+    credible intervals this tells how sure the *ensemble* is: it sharpens with the number of models, not with the
+    number of samples in the data.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        From ``selection.posterior``.
+    n_draws : int, default 100
+        Each takes one decision.
+    constraints, blocks, constraint_strength, optimizer, X, min_votes, random_state
+        As in :func:`decide`.
+
+    Returns
+    -------
+    probability : ndarray of float of shape (n_features,)
+    """
+    n_draws = check_int("n_draws", n_draws, low=1)
+    problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
+    chooser = as_optimizer(optimizer)
+    rng = as_generator(random_state)
+    times = np.zeros(posterior.n_features)
+    for theta in posterior.draws(n_draws, rng):
+        utility = Utility(
+            theta, problem.utility.system, problem.utility.constraint_strength, problem.utility.selectable
+        )
+        times += chooser.maximize(utility, rng).chosen
+    return times / n_draws
+
+
+def _posterior(
+    evidence: Evidence | Posterior, weights: Any, prior: Any, blocks: Any, random_state: RandomState
+) -> Posterior:
+    if isinstance(evidence, Posterior):
+        if weights is not DEFAULT_WEIGHT and not (np.isscalar(weights) and weights == DEFAULT_WEIGHT):
+            raise InputError("weights are part of a posterior; pass the evidence to decide with other weights.")
+        if prior != "dirichlet":
+            raise InputError("prior is part of a posterior; pass the evidence to decide with another prior.")
+        return evidence
+    if not isinstance(evidence, Evidence):
+        raise InputError(
+            "evidence must be Evidence (from collect_evidence or Evidence.from_sets) or a Posterior; "
+            f"got {type(evidence).__name__}."
+        )
+    return as_prior(prior).update(evidence, weights, blocks, random_state)
+
+
+def _problem(
+    posterior: Posterior, constraints: Any, blocks: Any, constraint_strength: Any, X: Any, min_votes: Any
+) -> Problem:
+    least = check_int("min_votes", min_votes, low=0)
+    names, counts = posterior.feature_names, posterior.counts
+    data = None if X is None else FeatureData.of_fit(X, names)
+    system = resolve(constraints, names, blocks, data)
+    selectable = ~posterior.evidence.constant & (counts >= least)
+    if not selectable.any():
+        raise InputError(
+            f"min_votes={least} leaves no feature to select: the highest count is {counts.max(initial=0)}. Lower it."
+        )
+    utility = Utility(posterior.mean, system, _check_strength(constraint_strength), selectable)
+    return Problem(utility, names, counts, posterior.weights, None if data is None else data.X)
+
+
+def _select(
+    problem: Problem,
+    optimizer: Optimizer,
+    n_alternatives: Any,
+    random_state: RandomState,
+    posterior: Posterior | None,
+    told: Mapping[str, Any],
+) -> Selection:
+    n_alternatives = check_int("n_alternatives", n_alternatives, low=0)
+    solution = optimizer.maximize(problem.utility, random_state)
+    if np.isneginf(solution.value):
+        raise OptimizationError(
+            f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
+            "optimizer='exact', which finds one or names the constraints that contradict each other."
+        )
+    further = find_alternatives(optimizer, problem.utility, solution, n_alternatives, random_state)
+    return Selection(
+        best=FeatureSet.of(problem, solution),
+        alternatives=tuple(FeatureSet.of(problem, other) for other in further),
+        feature_names=problem.feature_names,
+        importance=problem.utility.theta,
+        counts=problem.counts,
+        weights=problem.weights,
+        provenance={
+            **told,
+            "constraint_strength": problem.utility.constraint_strength,
+            "optimizer": repr(optimizer),
+            "solver": {key: list(value) if isinstance(value, tuple) else value for key, value in solution.info.items()},
+        },
+        posterior=posterior,
+        problem=problem,
+    )
+
+
+def _told(constraints: Any, min_votes: int, posterior: Posterior | None) -> dict[str, Any]:
+    listed = [constraints] if not np.iterable(constraints) else constraints
+    told: dict[str, Any] = {"constraints": [repr(item) for item in listed], "min_votes": min_votes}
+    if posterior is not None:
+        told["prior"] = posterior.prior
+        told["evidence"] = dict(posterior.evidence.settings)
+    return told
+
+
+def _warn(selection: Selection, problem: Problem) -> None:
+    """Say aloud what a careful reader of the result must know."""
+    best = selection.best
+    if not best.complete:
+        _say(
+            f"time_limit was reached: the set returned is worth {best.value:.6g}, and no set is worth more than "
+            f"{best.bound:.6g} (gap {best.gap:.3g}). Give more time to close the gap."
+        )
+    free = _unlimited(problem.utility)
+    if 2 * free > problem.utility.selectable.sum():
+        _say(
+            f"No constraint limits the size of the set: {free} of {problem.utility.selectable.sum()} features are "
+            "selected simply because nothing stands against them. Add max_size(n)."
+        )
+    unvoted = best.metrics.without_votes
+    if unvoted:
+        shown = ", ".join(unvoted[:5]) + (f" and {len(unvoted) - 5} more" if len(unvoted) > 5 else "")
+        _say(
+            f"{len(unvoted)} of {best.metrics.cardinality} chosen features have no vote of any model ({shown}): they "
+            "fill up the set. Use min_votes=1 to keep such features out."
+        )
+
+
+def _say(message: str) -> None:
+    # _say <- _warn <- decide <- the caller
+    warnings.warn(message, OptimizationWarning, stacklevel=4)
+
+
+def _unlimited(utility: Utility) -> int:
+    """Return how many features of some importance no row speaks against, however many others are selected."""
+    system: ConstraintSystem = utility.system
+    A = sparse.csr_array(system.A)
+    positive = sparse.csr_array((np.maximum(A.data, 0.0), A.indices, A.indptr), shape=A.shape)
+    limiting = np.flatnonzero(np.asarray(positive.sum(axis=1)).ravel() > system.b + Admissibility(system).tolerance)
+    columns = np.unique(positive[limiting].nonzero()[1])
+    limited = np.zeros(utility.n_features, dtype=bool)
+    limited[columns[columns < utility.n_features]] = True
+    limited[system.blocks[columns[columns >= utility.n_features] - utility.n_features].indices] = True
+    return int((utility.selectable & ~limited & (utility.theta > 0)).sum())
+
+
+def _check_strength(constraint_strength: Any) -> float:
+    return check_real("constraint_strength", constraint_strength, low=0.0, low_open=True, high_open=True)
+
+
+def _check_importance(theta: Any) -> NDArray[np.float64]:
+    try:
+        importance = np.array(theta, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"theta must be a vector of numbers, one per feature; {error}.") from error
+    if importance.ndim != 1 or len(importance) == 0:
+        raise InputError(f"theta must be a vector with one entry per feature; got shape {importance.shape}.")
+    wrong = np.flatnonzero(~np.isfinite(importance) | (importance < 0))
+    if len(wrong):
+        raise InputError(
+            f"theta must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip "
+            "importances that may be negative."
+        )
+    return importance
