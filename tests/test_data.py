@@ -261,6 +261,8 @@ X4 = np.arange(8.0).reshape(4, 2)
         ([0, 1, 1, 0], "binary"),
         ([True, False, True, True], "binary"),
         (["a", "b", "b", "a"], "binary"),
+        (np.array([0, 1, 1, 0], dtype=object), "binary"),
+        (np.array([0.5, 1.5, 2, 2], dtype=object), "regression"),
         (pd.Series([0, 1, 1, 0], dtype="Int64"), "binary"),
         (pd.Series([True, False, True, True], dtype="boolean"), "binary"),
         (pd.Series(["a", "b", "b", "c"], dtype="string"), "multiclass"),

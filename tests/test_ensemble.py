@@ -202,6 +202,11 @@ def test_no_random_state_is_fresh_and_recorded(table):
     assert rows_of(collect(table, random_state=first.settings["seed"]["entropy"])) == rows_of(first)
 
 
+def test_children_of_one_seed_differ(table):
+    first, second = np.random.SeedSequence(5).spawn(2)
+    assert rows_of(collect(table, random_state=first)) != rows_of(collect(table, random_state=second))
+
+
 def test_a_seed_sequence_is_not_used_up(table):
     sequence = np.random.SeedSequence(5)
     assert rows_of(collect(table, random_state=sequence)) == rows_of(collect(table, random_state=sequence))
