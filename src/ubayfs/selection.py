@@ -246,6 +246,14 @@ class Selection:
         mask[self.indices] = True
         return mask
 
+    def __repr__(self) -> str:
+        shown = ", ".join(self.features[:10]) + (", ..." if len(self.features) > 10 else "")
+        return (
+            f"Selection({len(self.features)} of {len(self.feature_names)} features: {shown}; value={self.value:.6g}, "
+            f"gap={self.gap:.2g}, admissibility={self.metrics.admissibility:.4g}, "
+            f"alternatives={len(self.alternatives)})"
+        )
+
     def evaluate(self, features: Any) -> SetMetrics:
         """Return the metrics of any other set, for example one that a person proposes.
 
