@@ -21,7 +21,6 @@ from .optimize.alternatives import find_alternatives
 from .priors import Posterior, as_prior
 from .priors.weights import DEFAULT_WEIGHT
 from .selection import FeatureSet, Problem, Selection
-from .system import ConstraintSystem
 from .utility import Admissibility, Utility
 
 __all__ = ["collect_evidence", "decide", "log_admissibility", "maximize", "selection_probabilities"]
@@ -322,14 +321,16 @@ def _say(message: str) -> None:
 
 def _unlimited(utility: Utility) -> int:
     """Return how many features of some importance no row speaks against, however many others are selected."""
-    system: ConstraintSystem = utility.system
-    A = sparse.csr_array(system.A)
-    positive = sparse.csr_array((np.maximum(A.data, 0.0), A.indices, A.indptr), shape=A.shape)
-    limiting = np.flatnonzero(np.asarray(positive.sum(axis=1)).ravel() > system.b + Admissibility(system).tolerance)
-    columns = np.unique(positive[limiting].nonzero()[1])
-    limited = np.zeros(utility.n_features, dtype=bool)
-    limited[columns[columns < utility.n_features]] = True
-    limited[system.blocks[columns[columns >= utility.n_features] - utility.n_features].indices] = True
+    system, n = utility.system, utility.n_features
+    row = np.repeat(np.arange(system.n_rows), np.diff(system.A.indptr))
+    positive = system.A.data > 0
+    reach = np.bincount(row[positive], weights=system.A.data[positive], minlength=system.n_rows)
+    limiting = reach > system.b + utility.admissibility.tolerance
+    columns = system.A.indices[positive & limiting[row]]
+    limited = np.zeros(n + system.n_blocks, dtype=bool)
+    limited[columns] = True
+    limited[system.blocks[limited[n:]].indices] = True
+    limited = limited[:n]
     return int((utility.selectable & ~limited & (utility.theta > 0)).sum())
 
 
