@@ -1,0 +1,52 @@
+# Everything needed is Python (3.10 or newer) and make; each target makes its own virtual environment first.
+PYTHON ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+# pip resolves against these exact versions, so that a run today and one next year are the same.
+PINS := constraints/ci.txt
+MINIMUM_VENV := .venv-minimum
+MINIMUM_PINS := constraints/minimum.txt
+
+# Test workers already use every processor; threads of BLAS and OpenMP on top of them would only fight for it.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+# A virtual environment or an installation that was cut off does not count as made.
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-minimum lint clean
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+
+demo: $(VENV)/.installed-plot  ## Run the whole method on the breast cancer data; writes demo_output/
+	$(BIN)/python examples/demo.py --output demo_output
+
+test: $(VENV)/.installed-test  ## Run all tests (WORKERS=2 for two processes)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+
+test-minimum: $(MINIMUM_VENV)/.installed-test  ## Run all tests with the oldest versions that are supported (Python 3.10)
+	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.installed-lint  ## Check style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+clean:  ## Remove the environments and everything else that can be made again
+	rm -rf $(VENV) $(MINIMUM_VENV) demo_output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One environment for all targets; a stamp per extra remembers what is installed in it.
+$(VENV)/.installed-%: $(VENV)/bin/python pyproject.toml $(PINS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e '.[$*]'
+	touch $@
+
+$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/bin/python pyproject.toml $(MINIMUM_PINS)
+	$(MINIMUM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e '.[$*]'
+	touch $@
+
+$(BIN)/python $(MINIMUM_VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(@D:/bin=)
