@@ -7,6 +7,8 @@
 ('radius', 'area')
 """
 
+from typing import TYPE_CHECKING
+
 from .blocks import Blocks
 from .constraints import (
     Constraint,
@@ -45,6 +47,9 @@ from .priors import Dirichlet, GeneralizedDirichlet, Hyperdirichlet, Posterior
 from .selection import Selection
 from .workflow import collect_evidence, decide, log_admissibility, maximize, selection_probabilities
 
+if TYPE_CHECKING:
+    from .estimator import UBayFSSelector
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -68,6 +73,7 @@ __all__ = [
     "Posterior",
     "Selection",
     "UBayFSError",
+    "UBayFSSelector",
     "UBayFSWarning",
     "__version__",
     "at_least_one",
@@ -94,3 +100,16 @@ __all__ = [
     "selection_probabilities",
     "stability",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # scikit-learn takes longer to import than everything else here together, and only the estimator is built on it.
+    if name == "UBayFSSelector":
+        from .estimator import UBayFSSelector
+
+        return UBayFSSelector
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

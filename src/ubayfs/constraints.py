@@ -95,7 +95,7 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
     shared = rows.Context(FeatureIndex(feature_names), Blocks.of(blocks), X)
     parts: list[Rows] = []
     memberships, n_known = [shared.membership], len(shared.blocks)
-    for constraint in _listed(constraints):
+    for constraint in as_constraints(constraints):
         context, offset = shared, 0
         own_blocks = dict(constraint.arguments).get("blocks") if constraint.kind == "linear" else None
         if isinstance(own_blocks, tuple):
@@ -110,7 +110,8 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
     return _stack_used(parts, sparse.csr_array(sparse.vstack(memberships, format="csr")))
 
 
-def _listed(constraints: Any) -> list[Constraint]:
+def as_constraints(constraints: Any) -> list[Constraint]:
+    """Return one or several constraints as a list; anything else is an error."""
     if isinstance(constraints, Constraint):
         return [constraints]
     several = isinstance(constraints, Iterable) and not isinstance(constraints, str)

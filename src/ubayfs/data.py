@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ._arguments import FeatureIndex
-from .exceptions import InputError
+from .exceptions import ColumnTypeError, InputError
 from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
 
 __all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "Target", "feature_chunks"]
@@ -148,7 +148,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if n_samples == 0:
         raise InputError(f"X has no rows (0 samples, shape {values.shape}); at least 2 are needed.")
     if n_features == 0:
-        raise InputError(f"X has no columns (0 feature(s), shape {values.shape}) while a minimum of 1 is required.")
+        raise InputError(f"X has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required).")
     if n_samples == 1:
         raise InputError("X has one row (1 sample); subsamples need at least 2, in practice many more.")
     if names is None:
@@ -173,9 +173,9 @@ def _read_array(X: Any) -> NDArray[Any]:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     if values.ndim == 2:
-        bad = [f"x{j}" for j in range(values.shape[1]) if not _holds_numbers(values[:, j])]
-        if bad:
-            raise InputError(_not_numeric(bad, {str(values.dtype)}))
+        reasons = {f"x{j}": reason for j in range(values.shape[1]) if (reason := _why_not_numbers(values[:, j]))}
+        if reasons:
+            raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())))
     try:
         return _as_floats(values)
     except (TypeError, ValueError) as error:
@@ -196,15 +196,16 @@ def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     return values.astype(np.float64)
 
 
-def _holds_numbers(column: NDArray[Any]) -> bool:
-    """Tell whether a column of objects holds nothing but numbers and missing values; text never is a number."""
+def _why_not_numbers(column: NDArray[Any]) -> str | None:
+    """Return why a column holds more than numbers and missing values, or None; text never is a number."""
     if column.dtype != object:
-        return column.dtype.kind in "biuf"
+        return None if column.dtype.kind in "biuf" else str(column.dtype)
     try:
         _as_floats(column)
-    except (TypeError, ValueError):
-        return False
-    return not any(isinstance(entry, str | bytes | complex) for entry in column)
+    except (TypeError, ValueError) as error:
+        return f"object: {error}"
+    wrong = {type(entry).__name__ for entry in column if isinstance(entry, str | bytes | complex)}
+    return f"object: {', '.join(sorted(wrong))}" if wrong else None
 
 
 def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -224,10 +225,11 @@ def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     # Columns of objects may still be numbers, e.g. after reading a table row by row.
     for j, dtype in enumerate(dtypes):
         if str(dtype) in ("object", "Object"):
-            numeric[j] = _holds_numbers((frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy())
+            column = (frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy()
+            numeric[j] = _why_not_numbers(column) is None
     if not all(numeric):
         types = {str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok}
-        raise InputError(_not_numeric(names[~np.array(numeric)], types))
+        raise ColumnTypeError(_not_numeric(names[~np.array(numeric)], types))
     single = {str(t).lower() for t in dtypes} == {"float32"}
     wanted = np.float32 if single else np.float64
     if is_pandas:

@@ -47,7 +47,8 @@ def collect_evidence(
 
     Parameters
     ----------
-    X : array-like or DataFrame of shape (n_samples, n_features)
+    X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+        FeatureData bring their own target and groups; `y`, `task` and `groups` are ignored then.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
@@ -99,7 +100,7 @@ def collect_evidence(
     _check_running(n_jobs, on_progress)
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
-    data = FeatureData.from_table(X, y, task=task, groups=groups)
+    data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
     check_task(selectors, data.target.task)
     n_features = _features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)

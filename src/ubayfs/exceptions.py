@@ -4,6 +4,7 @@
 
     UBayFSError
     ├── InputError (ValueError)            something the caller handed in is wrong
+    │   ├── ColumnTypeError (TypeError)    a column does not hold numbers
     │   ├── ConstraintError                a constraint, block or bound is wrong
     │   └── InfeasibleError                hard constraints contradict each other
     ├── EnsembleError (RuntimeError)       the ensemble could not be run
@@ -25,6 +26,10 @@ class UBayFSError(Exception):
 
 class InputError(UBayFSError, ValueError):
     """An argument breaks a rule; the message names the argument, the rule, the value and the way out."""
+
+
+class ColumnTypeError(InputError, TypeError):
+    """A column of X holds something other than numbers."""
 
 
 class ConstraintError(InputError):

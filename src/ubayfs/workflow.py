@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
-from .constraints import resolve
+from .constraints import Constraint, as_constraints, resolve
 from .data import FeatureData
 from .ensemble import collect_evidence
 from .evidence import Evidence
@@ -19,11 +19,11 @@ from .exceptions import InputError, OptimizationError, OptimizationWarning
 from .optimize import Optimizer, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .priors import Posterior, as_prior
-from .priors.weights import DEFAULT_WEIGHT
+from .priors.weights import DEFAULT_WEIGHT, resolve_weights
 from .selection import FeatureSet, Problem, Selection
 from .utility import Admissibility, Utility
 
-__all__ = ["collect_evidence", "decide", "log_admissibility", "maximize", "selection_probabilities"]
+__all__ = ["check_decision", "collect_evidence", "decide", "log_admissibility", "maximize", "selection_probabilities"]
 
 
 def decide(
@@ -81,6 +81,7 @@ def decide(
     >>> decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)]).features
     ('a', 'b')
     """
+    constraints = as_constraints(constraints)
     posterior = _posterior(evidence, weights, prior, blocks, random_state)
     problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
     chooser = as_optimizer(optimizer, time_limit)
@@ -127,6 +128,7 @@ def maximize(
     """
     if feature_names is None and hasattr(theta, "index") and hasattr(theta, "to_numpy"):
         feature_names = [str(name) for name in theta.index]
+    constraints = as_constraints(constraints)
     importance = _check_importance(theta)
     names = check_feature_names(feature_names, len(importance))
     data = None if X is None else FeatureData.of_fit(X, names)
@@ -138,6 +140,41 @@ def maximize(
     selection = _select(problem, chooser, n_alternatives, random_state, None, _told(constraints, 0, None))
     _warn(selection, problem)
     return selection
+
+
+def check_decision(
+    feature_names: Any,
+    weights: Any = DEFAULT_WEIGHT,
+    prior: Any = "dirichlet",
+    constraints: Any = (),
+    blocks: Any = None,
+    constraint_strength: float = 1.0,
+    optimizer: Any = "exact",
+    min_votes: int = 0,
+    time_limit: float | None = None,
+    n_alternatives: int = 0,
+) -> None:
+    """Raise what :func:`decide` would say of these arguments, before there is any evidence.
+
+    A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
+    (correlations, contradicting hard rows) shows in :func:`decide` only.
+
+    Examples
+    --------
+    >>> from ubayfs import require
+    >>> check_decision(["radius", "area"], constraints=[require("raduis")])
+    Traceback (most recent call last):
+    ...
+    ubayfs.exceptions.ConstraintError: require names 'raduis', which is not a feature. Did you mean 'radius'?
+    """
+    as_prior(prior)
+    resolve_weights(weights, feature_names, blocks)
+    # decorrelate names no feature, and its arguments were checked when it was made.
+    resolve([one for one in as_constraints(constraints) if one.kind != "decorrelate"], feature_names, blocks)
+    _check_strength(constraint_strength)
+    as_optimizer(optimizer, time_limit)
+    check_int("min_votes", min_votes, low=0)
+    check_int("n_alternatives", n_alternatives, low=0)
 
 
 def log_admissibility(
@@ -282,9 +319,8 @@ def _select(
     )
 
 
-def _told(constraints: Any, min_votes: int, posterior: Posterior | None) -> dict[str, Any]:
-    listed = [constraints] if not np.iterable(constraints) else constraints
-    told: dict[str, Any] = {"constraints": [repr(item) for item in listed], "min_votes": min_votes}
+def _told(constraints: list[Constraint], min_votes: int, posterior: Posterior | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"constraints": [repr(one) for one in constraints], "min_votes": min_votes}
     if posterior is not None:
         told["prior"] = posterior.prior
         told["evidence"] = dict(posterior.evidence.settings)
@@ -303,7 +339,8 @@ def _warn(selection: Selection, problem: Problem) -> None:
     if 2 * free > problem.utility.selectable.sum():
         _say(
             f"No constraint limits the size of the set: {free} of {problem.utility.selectable.sum()} features are "
-            "selected simply because nothing stands against them. Add max_size(n)."
+            "selected simply because nothing stands against them. Add max_size(n), or lower max_features of "
+            "UBayFSSelector."
         )
     unvoted = best.metrics.without_votes
     if unvoted:

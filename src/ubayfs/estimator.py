@@ -1,0 +1,292 @@
+"""The scikit-learn estimator: a thin face over :mod:`ubayfs.workflow`."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._arguments import RandomState, check_int, did_you_mean
+from .constraints import Constraint, as_constraints, max_size
+from .data import FeatureData
+from .ensemble import Progress
+from .exceptions import InputError
+from .priors import Posterior
+from .selectors.adapters import as_selector
+from .workflow import check_decision, collect_evidence, decide
+
+# What the posterior is made from besides the evidence; changes of anything else leave it as it is.
+_OF_POSTERIOR = frozenset({"weights", "prior", "blocks", "random_state"})
+_OF_DECISION = _OF_POSTERIOR | {
+    "max_features", "constraints", "constraint_strength", "optimizer", "min_votes", "time_limit", "n_alternatives",
+}  # fmt: skip
+
+
+class UBayFSSelector(SelectorMixin, BaseEstimator):
+    """Select the best feature set from ensemble evidence, prior knowledge and side constraints.
+
+    Parameters
+    ----------
+    selector : str, estimator, callable or list of these, default "mrmr"
+        The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso" or "laplacian" (needs no target); a
+        scikit-learn estimator or selector; a callable ``(X, y, n_features, rng) -> indices``; a list mixes several.
+    max_features : int or None, default 10
+        The most features to select: a hard limit. None leaves the size to `constraints`.
+    constraints : Constraint or iterable of Constraint, default ()
+        Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
+        (columns of a frame) or position. :func:`~ubayfs.decorrelate` sees the data of the fit.
+    weights : number, array-like, mapping or DataFrame, default 0.01
+        Prior weight of each feature, in votes.
+    prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior, default "dirichlet"
+    blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
+        Groups of features that `weights` and `constraints` may refer to.
+    constraint_strength : float, default 1.0
+        What a set that keeps all constraints is worth (the paper's lambda); all importances together are worth 1.
+    n_models : int, default 100
+        Elementary runs, each on a subsample of the rows.
+    train_size : float in (0, 1), default 0.75
+        Share of the rows (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
+    n_features_per_model : int, optional
+        The most that one run may choose. Default: `max_features`, or 10 if that is None; never more than there are.
+    task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
+        Default: inferred from `y`.
+    optimizer : {"exact", "genetic"} or Optimizer, default "exact"
+    min_votes : int, default 0
+        Features that fewer runs chose cannot be selected.
+    time_limit : float, optional
+        Seconds for the search of the best set; past it the best one found so far is taken, with its honest gap.
+    n_alternatives : int, default 0
+        How many further sets ``selection_.alternatives`` lists.
+    random_state : int, Generator, SeedSequence, RandomState or None, default None
+    n_jobs : int, optional
+        Workers of the ensemble (threads unless ``joblib.parallel_config`` says otherwise); does not change the result.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` after each batch of runs; returning False ends the ensemble early.
+    checkpoint : path of a directory, optional
+        Finished batches of runs are stored there, and the same fit goes on from them. For one data set, not for
+        cross-validation.
+
+    Attributes
+    ----------
+    evidence_ : Evidence
+        The feature sets of all runs; kept, for :meth:`redecide`, even when the decision after it fails.
+    posterior_ : Posterior
+        Importance of each feature.
+    selection_ : Selection
+        The chosen set with its value, bound, metrics and alternatives. It does not keep the data.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str of shape (n_features_in_,)
+        When X is a frame.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import UBayFSSelector, cannot_link
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> selector = UBayFSSelector(max_features=3, n_models=20, random_state=0).fit(X, y)
+    >>> selector.get_feature_names_out().tolist()
+    ['area error', 'worst perimeter', 'worst concave points']
+    >>> other = selector.redecide(constraints=[cannot_link(["worst perimeter", "area error"], rho=5)])
+    >>> other.get_feature_names_out().tolist()
+    ['mean concave points', 'worst perimeter', 'worst concave points']
+    """
+
+    def __init__(
+        self,
+        selector: Any = "mrmr",
+        *,
+        max_features: int | None = 10,
+        constraints: Any = (),
+        weights: Any = 0.01,
+        prior: Any = "dirichlet",
+        blocks: Any = None,
+        constraint_strength: float = 1.0,
+        n_models: int = 100,
+        train_size: float = 0.75,
+        n_features_per_model: int | None = None,
+        task: str | None = None,
+        optimizer: Any = "exact",
+        min_votes: int = 0,
+        time_limit: float | None = None,
+        n_alternatives: int = 0,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        on_progress: Progress | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.selector = selector
+        self.max_features = max_features
+        self.constraints = constraints
+        self.weights = weights
+        self.prior = prior
+        self.blocks = blocks
+        self.constraint_strength = constraint_strength
+        self.n_models = n_models
+        self.train_size = train_size
+        self.n_features_per_model = n_features_per_model
+        self.task = task
+        self.optimizer = optimizer
+        self.min_votes = min_votes
+        self.time_limit = time_limit
+        self.n_alternatives = n_alternatives
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.on_progress = on_progress
+        self.checkpoint = checkpoint
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> UBayFSSelector:
+        """Run the ensemble and decide.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame (pandas, polars) of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+            Classes, numbers, a 0/1 matrix of labels; not needed by selectors that do without.
+        groups : array-like of shape (n_samples,), optional
+            Patient, mouse, subject... of each row; all rows of one stay on one side of every subsample. Inside a
+            pipeline or a grid search it is requested by ``set_fit_request(groups=True)``.
+
+        Returns
+        -------
+        self : UBayFSSelector
+        """
+        if y is None and self._needs_target():
+            raise InputError(
+                f"selector={self.selector!r} requires y to be passed, but the target y is None. Without a target use "
+                "selector='laplacian'."
+            )
+        data = FeatureData.from_table(X, y, task=self.task, groups=groups)
+        check_decision(data.feature_names, self.weights, self.prior, **self._decision())
+        # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
+        for result in ("evidence_", "posterior_", "selection_"):
+            self.__dict__.pop(result, None)
+        # The values are checked above, with messages that name columns; this records the names and their number.
+        validate_data(self, X, skip_check_array=True)
+        self._fit_params = self.get_params(deep=False)
+        self.evidence_ = collect_evidence(
+            data,
+            selector=self.selector,
+            n_models=self.n_models,
+            train_size=self.train_size,
+            n_features_per_model=self._features_per_model(data.n_features),
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+            on_progress=self.on_progress,
+            checkpoint=self.checkpoint,
+        )
+        return self._decide(data)
+
+    def redecide(self, *, X: Any = None, **changes: Any) -> UBayFSSelector:
+        """Decide again from the same evidence; the ensemble does not run.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features), optional
+            The data of the fit, which a fitted selector does not keep: needed by :func:`~ubayfs.decorrelate`, and
+            for the redundancy in ``selection_.metrics``.
+        **changes
+            New values of `max_features`, `constraints`, `weights`, `prior`, `blocks`, `constraint_strength`,
+            `optimizer`, `min_votes`, `time_limit`, `n_alternatives` or `random_state`. All other parameters are those
+            of the fit. The posterior is reused unless `weights`, `prior`, `blocks` or `random_state` change.
+
+        Returns
+        -------
+        selector : UBayFSSelector
+            A new fitted selector; this one stays as it is.
+        """
+        check_is_fitted(self, "evidence_")
+        self._check_changes(changes)
+        # Later set_params must not mix with results of the fit.
+        copy: UBayFSSelector = clone(self).set_params(**{**self._fit_params, **changes})
+        copy._fit_params = copy.get_params(deep=False)
+        for learned in ("n_features_in_", "feature_names_in_", "evidence_"):
+            if hasattr(self, learned):
+                setattr(copy, learned, getattr(self, learned))
+        reused = getattr(self, "posterior_", None) if _OF_POSTERIOR.isdisjoint(changes) else None
+        return copy._decide(self._data_of_fit(X), reused)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_target()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = False
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "selection_")
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.selection_.mask.copy()
+
+    def _needs_target(self) -> bool:
+        try:
+            return any("unsupervised" not in one.tasks for one in as_selector(self.selector))
+        except InputError:
+            return False  # fit reports the selector; tags must not fail
+
+    def _features_per_model(self, n_features: int) -> int | None:
+        if self.n_features_per_model is not None or self.max_features is None:
+            return self.n_features_per_model
+        return min(self.max_features, n_features)
+
+    def _decision(self) -> dict[str, Any]:
+        """Return the arguments of `decide` that do not concern the posterior."""
+        return {
+            "constraints": self._all_constraints(),
+            "blocks": self.blocks,
+            "constraint_strength": self.constraint_strength,
+            "optimizer": self.optimizer,
+            "min_votes": self.min_votes,
+            "time_limit": self.time_limit,
+            "n_alternatives": self.n_alternatives,
+        }
+
+    def _all_constraints(self) -> list[Constraint]:
+        said = as_constraints(self.constraints)
+        if self.max_features is None:
+            return said
+        return [*said, max_size(check_int("max_features", self.max_features, low=1), rho=math.inf)]
+
+    def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:
+        arguments = {**self._decision(), "X": data, "random_state": self.random_state}
+        if posterior is None:
+            selection = decide(self.evidence_, self.weights, self.prior, **arguments)
+        else:
+            selection = decide(posterior, **arguments)
+        self.posterior_ = selection.posterior
+        # Whoever stores a fitted selector does not expect to store the training data with it.
+        self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
+        return self
+
+    def _data_of_fit(self, X: Any) -> FeatureData | None:
+        if X is None:
+            return None
+        data = FeatureData.of_fit(X, self.evidence_.feature_names)
+        n_samples = self.evidence_.settings["n_samples"]
+        if data.n_samples != n_samples:
+            raise InputError(f"X must be the data of the fit, which had {n_samples} rows; got {data.n_samples}.")
+        return data
+
+    def _check_changes(self, changes: dict[str, Any]) -> None:
+        for name in changes:
+            parameter = name.partition("__")[0]
+            if parameter in _OF_DECISION:
+                continue
+            if parameter in self._fit_params:
+                raise InputError(
+                    f"redecide cannot change {name}: it belongs to the ensemble, whose evidence is kept. Use "
+                    f"set_params({name}=...) and fit again."
+                )
+            raise InputError(
+                f"redecide does not know {name!r}.{did_you_mean(name, _OF_DECISION)} It takes X, "
+                f"{', '.join(sorted(_OF_DECISION))}."
+            )
