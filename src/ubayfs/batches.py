@@ -7,7 +7,7 @@ index modulo the number of selectors. So neither workers nor batches nor their o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from .evidence import RunFailure
 from .exceptions import InputError
 from .selectors.base import ElementarySelector
 from .subsampling import SubsamplePlan
+from .table_file import TableFile
 
 # Fixed boundaries: checkpoints of one ensemble fit together whatever n_models or n_jobs was.
 BATCH_SIZE = 25
@@ -92,22 +93,26 @@ def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + BATCH_SIZE, n_models)
 
 
-def run_batch(X: NDArray[Any], task: EnsembleTask, start: int, stop: int, openmp_threads: int | None = None) -> Batch:
+def run_batch(
+    table: NDArray[Any] | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
+) -> Batch:
     """Run one batch.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    table : ndarray of shape (n_samples, n_features), or TableFile
         An argument of its own, so that joblib can map or scatter it once for all batches.
     task : EnsembleTask
     start, stop : int
         The runs start, ..., stop - 1.
-    openmp_threads : int, optional
-        The most that OpenMP may use in this worker; None leaves it alone.
+    inner_threads : int, optional
+        The most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
+        leaves both alone.
     """
+    X = table.open() if isinstance(table, TableFile) else table
     outcomes: dict[int, Outcome] = {}
     n_selectors = len(task.selectors)
-    with _openmp_limit(openmp_threads):
+    with _inner_limits(inner_threads):
         for number, selector in enumerate(task.selectors):
             runs = range(start + (number - start) % n_selectors, stop, n_selectors)
             if runs:
@@ -115,13 +120,16 @@ def run_batch(X: NDArray[Any], task: EnsembleTask, start: int, stop: int, openmp
     return Batch(start, tuple(outcomes[run] for run in range(start, stop)))
 
 
-def _openmp_limit(threads: int | None) -> AbstractContextManager[Any]:
+@contextmanager
+def _inner_limits(threads: int | None) -> Iterator[None]:
     if threads is None:
-        return nullcontext()
+        yield
+        return
+    from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
-    limit: AbstractContextManager[Any] = threadpool_limits(threads, user_api="openmp")
-    return limit
+    with threadpool_limits(threads, user_api="openmp"), parallel_config(backend="sequential"):
+        yield
 
 
 def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ._arguments import FeatureIndex
 from .exceptions import ColumnTypeError, InputError
+from .table_file import TableFile, hash_values, map_table
 from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
 
 __all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "Target", "feature_chunks"]
@@ -41,12 +43,15 @@ class FeatureData:
     feature_names : ndarray of str (object) of shape (n_features,)
     groups : ndarray of int of shape (n_samples,) or None
         Rows with the same number stay together in every subsample.
+    path : str or None
+        The file that X is mapped from, when the caller named one.
     """
 
     X: NDArray[Any]
     target: Target
     feature_names: NDArray[Any]
     groups: NDArray[np.intp] | None = None
+    path: str | None = None
 
     @classmethod
     def from_table(cls, X: Any, y: Any = None, *, task: str | None = None, groups: Any = None) -> FeatureData:
@@ -54,16 +59,20 @@ class FeatureData:
 
         Parameters
         ----------
-        X : array-like or DataFrame (pandas, polars) of shape (n_samples, n_features)
+        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
         task : str, optional
             Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
             Patient, mouse, subject... of each row.
         """
+        path = None
+        if isinstance(X, str | os.PathLike):
+            path = os.path.abspath(os.fsdecode(X))
+            X = map_table(path)
         matrix, names = _read_matrix(X)
         n_samples = matrix.shape[0]
-        return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples))
+        return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples), path)
 
     @classmethod
     def of_fit(cls, X: Any, feature_names: Any) -> FeatureData:
@@ -110,11 +119,19 @@ class FeatureData:
         return mask
 
     @cached_property
+    def values_hash(self) -> str:
+        """Hash of the shape, the precision and the values of X."""
+        return hash_values(self.X)
+
+    @property
+    def file(self) -> TableFile | None:
+        """The file of X in a form that can be sent to other machines; None when X is no file."""
+        return None if self.path is None else TableFile(self.path, self.values_hash)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Hash of values, names, target and groups: tells data sets apart in checkpoints and merges."""
-        digest = hashlib.sha256(f"{self.X.shape} {self.X.dtype} {self.target.task}".encode())
-        for rows in range(0, self.n_samples, 64):
-            digest.update(np.ascontiguousarray(self.X[rows : rows + 64]).data)
+        digest = hashlib.sha256(f"{self.values_hash} {self.target.task}".encode())
         # Classes and their order count too: foreign selectors see the labels, concordance the order.
         classes = None if self.target.classes is None else [str(c) for c in self.target.classes]
         digest.update(json.dumps([list(self.feature_names), classes, self.target.ordered]).encode())

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ._arguments import RandomState, as_seed_sequence, check_int, check_real
-from .batches import Batch, EnsembleTask, batch_bounds, run_batch
+from .batches import Batch, EnsembleTask, batch_bounds
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .data import FeatureData
 from .evidence import Evidence, RunFailure
 from .exceptions import EnsembleError, EnsembleWarning, InputError
 from .selectors.adapters import as_selector, check_task, describe
 from .subsampling import plan_subsamples
+from .workers import completed_batches
 
 _DEFAULT_FEATURES_PER_MODEL = 10
 
@@ -67,7 +67,8 @@ def collect_evidence(
         The same one gives the same result, whatever `n_jobs`; run m is the same for every `n_models`. None takes
         fresh entropy, which ``Evidence.settings["seed"]`` records.
     n_jobs : int, optional
-        Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors.
+        Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors. Inside
+        ``joblib.parallel_config(backend="dask")`` the ensemble runs on all threads of the cluster.
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` after each batch of 25 runs, in the thread of the caller. When it returns
         False the ensemble stops, and the runs that are finished make the evidence.
@@ -86,7 +87,8 @@ def collect_evidence(
     InputError
         If an argument breaks a rule; before any run.
     EnsembleError
-        If more than half of the runs fail, or `checkpoint` belongs to another ensemble.
+        If more than half of the runs fail, worker processes or the cluster are lost for good, or `checkpoint`
+        belongs to another ensemble.
 
     Examples
     --------
@@ -120,7 +122,7 @@ def collect_evidence(
     }
     store = None if directory is None else Checkpoint.open(directory, settings)
     ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
-    batches = _run_all(data.X, ensemble, n_models, n_jobs, on_progress, store)
+    batches = _run_all(data, ensemble, n_models, n_jobs, on_progress, store)
     failures = tuple(failure for batch in batches for failure in batch.failures)
     _judge(batches, failures, n_models)
     return _gather(batches, failures, data, settings)
@@ -170,7 +172,7 @@ def _version(package: str) -> str:
 
 
 def _run_all(
-    X: NDArray[Any],
+    data: FeatureData,
     ensemble: EnsembleTask,
     n_models: int,
     n_jobs: int | None,
@@ -185,7 +187,7 @@ def _run_all(
     watch = _Watch(finished, n_models, on_progress)
     if finished:
         watch.report()
-    with closing(_completed(X, ensemble, missing, n_jobs, watch)) as completed:
+    with closing(completed_batches(data, ensemble, missing, n_jobs, lambda: watch.stopped)) as completed:
         for batch in completed:
             if store is not None:
                 store.save(batch)
@@ -210,50 +212,6 @@ class _Watch:
         # Past this point the ensemble has failed, whatever the other runs find.
         if 2 * sum(len(batch.failures) for batch in self.finished) > self.n_models:
             self.stopped = True
-
-
-def _completed(
-    X: NDArray[Any], ensemble: EnsembleTask, missing: list[tuple[int, int]], n_jobs: int | None, watch: _Watch
-) -> Generator[Batch, None, None]:
-    """Yield batches as they are finished; once `watch` says stop, no further one is begun."""
-    from joblib import Parallel, cpu_count, delayed, effective_n_jobs
-
-    # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
-    n_workers = min(effective_n_jobs(n_jobs), max(len(missing), 1))
-    inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
-    tasks = (
-        delayed(run_batch)(X, ensemble, start, stop, inner_threads) for start, stop in missing if not watch.stopped
-    )
-    # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
-    parallel = Parallel(
-        n_jobs=n_workers, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
-    )
-    with _blas_limit(inner_threads):
-        results = parallel(tasks)
-        try:
-            # Not "yield from": it would close `results` by itself, before the filter below is set.
-            for batch in results:  # noqa: UP028
-                yield batch
-        finally:
-            # Closing an unfinished generator makes joblib warn about dropped tasks; the caller knows why it left.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.close()
-
-
-def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
-    """Limit BLAS for the whole process, so that its threads and our workers do not multiply.
-
-    It is global to the process and therefore set once, by the thread that waits for all workers: workers that set and
-    restored it in turn would leave each other's limit behind. The limit of OpenMP belongs to each thread; workers set
-    it themselves.
-    """
-    if threads is None:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limit: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
-    return limit
 
 
 def _judge(batches: list[Batch], failures: tuple[RunFailure, ...], n_models: int) -> None:

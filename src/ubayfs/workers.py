@@ -1,0 +1,170 @@
+"""Workers: where batches run. Threads, processes or a Dask cluster, as joblib is configured.
+
+Workers may get lost: a process is killed, a machine leaves the cluster, and with it perhaps the only copy of the table
+there. Runs are determined by their index, so what was lost is simply begun anew; only workers that are lost again and
+again without finishing anything end the ensemble.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from typing import Any
+
+from .batches import Batch, EnsembleTask, run_batch
+from .data import FeatureData
+from .exceptions import EnsembleError, MissingDependencyError, UBayFSError
+
+# So many losses in a row, without a finished batch between them, and there is nothing to wait for.
+_MAX_LOSSES = 3
+
+
+@contextmanager
+def on_cluster(address: str | None = None, **client_options: Any) -> Iterator[Any]:
+    """Run every ensemble inside the ``with`` block on a Dask cluster.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the scheduler, such as ``"tcp://10.0.0.1:8786"``; None starts workers on this machine.
+    **client_options
+        Handed to ``distributed.Client``, for example ``timeout`` or ``security``.
+
+    Yields
+    ------
+    client : distributed.Client
+        Closed at the end of the block.
+
+    Raises
+    ------
+    MissingDependencyError
+        If Dask is not installed.
+    EnsembleError
+        If no scheduler answers.
+    """
+    from joblib import parallel_config
+
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'a Dask cluster needs the packages dask and distributed ({error}). Run: pip install "ubayfs[dask]"'
+        ) from error
+    try:
+        client = Client(address, **client_options)
+    except (OSError, ValueError) as error:
+        raise EnsembleError(
+            f"no Dask scheduler answers at {address!r} ({error}). Check the address, and that `dask scheduler` runs "
+            "there and can be reached; without on_cluster() the ensemble runs on this machine."
+        ) from error
+    with client, parallel_config(backend="dask", client=client):
+        yield client
+
+
+def completed_batches(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    bounds: Sequence[tuple[int, int]],
+    n_jobs: int | None,
+    stopped: Callable[[], bool],
+) -> Generator[Batch, None, None]:
+    """Yield batches as they are finished, in any order.
+
+    Parameters
+    ----------
+    data : FeatureData
+    ensemble : EnsembleTask
+    bounds : sequence of (start, stop)
+        The batches to run.
+    n_jobs : int or None
+        As joblib understands it; a Dask cluster always uses all of its threads.
+    stopped : callable
+        Once it returns True, no further batch is begun.
+
+    Raises
+    ------
+    EnsembleError
+        If workers outside this process are lost too often.
+    """
+    missing, n_losses = list(bounds), 0
+    while missing and not stopped():
+        try:
+            with closing(_attempt(data, ensemble, tuple(missing), n_jobs, stopped)) as batches:
+                for batch in batches:
+                    missing.remove((batch.start, batch.stop))
+                    n_losses = 0
+                    yield batch
+            return
+        except Exception as error:  # noqa: PERF203 - once per loss
+            # A batch records whatever its selectors raise. From other processes, all that is left is their loss.
+            if isinstance(error, UBayFSError) or _backend().supports_sharedmem:
+                raise
+            n_losses += 1
+            if n_losses == _MAX_LOSSES:
+                raise EnsembleError(
+                    f"the workers were lost {n_losses} times without finishing a batch, the last time with "
+                    f"{type(error).__name__}: {error}. Check that the cluster is still there and that its workers have "
+                    "enough memory, then repeat the call; with checkpoint=... finished batches are never run again."
+                ) from error
+
+
+def _backend() -> Any:
+    from joblib.parallel import get_active_backend
+
+    return get_active_backend(prefer="threads")[0]
+
+
+def _attempt(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    missing: Sequence[tuple[int, int]],
+    n_jobs: int | None,
+    stopped: Callable[[], bool],
+) -> Generator[Batch, None, None]:
+    from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+
+    # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
+    n_workers = min(effective_n_jobs(n_jobs), len(missing))
+    on_other_machines = hasattr(_backend(), "client")  # a Dask client; nothing else in joblib has one
+    if on_other_machines:
+        # A file is opened where it is needed. An array is sent once: joblib hands one and the same array to Dask as
+        # one piece of data, which workers fetch from each other.
+        table = data.file or data.X
+        inner_threads: int | None = 1
+    else:
+        table = data.X
+        inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
+    tasks = (
+        delayed(run_batch)(table, ensemble, start, stop, inner_threads) for start, stop in missing if not stopped()
+    )
+    # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
+    parallel = Parallel(
+        n_jobs=n_workers, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+    )
+    with _blas_limit(inner_threads):
+        results = parallel(tasks)
+        try:
+            # Not "yield from": it would close `results` by itself, before the filter below is set.
+            for batch in results:  # noqa: UP028
+                yield batch
+        finally:
+            # Closing an unfinished generator makes joblib warn about dropped tasks; the caller knows why it left.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
+
+
+def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
+    """Limit BLAS for the whole process, so that its threads and our workers do not multiply.
+
+    It is global to the process and therefore set once, by the thread that waits for all workers: workers that set and
+    restored it in turn would leave each other's limit behind. The limit of OpenMP belongs to each thread; workers set
+    it themselves. Processes of joblib and of Dask begin with limits of their own.
+    """
+    if threads is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limit: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
+    return limit
