@@ -146,7 +146,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or DataFrame (pandas, polars) of shape (n_samples, n_features)
+        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Classes, numbers, a 0/1 matrix of labels; not needed by selectors that do without.
         groups : array-like of shape (n_samples,), optional
@@ -168,7 +168,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         for result in ("evidence_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, X if data.path is None else data.X, skip_check_array=True)
         self._fit_params = self.get_params(deep=False)
         self.evidence_ = collect_evidence(
             data,

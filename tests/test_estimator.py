@@ -1,0 +1,393 @@
+"""UBayFSSelector by itself: scikit-learn's own checks, what fit learns, what it refuses, what it stores."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+from ubayfs import (
+    ConstraintError,
+    InfeasibleError,
+    InputError,
+    OptimizationWarning,
+    UBayFSSelector,
+    collect_evidence,
+    decide,
+    decorrelate,
+    max_per_block,
+    max_size,
+    must_link,
+    redundancy_rate,
+    require,
+)
+
+# Few models and many constraints fill sets up with features nobody chose; that is tested with `decide`.
+pytestmark = pytest.mark.filterwarnings("ignore:.*have no vote of any model:ubayfs.exceptions.OptimizationWarning")
+
+
+def diabetes():
+    """Return data with a continuous target (as shipped it is made of whole numbers, which are classes)."""
+    X, y = load_diabetes(return_X_y=True)
+    return X, y + 0.5
+
+
+@parametrize_with_checks(
+    [
+        UBayFSSelector(n_models=3),
+        UBayFSSelector("fisher", n_models=3, max_features=2, prior="generalized", n_alternatives=1),
+        UBayFSSelector("tree", n_models=3, max_features=None, constraints=(max_size(2),), optimizer="genetic"),
+        UBayFSSelector("laplacian", n_models=3, max_features=1, prior="hyperdirichlet", constraints=decorrelate(0.9)),
+    ]
+)
+# Small random data without signal: sets without limit or votes are what the checks ask for.
+@pytest.mark.filterwarnings("ignore::ubayfs.exceptions.UBayFSWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class TestFit:
+    def test_is_collect_evidence_and_decide(self, cancer):
+        X, y = cancer
+        ensemble = {"selector": "tree", "n_models": 8, "train_size": 0.5, "n_features_per_model": 4, "random_state": 3}
+        decision = {
+            "weights": {"mean": 2.0},
+            "prior": "hyperdirichlet",
+            "blocks": {"mean": [name for name in X if name.startswith("mean")]},
+            "constraint_strength": 0.7,
+            "min_votes": 1,
+            "n_alternatives": 2,
+            "random_state": 3,
+        }
+        said = [must_link(["mean radius", "mean area"], rho=0.5), max_per_block(1), decorrelate(0.8)]
+        fitted = UBayFSSelector(max_features=4, constraints=said, **{**ensemble, **decision}).fit(X, y)
+        evidence = collect_evidence(X, y, **ensemble)
+        expected = decide(evidence, X=X, constraints=[*said, max_size(4, rho=np.inf)], **decision)
+        np.testing.assert_array_equal(fitted.evidence_.sets.toarray(), evidence.sets.toarray())
+        np.testing.assert_array_equal(fitted.posterior_.mean, expected.posterior.mean)
+        assert fitted.selection_.to_dict() == expected.to_dict()
+        assert len(fitted.selection_.alternatives) == 2
+        np.testing.assert_array_equal(fitted.get_support(indices=True), expected.indices)
+
+    @pytest.mark.parametrize(
+        ("load", "said", "task"),
+        [
+            (lambda: load_iris(return_X_y=True), None, "multiclass"),
+            (diabetes, None, "regression"),
+            (lambda: (load_iris().data[:100], np.repeat(["a", "b"], 50)), None, "binary"),
+            (lambda: load_iris(return_X_y=True), "regression", "regression"),
+        ],
+    )
+    def test_task_is_inferred_or_said(self, load, said, task):
+        X, y = load()
+        fitted = UBayFSSelector(max_features=2, n_models=2, task=said, random_state=0).fit(X, y)
+        assert fitted.evidence_.settings["task"] == task
+        assert fitted.transform(X).shape == (len(X), 2)
+
+    def test_without_a_target(self, cancer):
+        fitted = UBayFSSelector("laplacian", max_features=3, n_models=2, random_state=0).fit(cancer[0])
+        assert fitted.evidence_.settings["task"] == "unsupervised"
+        assert fitted.get_support().sum() == 3
+
+    def test_table_by_path(self, cancer, tmp_path):
+        X, y = cancer
+        np.save(tmp_path / "table.npy", X.to_numpy())
+        selector = UBayFSSelector(max_features=3, n_models=3, random_state=0)
+        by_path = clone(selector).fit(tmp_path / "table.npy", y)
+        np.testing.assert_array_equal(by_path.get_support(), selector.fit(X, y).get_support())
+        assert by_path.transform(X.to_numpy()).shape == (569, 3)
+
+    def test_same_seed_same_result_for_any_n_jobs(self, cancer):
+        selector = UBayFSSelector("fisher", max_features=3, n_models=60, random_state=7)
+        first = selector.fit(*cancer).evidence_.sets.toarray()
+        second = clone(selector).set_params(n_jobs=2).fit(*cancer).evidence_.sets.toarray()
+        np.testing.assert_array_equal(first, second)
+
+    def test_progress_and_checkpoint_reach_the_ensemble(self, cancer, tmp_path):
+        calls, runs = [], []
+
+        def first_features(X, y, n_features, rng):
+            runs.append(len(X))
+            return np.arange(n_features)
+
+        selector = UBayFSSelector(
+            first_features,
+            max_features=2,
+            n_models=30,
+            random_state=0,
+            on_progress=lambda *args: calls.append(args),
+            checkpoint=tmp_path / "runs",
+        ).fit(*cancer)
+        assert calls == [(25, 30), (30, 30)]
+        assert len(runs) == 30
+        assert selector.fit(*cancer).evidence_.counts[:3].tolist() == [30, 30, 0]
+        assert len(runs) == 30  # all from the checkpoint
+
+
+class TestSize:
+    def test_max_features_is_hard(self, cancer):
+        # At this strength a soft row would lose against the importance of all features together.
+        options = {"n_models": 4, "constraint_strength": 0.01, "random_state": 0}
+        fitted = UBayFSSelector(max_features=3, **options).fit(*cancer)
+        assert fitted.get_support().sum() == 3
+        soft = UBayFSSelector(max_features=None, constraints=max_size(3), **options).fit(*cancer)
+        assert soft.get_support().sum() == 30
+
+    def test_more_than_there_are_selects_all_and_says_so(self):
+        X, y = load_iris(return_X_y=True)
+        with pytest.warns(OptimizationWarning, match="4 of 4 features are selected.*lower max_features"):
+            fitted = UBayFSSelector("fisher", n_models=3, random_state=0).fit(X, y)
+        assert fitted.get_support().all()
+
+    def test_more_than_there_are_is_silent_when_something_else_limits(self):
+        X, y = load_iris(return_X_y=True)
+        fitted = UBayFSSelector("fisher", constraints=[max_size(2, rho=9)], n_models=3, random_state=0).fit(X, y)
+        assert fitted.get_support().sum() == 2
+
+    def test_no_limit_warns(self, cancer):
+        with pytest.warns(OptimizationWarning) as caught:
+            UBayFSSelector(max_features=None, n_models=3, random_state=0).fit(*cancer)
+        assert any("No constraint limits the size of the set: 30 of 30" in str(one.message) for one in caught)
+
+    @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "ten"])
+    def test_max_features_must_be_a_positive_whole_number(self, cancer, wrong):
+        with pytest.raises(InputError, match=f"max_features must be a whole number >= 1; got {wrong!r}"):
+            UBayFSSelector(max_features=wrong).fit(*cancer)
+
+    @pytest.mark.parametrize(
+        ("max_features", "per_model", "n_columns", "expected"),
+        [(3, None, 30, 3), (None, None, 30, 10), (None, None, 4, 4), (12, None, 5, 5), (3, 7, 30, 7), (7, 3, 30, 3)],
+    )
+    @pytest.mark.filterwarnings("ignore::ubayfs.exceptions.OptimizationWarning")
+    def test_features_per_model(self, cancer, max_features, per_model, n_columns, expected):
+        X, y = cancer
+        selector = UBayFSSelector("fisher", max_features=max_features, n_features_per_model=per_model, n_models=1)
+        fitted = selector.fit(X.iloc[:, :n_columns], y)
+        assert fitted.evidence_.settings["n_features_per_model"] == expected
+
+    def test_an_explicit_number_per_model_is_not_cut(self, cancer):
+        X, y = cancer
+        with pytest.raises(InputError, match="n_features_per_model must be at most the number of features, 5; got 6"):
+            UBayFSSelector(n_features_per_model=6).fit(X.iloc[:, :5], y)
+
+
+class TestConstraints:
+    def test_by_name_or_position(self, cancer):
+        X, y = cancer
+        options = {"n_models": 4, "max_features": 3, "random_state": 0}
+        by_name = UBayFSSelector(constraints=[require("mean texture")], **options).fit(X, y)
+        by_position = UBayFSSelector(constraints=require(1), **options).fit(X.to_numpy(), y)
+        assert "mean texture" in by_name.get_feature_names_out()
+        np.testing.assert_array_equal(by_name.get_support(), by_position.get_support())
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"constraints": [require("mean raduis")]}, "require names 'mean raduis'.*Did you mean 'mean radius'"),
+            ({"constraints": ["max_size"]}, r"constraints must be made by builders.*got 'max_size'"),
+            ({"constraints": [max_per_block(1)]}, "max_per_block is about blocks, but none were given"),
+            ({"weights": {"mean raduis": 3}}, "weights names 'mean raduis'.*Did you mean 'mean radius'"),
+            ({"weights": -1}, "weights must be positive"),
+            ({"blocks": {"size": ["mean raduis"]}}, "'mean raduis'.*Did you mean 'mean radius'"),
+            ({"prior": "dirichelt"}, "prior must be one of .* Did you mean 'dirichlet'"),
+            ({"optimizer": "exacct"}, "optimizer must be one of .* Did you mean 'exact'"),
+            ({"constraint_strength": 0}, "constraint_strength must be a number"),
+            ({"min_votes": -1}, "min_votes must be a whole number >= 0; got -1"),
+            ({"n_alternatives": 0.5}, "n_alternatives must be a whole number >= 0; got 0.5"),
+            ({"time_limit": -3}, "time_limit must be a number"),
+        ],
+    )
+    def test_errors_do_not_wait_for_the_ensemble(self, cancer, parameters, message):
+        runs = []
+        selector = UBayFSSelector(lambda X, y, n_features, rng: runs.append(1), n_models=1, **parameters)
+        with pytest.raises(InputError, match=message):
+            selector.fit(*cancer)
+        assert not runs
+
+    def test_decorrelate_sees_the_data_of_the_fit(self, cancer):
+        X, y = cancer
+        rows = np.arange(0, len(X), 3)
+        selector = UBayFSSelector(constraints=decorrelate(0.7), max_features=5, n_models=5, random_state=0)
+        fitted = selector.fit(X.iloc[rows], y.iloc[rows])
+        limits = [decorrelate(0.7), max_size(5, rho=np.inf)]
+        relaxations, of_the_fit, of_all = (
+            selection.problem.utility.system.rho
+            for selection in (
+                fitted.selection_,
+                decide(fitted.evidence_, constraints=limits, X=X.iloc[rows]),
+                decide(fitted.evidence_, constraints=limits, X=X),
+            )
+        )
+        np.testing.assert_array_equal(relaxations, of_the_fit)
+        assert not np.array_equal(relaxations, of_all)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("spoil", "message"),
+        [
+            (
+                lambda X: X.assign(**{"mean area": np.nan}),
+                r"X contains missing values \(NaN\).*'mean area'.*SimpleImputer",
+            ),
+            (lambda X: X.assign(sex="f"), "X has non-numeric columns: 'sex'.*OrdinalEncoder"),
+            (lambda X: sparse.csr_array(X.to_numpy()), r"X is a sparse matrix; .*X\.toarray\(\)"),
+            (lambda X: X.set_axis(["same"] * X.shape[1], axis=1), "X has duplicate feature names: 'same'"),
+            (lambda X: X.iloc[:, :0], r"X has no columns \(0 feature\(s\) \(shape=\(569, 0\)\)"),
+        ],
+    )
+    def test_tables_are_refused_in_our_words(self, cancer, spoil, message):
+        X, y = cancer
+        with pytest.raises(InputError, match=message):
+            UBayFSSelector().fit(spoil(X), y)
+
+    def test_things_that_are_no_numbers_are_type_errors_too(self, cancer):
+        X, y = cancer
+        values = X.to_numpy().astype(object)
+        values[0, 3] = {"area": 1}
+        with pytest.raises(TypeError, match=r"non-numeric columns: 'x3' .*argument must be a string or a real number"):
+            UBayFSSelector().fit(values, y)
+
+    @pytest.mark.parametrize("selector", ["mrmr", ["laplacian", "fisher"], LogisticRegression()])
+    def test_supervised_selectors_need_a_target(self, cancer, selector):
+        with pytest.raises(InputError, match=r"requires y to be passed, but the target y is None.*'laplacian'"):
+            UBayFSSelector(selector).fit(cancer[0])
+
+    def test_selector_that_cannot_do_the_task(self):
+        with pytest.raises(
+            InputError, match=r"selector 'fisher' cannot do task 'regression'.*Selectors that can: 'hsic'"
+        ):
+            UBayFSSelector("fisher").fit(*diabetes())
+
+
+class TestFailedFit:
+    def test_evidence_survives_a_decision_that_fails(self, cancer):
+        X, y = cancer
+        selector = UBayFSSelector(max_features=1, constraints=require([0, 1]), n_models=3, random_state=0)
+        with pytest.raises(InfeasibleError, match="max-size 1"):
+            selector.fit(X, y)
+        assert selector.evidence_.n_models == 3
+        with pytest.raises(NotFittedError):
+            selector.transform(X)
+        assert selector.redecide(max_features=2).get_support(indices=True).tolist() == [0, 1]
+
+    def test_refused_input_leaves_an_earlier_fit_alone(self, cancer):
+        X, y = cancer
+        selector = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
+        before = selector.get_support()
+        for bad in (X.iloc[:, :4].assign(sex="f"), X.iloc[:1]):
+            with pytest.raises(InputError):
+                selector.fit(bad, y)
+        np.testing.assert_array_equal(selector.get_support(), before)
+        assert selector.transform(X).shape == (569, 2)
+
+    def test_an_earlier_fit_does_not_mix_with_a_failed_one(self, cancer):
+        X, y = cancer
+        selector = UBayFSSelector(max_features=1, n_models=3, random_state=0).fit(X, y)
+        with pytest.raises(InfeasibleError):
+            selector.set_params(constraints=require([0, 1])).fit(X.iloc[:, :5], y)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(selector)
+
+
+class TestTags:
+    @pytest.mark.parametrize(
+        ("selector", "required"),
+        [
+            ("mrmr", True),
+            ("laplacian", False),
+            (["laplacian", "tree"], True),
+            (LogisticRegression(), True),
+            (lambda X, y, n_features, rng: [0], False),
+            ("no such selector", False),
+        ],
+    )
+    def test_target_is_required_where_the_selector_needs_it(self, selector, required):
+        assert get_tags(UBayFSSelector(selector)).target_tags.required is required
+
+    def test_input(self):
+        tags = get_tags(UBayFSSelector())
+        assert not tags.input_tags.sparse
+        assert not tags.input_tags.allow_nan
+        assert not tags.target_tags.multi_output
+
+
+class TestFrames:
+    def test_pandas_and_polars_output(self, cancer):
+        X, y = cancer
+        selector = UBayFSSelector(max_features=3, n_models=3, random_state=0)
+        pandas = clone(selector).set_output(transform="pandas").fit(X, y)
+        chosen = list(pandas.selection_.features)
+        assert pandas.get_feature_names_out().tolist() == chosen
+        pd.testing.assert_frame_equal(pandas.transform(X), X[chosen])
+        polars = clone(selector).set_output(transform="polars").fit(pl.from_pandas(X), y.to_numpy())
+        assert polars.transform(pl.from_pandas(X)).equals(pl.from_pandas(X[chosen]))
+        assert polars.feature_names_in_.tolist() == list(X)
+
+    def test_arrays_stay_arrays_of_their_type(self, cancer):
+        X, y = cancer
+        values = X.to_numpy(dtype=np.float32)
+        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(values, y)
+        np.testing.assert_array_equal(fitted.transform(values), values[:, fitted.get_support()])
+        assert fitted.transform(values).dtype == np.float32
+        assert not hasattr(fitted, "feature_names_in_")
+        assert fitted.get_feature_names_out().tolist() == list(fitted.selection_.features)
+
+    def test_new_data_must_have_the_names_of_the_fit(self, cancer):
+        X, y = cancer
+        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
+        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+            fitted.transform(X[X.columns[::-1]])
+        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+            fitted.transform(X.rename(columns={"mean area": "surface"}))
+
+
+class TestStorage:
+    def test_round_trip_through_a_file(self, cancer, tmp_path):
+        X, y = cancer
+        fitted = UBayFSSelector(constraints=[decorrelate(0.9)], n_models=5, random_state=0).fit(X, y)
+        joblib.dump(fitted, tmp_path / "selector.joblib")
+        loaded = joblib.load(tmp_path / "selector.joblib")
+        pd.testing.assert_frame_equal(
+            loaded.set_output(transform="pandas").transform(X), fitted.set_output(transform="pandas").transform(X)
+        )
+        assert loaded.selection_.to_dict() == fitted.selection_.to_dict()
+        other = {"constraints": [decorrelate(0.6)], "X": X}
+        assert loaded.redecide(**other).selection_.to_dict() == fitted.redecide(**other).selection_.to_dict()
+
+    def test_the_data_are_not_kept(self, rng):
+        X = rng.normal(size=(2000, 50))
+        y = X[:, 0] + X[:, 1] > 0
+        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
+        assert len(pickle.dumps(fitted)) < X.nbytes / 20
+        assert fitted.selection_.metrics.redundancy == redundancy_rate(X, fitted.get_support(indices=True))
+
+    def test_support_is_a_copy(self, cancer):
+        fitted = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(*cancer)
+        fitted.get_support()[:] = False
+        assert fitted.get_support().sum() == 2
+
+    def test_clone_forgets_the_fit_and_keeps_parameters(self, cancer):
+        selector = UBayFSSelector(
+            "fisher", max_features=2, constraints=(must_link([0, 1]),), weights={"mean area": 2.0}, n_models=3
+        )
+        copy = clone(selector.fit(*cancer))
+        assert not hasattr(copy, "evidence_")
+        assert copy.get_params() == selector.get_params()
+        assert repr(copy) == repr(selector)
+        assert "constraints=(must_link([0, 1]),)" in repr(copy)
+
+
+def test_constraints_of_another_kind_name_the_builders(cancer):
+    with pytest.raises(ConstraintError, match="made by builders such as max_size"):
+        UBayFSSelector(constraints=5).fit(*cancer)

@@ -1,0 +1,147 @@
+"""The architecture: every import inside the package points to a lower layer, or to a sibling without cycles."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import ubayfs
+
+# From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
+LAYERS = [
+    ["exceptions"],
+    ["_arguments", "_files"],
+    ["target", "blocks", "table_file"],
+    ["data"],
+    ["correlation", "subsampling"],
+    ["selectors"],
+    ["evidence"],
+    ["batches"],
+    ["checkpoint", "workers"],
+    ["ensemble"],
+    ["priors"],
+    ["system"],
+    ["_constraint_arguments", "rows"],
+    ["constraints"],
+    ["utility"],
+    ["metrics"],
+    ["optimize"],
+    ["selection"],
+    ["workflow"],
+    ["estimator"],
+    ["__init__"],
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+ROOT = Path(ubayfs.__file__).parent
+
+
+def module_sources():
+    """Return the source of each module by its name inside the package, such as ``optimize.exact``."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path.read_text(encoding="utf-8")
+        for path in sorted(ROOT.rglob("*.py"))
+    }
+
+
+def imports_of(module, source, known):
+    """Return the modules of the package that a source imports, anywhere in it; packages as ``optimize.__init__``."""
+    package = module.split(".")[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            targets = [(alias.name.split("."), None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = ["ubayfs", *package][: len(package) + 2 - node.level] if node.level else []
+            targets = [([*above, *(node.module or "").split(".")], alias.name) for alias in node.names]
+        else:
+            continue
+        for parts, name in targets:
+            if parts[0] != "ubayfs":
+                continue
+            path = [part for part in parts[1:] if part]
+            candidates = [[*path, name], [*path, name, "__init__"]] if name else []
+            candidates += [path, [*path, "__init__"]]
+            found.add(next((".".join(c) for c in candidates if ".".join(c) in known), ".".join(path)))
+    return found
+
+
+def violations(imports):
+    """Return what is wrong with a graph of imports, in words."""
+    wrong = []
+    siblings = {}  # of all packages in one graph: a sibling is never of another package
+    for module, targets in imports.items():
+        layer = module.split(".")[0]
+        if layer not in RANK:
+            wrong.append(f"{module} has no layer; add it to LAYERS")
+            continue
+        for target in sorted(targets):
+            below = target.split(".")[0]
+            if below not in RANK:
+                wrong.append(f"{module} imports {target}, which has no layer")
+            elif below == layer and "." in module:
+                siblings.setdefault(module, set()).add(target)
+                if target == f"{layer}.__init__":
+                    wrong.append(f"{module} imports its own package; import the module that defines the name")
+            elif RANK[below] >= RANK[layer]:
+                wrong.append(f"{module} imports {target}, which is not below it")
+    try:
+        TopologicalSorter(siblings).prepare()
+    except CycleError as error:
+        wrong.append(f"modules import each other: {' <- '.join(error.args[1])}")
+    return wrong
+
+
+def test_every_import_points_down():
+    sources = module_sources()
+    assert violations({module: imports_of(module, source, sources) for module, source in sources.items()}) == []
+
+
+def test_every_layer_exists():
+    assert {module.split(".")[0] for module in module_sources()} == set(RANK)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "expected"),
+    [
+        ("data", "from .target import Target", {"target"}),
+        ("data", "def f():\n    from .workflow import decide", {"workflow"}),
+        ("constraints", "from . import correlation, rows", {"correlation", "rows"}),
+        ("workflow", "from .optimize import as_optimizer", {"optimize.__init__"}),
+        ("workflow", "from . import optimize", {"optimize.__init__"}),
+        ("optimize.exact", "from ..utility import Utility\nfrom .base import Solution", {"utility", "optimize.base"}),
+        ("optimize.exact", "from . import Solution", {"optimize.__init__"}),
+        ("optimize.exact", "from .. import decide", {"__init__"}),
+        ("optimize.__init__", "from .base import Optimizer", {"optimize.base"}),
+        ("__init__", "if TYPE_CHECKING:\n    from .estimator import UBayFSSelector", {"estimator"}),
+        (
+            "data",
+            "import ubayfs.workflow\nfrom ubayfs.system import Rows\nimport ubayfs",
+            {"workflow", "system", "__init__"},
+        ),
+        ("data", "import numpy.random\nfrom numpy import random", set()),
+    ],
+)
+def test_imports_are_found_wherever_they_stand(module, source, expected):
+    assert imports_of(module, source, module_sources()) == expected
+
+
+@pytest.mark.parametrize(
+    ("imports", "message"),
+    [
+        ({"data": {"workflow"}}, "data imports workflow, which is not below it"),
+        ({"target": {"blocks"}}, "target imports blocks, which is not below it"),
+        ({"optimize.exact": {"selection"}}, "optimize.exact imports selection, which is not below it"),
+        ({"evidence": {"__init__"}}, "evidence imports __init__, which is not below it"),
+        ({"novelty": {"data"}}, "novelty has no layer; add it to LAYERS"),
+        ({"workflow": {"novelty"}}, "workflow imports novelty, which has no layer"),
+        ({"priors.hyper": {"priors.__init__"}}, "priors.hyper imports its own package"),
+        (
+            {"priors.base": {"priors.hyper"}, "priors.hyper": {"priors.base"}},
+            "modules import each other: priors",
+        ),
+    ],
+)  # fmt: skip
+def test_violations_are_found(imports, message):
+    (found,) = violations(imports)
+    assert found.startswith(message)
