@@ -20,19 +20,29 @@ def targets(rng, x):
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel", "regression"])
 def test_order_is_that_of_a_tree_fitted_directly(task, rng):
-    X = rng.normal(size=(60, 25)).astype(np.float32)
-    y = targets(rng, X[:, 4] + X[:, 9] * X[:, 1] + 0.3 * rng.normal(size=60))[task]
+    X = rng.normal(size=(500, 25)).astype(np.float32)
+    y = targets(rng, X[:, 4] + X[:, 9] * X[:, 1] + 0.3 * rng.normal(size=500))[task]
     data = FeatureData.from_table(X, y)
     assert data.target.task == task
-    chosen = Tree().select(data.X, data.target, 25, np.random.default_rng(3))
+    tree = Tree(max_depth=3, min_samples_leaf=30)
+    chosen = tree(X, y, 25, np.random.default_rng(3))
     kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
-    seed = int(np.random.default_rng(3).integers(2**31))
-    importances = kind(random_state=seed).fit(X, y).feature_importances_
+    fitted = [kind(max_depth=3, min_samples_leaf=30, random_state=seed).fit(X, y) for seed in range(5)]
+    importances = fitted[0].feature_importances_
+    for other in fitted:  # no two features tie, so there is one tree
+        np.testing.assert_allclose(other.feature_importances_, importances, atol=1e-9)
     assert set(chosen) == set(np.flatnonzero(importances))
     assert (np.diff(importances[chosen]) <= 1e-9).all()
     assert 2 < len(chosen) < 25
-    best_two = Tree().select(data.X, data.target, 2, np.random.default_rng(3))
-    np.testing.assert_array_equal(best_two, chosen[:2])
+    np.testing.assert_array_equal(tree(X, y, 2, np.random.default_rng(3)), chosen[:2])
+
+
+def test_a_class_without_rows_in_the_subsample(rng):
+    X = rng.normal(size=(60, 6))
+    y = np.digitize(X[:, 2], [-0.4, 0.4])
+    data, rows = FeatureData.from_table(X, y), y != 1
+    (chosen,) = Tree().select_many(data.X, data.target, rows[None], 6, [rng])
+    np.testing.assert_array_equal(chosen, [2])
 
 
 def test_features_without_importance_are_never_chosen(rng):

@@ -1,7 +1,8 @@
-"""Importances of one classification or regression tree."""
+"""Importances of classification or regression trees."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from .._arguments import check_int
 from ..target import CLASSIFICATION, Target
+from ._cart import tree_importances
 from ._subsample import output_columns
-from .base import PerRunSelector, best_first
+from .base import ElementarySelector, best_first
 
 
 @dataclass(frozen=True)
-class Tree(PerRunSelector):
+class Tree(ElementarySelector):
     """Features that a CART tree splits on, by the impurity they remove (Breiman et al. 1984).
 
     A feature that no split uses is never selected, so a run may choose fewer features than it is allowed to.
@@ -27,6 +29,11 @@ class Tree(PerRunSelector):
         The most levels of splits; None grows the tree until its leaves are pure.
     min_samples_leaf : int
         The fewest rows a leaf may hold.
+
+    Notes
+    -----
+    Impurity is Gini's for classes, its mean over the labels for multi-label targets, and the variance for regression.
+    Only the order within a column counts, so neither scale nor offset nor float precision changes a tree.
     """
 
     name: ClassVar[str] = "tree"
@@ -40,40 +47,35 @@ class Tree(PerRunSelector):
             check_int("max_depth", self.max_depth, low=1)
         check_int("min_samples_leaf", self.min_samples_leaf, low=1)
 
-    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Choose at most `n_features` columns that the tree uses, most important first."""
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-        output_columns(target)  # refuses a subsample in which there is nothing to explain
-        kind = DecisionTreeRegressor if target.task == "regression" else DecisionTreeClassifier
-        tree = kind(
+    def select_many(
+        self,
+        X: NDArray[Any],
+        target: Target,
+        subsamples: NDArray[np.bool_],
+        n_features: int,
+        rngs: Sequence[np.random.Generator],
+    ) -> list[NDArray[np.intp]]:
+        """Choose at most `n_features` columns that the tree of each subsample uses, most important first."""
+        for rows in subsamples:
+            output_columns(target.take(rows))  # refuses a subsample in which there is nothing to explain
+        importances = tree_importances(
+            X,
+            _outputs(target),
+            subsamples,
+            rngs,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
-            random_state=int(rng.integers(2**31)),
         )
-        importances = tree.fit(_dense_ranks(X), target.values).feature_importances_
-        used = rng.permutation(np.flatnonzero(importances > 0))
-        return used[best_first(importances[used], n_features)]
+        chosen = []
+        for (features, shares), rng in zip(importances, rngs, strict=True):
+            order = rng.permutation(len(features))
+            chosen.append(features[order][best_first(shares[order], n_features)])
+        return chosen
 
 
-def _dense_ranks(X: NDArray[Any]) -> NDArray[np.float32]:
-    """Return X with each value replaced by the number of smaller different values in its column.
-
-    A tree sees no more than the order. scikit-learn's trees work in single precision and hold values closer than 1e-7
-    for equal: they would not see a column of small scale or with a large offset. Ranks are exact in single precision.
-
-    Examples
-    --------
-    >>> _dense_ranks(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
-    array([[1., 1.],
-           [0., 1.],
-           [2., 0.]], dtype=float32)
-    """
-    columns = np.ascontiguousarray(X.T)
-    order = np.argsort(columns, axis=1)
-    ascending = np.take_along_axis(columns, order, axis=1)
-    in_order = np.zeros(columns.shape, dtype=np.float32)
-    np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=in_order[:, 1:])
-    ranks = np.empty_like(in_order)
-    np.put_along_axis(ranks, order, in_order, axis=1)
-    return ranks.T
+def _outputs(target: Target) -> NDArray[np.float64]:
+    """Return the columns whose variances make up the impurity, of shape (n_samples, n_outputs)."""
+    values = np.asarray(target.values)
+    if target.n_classes > 2:
+        values = values[:, None] == np.arange(target.n_classes)
+    return values.reshape(len(values), -1).astype(np.float64)

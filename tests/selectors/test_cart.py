@@ -1,0 +1,270 @@
+"""Trees against a literal CART, which lists every tree that ties allow, and against scikit-learn."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from ubayfs.selectors import _cart
+from ubayfs.selectors._cart import tree_importances
+
+TASKS = ("binary", "multiclass", "multilabel", "regression")
+
+
+def impurity(y, task):
+    """Literal: Gini of the classes, mean Gini of the labels, or variance."""
+    if task == "regression":
+        return np.mean((y - y.mean()) ** 2)
+    labels = y.T if task == "multilabel" else [y]
+    return np.mean([1.0 - sum(np.mean(label == c) ** 2 for c in np.unique(label)) for label in labels])
+
+
+def best_splits(X, y, task, min_samples_leaf):
+    """Return for every feature that has the best decrease of impurity its first mask of rows that go left."""
+    best, masks = -1.0, {}
+    for feature, x in enumerate(X.T):
+        for threshold in np.unique(x)[:-1]:
+            left = x <= threshold
+            if min(left.sum(), (~left).sum()) < min_samples_leaf:
+                continue
+            children = left.mean() * impurity(y[left], task) + (~left).mean() * impurity(y[~left], task)
+            decrease = impurity(y, task) - children
+            if decrease > best + 1e-11:
+                best, masks = decrease, {}
+            if decrease > best - 1e-11:
+                masks.setdefault(feature, left)
+    return best, masks
+
+
+def all_trees(X, y, task, max_depth=None, min_samples_leaf=1):
+    """Return (probability, removed impurity per feature) of each tree that ties between features allow."""
+    if max_depth == 0 or impurity(y, task) < 1e-14:
+        return [(1.0, np.zeros(X.shape[1]))]
+    decrease, masks = best_splits(X, y, task, min_samples_leaf)
+    if not masks:
+        return [(1.0, np.zeros(X.shape[1]))]
+    trees = []
+    for feature, left in masks.items():
+        own = np.eye(X.shape[1])[feature] * decrease * len(y)
+        deeper = None if max_depth is None else max_depth - 1
+        below = [all_trees(X[rows], y[rows], task, deeper, min_samples_leaf) for rows in (left, ~left)]
+        trees += [(p * q / len(masks), own + a + b) for p, a in below[0] for q, b in below[1]]
+    return trees
+
+
+def importance_probabilities(*args, **kwargs):
+    """Return the probability of each vector of importances, rounded."""
+    probabilities = Counter()
+    for probability, removed in all_trees(*args, **kwargs):
+        probabilities[rounded(removed / max(removed.sum(), 1e-300))] += probability
+    return probabilities
+
+
+def rounded(importances):
+    return tuple((np.round(importances, 6) + 0.0).tolist())
+
+
+def outputs_of(y, task):
+    if task == "multiclass":
+        y = y[:, None] == np.arange(y.max() + 1)
+    return y.reshape(len(y), -1).astype(float)
+
+
+def dense(n_features, features, shares):
+    assert (shares > 0).all()
+    assert (np.diff(features) > 0).all()
+    importances = np.zeros(n_features)
+    importances[features] = shares
+    return importances
+
+
+def importances_of(X, y, task, seed=0, **parameters):
+    everything, rng = np.ones((1, len(X)), dtype=bool), np.random.default_rng(seed)
+    (found,) = tree_importances(X, outputs_of(y, task), everything, [rng], **parameters)
+    return dense(X.shape[1], *found)
+
+
+def reference(X, y, task, seed=0, **parameters):
+    kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
+    return kind(random_state=seed, **parameters).fit(X, y).feature_importances_
+
+
+def make_target(task, signal, rng):
+    return {
+        "binary": (signal > 0).astype(int),
+        "multiclass": np.digitize(signal, [-0.7, 0.0, 0.9]),
+        "multilabel": np.column_stack([signal > 0, signal + rng.normal(size=len(signal)) > 0.5, signal < 99]).astype(
+            int
+        ),
+        "regression": signal,
+    }[task]
+
+
+def make_problem(seed, task, n_samples, n_features):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features)).astype(np.float32)
+    return X, make_target(task, X[:, 0] + X[:, 1] * X[:, -1] + 0.5 * rng.normal(size=n_samples), rng)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    "parameters",
+    [{"max_depth": 1}, {"max_depth": 4, "min_samples_leaf": 20}, {"min_samples_leaf": 35}, {"max_depth": 3}],
+)
+def test_importances_are_those_of_scikit_learn_where_no_splits_tie(task, parameters):
+    n_compared = 0
+    for seed in range(8):
+        X, y = make_problem(seed, task, 150 + 60 * seed, 2 + seed)
+        expected = [reference(X, y, task, s, **parameters) for s in range(6)]
+        if np.ptp(expected, axis=0).max() > 1e-9:
+            continue  # features tie, and scikit-learn's choice depends on its seed
+        np.testing.assert_allclose(importances_of(X, y, task, **parameters), expected[0], rtol=0, atol=1e-10)
+        n_compared += np.count_nonzero(expected[0]) > 1 or parameters.get("max_depth") == 1
+    assert n_compared >= 3
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_one_column_is_grown_to_the_end(task):
+    X, y = make_problem(3, task, 300, 2)
+    np.testing.assert_allclose(importances_of(X[:, :1], y, task), [1.0])
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    task=st.sampled_from(TASKS),
+    max_depth=st.sampled_from([1, 2, None]),
+    min_samples_leaf=st.integers(1, 3),
+)
+def test_every_tree_is_one_that_ties_allow(seed, task, max_depth, min_samples_leaf):
+    rng = np.random.default_rng(seed)
+    n_samples, n_features = int(rng.integers(2, 15)), int(rng.integers(1, 5))
+    X = rng.integers(0, rng.integers(2, 8), size=(n_samples, n_features)).astype(float)
+    y = make_target(task, np.round(X[:, 0] - X[:, -1] + rng.normal(size=n_samples), 1), rng)
+    assume(impurity(y, task) > 0)
+    parameters = {"max_depth": max_depth, "min_samples_leaf": min_samples_leaf}
+    allowed = np.array(list(importance_probabilities(X, y, task, **parameters)))
+    for s in range(3):
+        for importances in (importances_of(X, y, task, s, **parameters), reference(X, y, task, s, **parameters)):
+            assert np.abs(allowed - importances).max(axis=1).min() < 2e-6
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_tied_features_are_drawn_uniformly_and_anew_in_every_node(task):
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 3, size=(14, 3)).astype(float)
+    X = np.column_stack([X, X[:, 1], -X[:, 0]])
+    y = make_target(task, X[:, 0] - X[:, 1] + np.round(rng.normal(size=14), 1), rng)
+    expected = importance_probabilities(X, y, task)
+    assert len(expected) > 4
+    n_draws = 2000
+    everything = np.ones((n_draws, len(X)), dtype=bool)
+    found = tree_importances(X, outputs_of(y, task), everything, [np.random.default_rng(s) for s in range(n_draws)])
+    counts = Counter(rounded(dense(X.shape[1], *one)) for one in found)
+    assert set(counts) <= set(expected)
+    for importances, probability in expected.items():
+        deviation = abs(counts[importances] / n_draws - probability)
+        assert deviation < 5 * np.sqrt(probability * (1 - probability) / n_draws) + 1e-9
+
+
+def subsampled(seed, task, n_trees=7, n_samples=60, n_features=9):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features))
+    X[:, 1] = np.round(X[:, 1])
+    X[:, 2] = 4.2
+    y = make_target(task, X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=n_samples), rng)
+    return X, outputs_of(y, task), rng.random((n_trees, n_samples)) < 0.7
+
+
+def generators(n_trees):
+    return [np.random.default_rng([4, tree]) for tree in range(n_trees)]
+
+
+def assert_same(found, expected):
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+        np.testing.assert_allclose(a[1], b[1], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_trees_of_a_batch_do_not_touch_each_other(task):
+    X, y, subsamples = subsampled(0, task)
+    together = tree_importances(X, y, subsamples, generators(7))
+    for tree, rng in enumerate(generators(7)):
+        rows = subsamples[tree]
+        assert_same(tree_importances(X, y, rows[None], [rng]), together[tree : tree + 1])
+        (rng,) = generators(7)[tree : tree + 1]
+        everything = np.ones((1, rows.sum()), dtype=bool)
+        assert_same(tree_importances(X[rows], y[rows], everything, [rng]), together[tree : tree + 1])
+        assert 2 not in together[tree][0]
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(("name", "entries"), [("_PASS_ENTRIES", 1), ("_PASS_ENTRIES", 200), ("_GROUP_ENTRIES", 1200)])
+def test_sizes_of_passes_and_groups_change_nothing(task, name, entries, monkeypatch):
+    X, y, subsamples = subsampled(1, task)
+    expected = tree_importances(X, y, subsamples, generators(7))
+    monkeypatch.setattr(_cart, name, entries)
+    assert_same(tree_importances(X, y, subsamples, generators(7)), expected)
+
+
+def test_precision_scale_and_offset_of_columns_change_nothing():
+    X, y, subsamples = subsampled(2, "binary")
+    X = np.round(X * 64).astype(np.float32)
+    expected = tree_importances(X, y, subsamples, generators(7))
+    exact = X.astype(float)
+    for same in (exact, exact * 1e-300, exact + 1e15, exact**3, np.asfortranarray(X)):
+        assert_same(tree_importances(same, y, subsamples, generators(7)), expected)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-200, 0.0), (1e250, 0.0), (-1.0, 0.0), (1.0, 2.0**40)])
+def test_scale_and_offset_of_a_continuous_target_change_nothing(scale, offset):
+    X, y, subsamples = subsampled(3, "regression")
+    y = np.round(y * 64) / 64
+    expected = tree_importances(X, y, subsamples, generators(7))
+    for (features, shares), (same_features, same_shares) in zip(
+        tree_importances(X, y * scale + offset, subsamples, generators(7)), expected, strict=True
+    ):
+        np.testing.assert_array_equal(features, same_features)
+        np.testing.assert_allclose(shares, same_shares, rtol=1e-6)
+
+
+def test_a_huge_value_outside_the_subsample_does_not_hide_the_others():
+    X, y, subsamples = subsampled(4, "regression", n_trees=1)
+    subsamples[0, 5] = False
+    expected = tree_importances(X, y, subsamples, generators(1))
+    y[5] = 1e300
+    assert_same(tree_importances(X, y, subsamples, generators(1)), expected)
+
+
+def test_rounding_of_the_target_is_not_explained():
+    X = np.column_stack([[0, 0, 1, 1], [0, 1, 0, 1]]).astype(float)
+    y = np.array([0.3, 0.1 + 0.2, 7.0, 7.0])
+    assert y[0] != y[1]
+    np.testing.assert_array_equal(importances_of(X, y, "regression"), [1.0, 0.0])
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_a_split_without_gain_is_made_but_not_counted(task):
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 3, dtype=float)
+    y = (X[:, 0] != X[:, 1]) * (0.7 if task == "regression" else 1)
+    found = {tuple(importances_of(X, y, task, seed).tolist()) for seed in range(20)}
+    assert found == {(1.0, 0.0), (0.0, 1.0)}
+
+
+def test_nothing_to_split_on():
+    X, y = np.ones((6, 2)), np.array([0, 1, 0, 1, 0, 1])
+    np.testing.assert_array_equal(importances_of(X, y, "binary"), [0.0, 0.0])
+    np.testing.assert_array_equal(importances_of(X + y[:, None], y, "binary", min_samples_leaf=4), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("n_samples", [2**16, 2**16 + 1])
+def test_more_rows_than_half_a_word_can_number(n_samples):
+    X, y = make_problem(0, "binary", n_samples, 2)
+    X[:, 1] = np.round(X[:, 1], 1)
+    parameters = {"max_depth": 3, "min_samples_leaf": 100}
+    expected = reference(X, y, "binary", **parameters)
+    np.testing.assert_allclose(importances_of(X, y, "binary", **parameters), expected, rtol=0, atol=1e-10)
