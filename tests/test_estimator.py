@@ -42,7 +42,7 @@ def diabetes():
     return X, y + 0.5
 
 
-@parametrize_with_checks(
+CHECKS = parametrize_with_checks(
     [
         UBayFSSelector(n_models=3),
         UBayFSSelector("fisher", n_models=3, max_features=2, prior="generalized", n_alternatives=1),
@@ -50,6 +50,10 @@ def diabetes():
         UBayFSSelector("laplacian", n_models=3, max_features=1, prior="hyperdirichlet", constraints=decorrelate(0.9)),
     ]
 )
+
+
+# As a list: older releases of scikit-learn make a generator, which newer ones of pytest warn about.
+@pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
 # Small random data without signal: sets without limit or votes are what the checks ask for.
 @pytest.mark.filterwarnings("ignore::ubayfs.exceptions.UBayFSWarning")
 def test_scikit_learn_checks(estimator, check):
@@ -195,6 +199,7 @@ class TestConstraints:
         [
             ({"constraints": [require("mean raduis")]}, "require names 'mean raduis'.*Did you mean 'mean radius'"),
             ({"constraints": ["max_size"]}, r"constraints must be made by builders.*got 'max_size'"),
+            ({"constraints": iter([max_size(3)])}, "constraints is an iterator.*pass a list or a tuple"),
             ({"constraints": [max_per_block(1)]}, "max_per_block is about blocks, but none were given"),
             ({"weights": {"mean raduis": 3}}, "weights names 'mean raduis'.*Did you mean 'mean radius'"),
             ({"weights": -1}, "weights must be positive"),
@@ -386,6 +391,13 @@ class TestStorage:
         assert copy.get_params() == selector.get_params()
         assert repr(copy) == repr(selector)
         assert "constraints=(must_link([0, 1]),)" in repr(copy)
+
+
+def test_decisions_remember_constraints_that_were_read_once(cancer):
+    evidence = collect_evidence(*cancer, "fisher", n_models=2, random_state=0)
+    selection = decide(evidence, constraints=iter([max_size(3, rho=9)]))
+    assert selection.provenance["constraints"] == ["max_size(3, rho=9.0)"]
+    assert len(selection.features) == 3
 
 
 def test_constraints_of_another_kind_name_the_builders(cancer):

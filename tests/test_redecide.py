@@ -28,7 +28,7 @@ BLOCKS = {"radius": [0, 10, 20], "texture": [1, 11, 21]}
 def fitted(cancer):
     X, y = cancer
     return UBayFSSelector(
-        "tree", max_features=5, blocks=BLOCKS, weights={"radius": 2.0}, n_models=10, random_state=0
+        "tree", max_features=5, blocks=BLOCKS, weights={"radius": 20.0}, n_models=10, random_state=0
     ).fit(X, y)
 
 
@@ -51,7 +51,7 @@ def fitted(cancer):
 )
 def test_equals_a_decision_from_the_same_evidence(fitted, changes):
     other = fitted.redecide(**changes)
-    arguments = {"max_features": 5, "blocks": BLOCKS, "weights": {"radius": 2.0}, "random_state": 0, **changes}
+    arguments = {"max_features": 5, "blocks": BLOCKS, "weights": {"radius": 20.0}, "random_state": 0, **changes}
     said = arguments.pop("constraints", [])
     size = max_size(arguments.pop("max_features"), rho=np.inf)
     expected = decide(

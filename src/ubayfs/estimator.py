@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +40,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         scikit-learn estimator or selector; a callable ``(X, y, n_features, rng) -> indices``; a list mixes several.
     max_features : int or None, default 10
         The most features to select: a hard limit. None leaves the size to `constraints`.
-    constraints : Constraint or iterable of Constraint, default ()
+    constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
         (columns of a frame) or position. :func:`~ubayfs.decorrelate` sees the data of the fit.
     weights : number, array-like, mapping or DataFrame, default 0.01
@@ -251,6 +252,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         }
 
     def _all_constraints(self) -> list[Constraint]:
+        if isinstance(self.constraints, Iterator):
+            raise InputError("constraints is an iterator, which can be read only once; pass a list or a tuple.")
         said = as_constraints(self.constraints)
         if self.max_features is None:
             return said
