@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m benchmarks`` measures ubayfs beside what a user would pick instead."""

@@ -1,0 +1,63 @@
+"""Data sets of the benchmark: those of the data directory, and synthetic ones of any size."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .timing import REPOSITORY
+
+FEATURES_PER_MODEL = {"PRO": 20, "alt/LEU_golub": 20, "BCW": 5, "HD": 5, "MPE": 5, "COL": 10, "LSVT": 10}
+LARGE = ("PRO", "alt/LEU_golub")
+SMALL = ("BCW", "HD", "MPE", "COL", "LSVT")
+
+
+def directory() -> Path:
+    """Return the data directory: UBAYFS_DATA, or shared/data beside the repository."""
+    return Path(os.environ.get("UBAYFS_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+@lru_cache(maxsize=None)
+def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+    """Return X and y of a data set, or None when it is not there."""
+    import pandas as pd
+
+    path = directory() / f"{name}.csv.gz"
+    if not path.exists():
+        return None
+    frame = pd.read_csv(path)
+    return frame.drop(columns="y").to_numpy(dtype=np.float64), frame["y"].to_numpy()
+
+
+def absent(name: str) -> str:
+    """Return what the table says of a set that is not there."""
+    return f"skipped: {name}.csv.gz is not in the data directory (UBAYFS_DATA)"
+
+
+def synthetic(n_samples: int, n_features: int, path: Path) -> dict[str, str]:
+    """Write float32 data with two balanced classes and 20 informative features; return the paths of X and y.
+
+    Samples are written one by one, so that a set larger than memory can be made.
+    """
+    rng = np.random.default_rng(0)
+    y = np.arange(n_samples) % 2
+    X = np.lib.format.open_memmap(path / "X.npy", "w+", np.float32, (n_samples, n_features))
+    for sample in X:
+        sample[:] = rng.standard_normal(n_features, dtype=np.float32)
+    X[:, :20] += y[:, None]
+    X.flush()
+    np.save(path / "y.npy", y)
+    return {"X": str(path / "X.npy"), "y": str(path / "y.npy")}
+
+
+def saved(name: str, path: Path) -> dict[str, Any]:
+    """Write a loaded set where a fresh process can read it; return the paths of X and y."""
+    X, y = load(name) or (None, None)
+    np.save(path / "X.npy", X)
+    np.save(path / "y.npy", y)
+    return {"X": str(path / "X.npy"), "y": str(path / "y.npy")}

@@ -1,0 +1,137 @@
+"""The documentation is true: its Python runs, its links lead somewhere, and its recipes give what they promise."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ubayfs
+from ubayfs.rows import ROWS
+from ubayfs.selectors import SELECTORS
+from ubayfs.target import TASKS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Blocks of these begin with a comment that names the file they belong to.
+FILE = re.compile(r"# ((?:src|tests)/\S+)\n(.*)", re.DOTALL)
+
+
+def blocks(page, language):
+    return [code for kind, code in FENCE.findall((ROOT / page).read_text(encoding="utf-8")) if kind == language]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_runs(page):
+    """The blocks of a page share their names, as in one session."""
+    namespace = {}
+    for number, code in enumerate(blocks(page, "python"), start=1):
+        if not FILE.match(code):
+            exec(compile(code, f"{page}, block {number}", "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        if path.startswith("http"):
+            continue
+        assert ((ROOT / page).parent / path).exists(), target
+        headings = [line.strip("# ").lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")]
+        assert not anchor or anchor in headings, target
+
+
+def test_the_main_example_is_about_ten_lines():
+    assert len(blocks("README.md", "python")[0].splitlines()) <= 11
+
+
+def test_readme_table_of_selectors():
+    """Row by row, "yes" stands exactly where the selector can do the task."""
+    columns = ("binary", "multiclass", "multilabel", "regression", "unsupervised")
+    assert set(columns) == set(TASKS)
+    rows = re.findall(r"^\| `(\w+)` [^|]*\|(.*)\|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    table = {
+        name: {c for c, cell in zip(columns, cells.split("|"), strict=True) if cell.strip()} for name, cells in rows
+    }
+    assert table == {name: set(selector.tasks) for name, selector in SELECTORS.items()}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/constraints.md"])
+def test_every_builder_is_listed(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert {kind for kind in ROWS if f"`{kind}`" not in text and f"`{kind}(" not in text} == set()
+
+
+def test_names_in_code_spans_exist():
+    """What looks like an attribute of the package in the pages is one."""
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for name in re.findall(r"\bubayfs\.([a-zA-Z_]\w*)", text):
+            assert hasattr(ubayfs, name), f"{page}: ubayfs.{name}"
+
+
+def test_version_is_the_same_everywhere():
+    assert f"version: {ubayfs.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## {ubayfs.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def apply(copy, path, change):
+    """Apply a block of diff: lines with blank are there, those with minus go, those with plus come."""
+    lines = change.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if line[0] in " -")
+    after = "".join(line[1:] for line in lines if line[0] in " +")
+    text = (copy / path).read_text(encoding="utf-8")
+    assert text.count(before) == 1, f"{path} does not have exactly once:\n{before}"
+    (copy / path).write_text(text.replace(before, after), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """A copy of the repository in which all recipes of CONTRIBUTING.md have been followed."""
+    copy = tmp_path_factory.mktemp("recipes")
+    for folder in ("src", "tests"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    for code in blocks("CONTRIBUTING.md", "python"):
+        path, content = FILE.match(code).groups()
+        assert not (copy / path).exists()
+        (copy / path).write_text(content, encoding="utf-8")
+    for code in blocks("CONTRIBUTING.md", "diff"):
+        apply(copy, *FILE.match(code).groups())
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("tests", "name"),
+    [
+        ("tests/selectors/test_conformance.py", "pearson"),
+        ("tests/priors/test_conformance.py", "tempered or every"),
+        ("tests/test_constraints.py", "nested or every"),
+        ("src/ubayfs/constraints.py", "nested"),
+    ],
+)
+def test_recipes_pass_the_shared_tests(followed, tests, name):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", tests, "-k", name]
+    environment = {"PYTHONPATH": str(followed / "src"), "PYTHONDONTWRITEBYTECODE": "1", "PATH": ""}
+    run = subprocess.run(command, cwd=followed, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert re.search(r"[1-9]\d* passed", run.stdout)
+
+
+def test_recipes_work_together(followed):
+    code = """
+import ubayfs
+from ubayfs.constraints import nested
+assert ubayfs.__file__.startswith(r"{src}")
+evidence = ubayfs.collect_evidence([[1, 5], [2, 3], [3, 6], [4, 1]], [0.1, 0.2, 0.3, 0.4], "pearson", n_models=4,
+                                   n_features_per_model=1, random_state=0)
+print(*ubayfs.decide(evidence, prior="tempered", constraints=[ubayfs.max_size(1, rho=9), nested([1, 0])]).features)
+"""
+    command = [sys.executable, "-c", code.format(src=followed / "src")]
+    environment = {"PYTHONPATH": str(followed / "src"), "PATH": ""}
+    run = subprocess.run(command, cwd=followed, env=environment, capture_output=True, text=True, check=False)
+    assert run.stdout == "x0\n", run.stderr

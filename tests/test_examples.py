@@ -1,0 +1,57 @@
+"""The examples run, without a warning of ours, and print and draw what they promise."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+# Script -> figures that it draws, and something it must find.
+EXAMPLES = {
+    "demo": (["demo.png", "demo.pdf"], "so this set is the best"),
+    "plot_expert_weights": (["expert_weights.png"], "-> [0, 0, 0, 0, 1, 1] of 1 chosen"),
+    "plot_constraints": (["constraints.png"], "max_size(5, rho=inf): 5 features, admissibility 1.000"),
+    "custom_selector": ([], "chosen by the mixed ensemble: bmi, bp, "),
+    "pipeline": ([], "after a word with the expert: mean texture, "),
+}
+
+
+def run(name, folder, *arguments):
+    """Run an example in an empty folder; a UserWarning, such as ours, is an error."""
+    environment = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(folder), "COLUMNS": "100"}
+    command = [sys.executable, "-W", "error::UserWarning", str(FOLDER / f"{name}.py"), *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_is_tested():
+    assert set(EXAMPLES) == {path.stem for path in FOLDER.glob("*.py")}
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_example(name, tmp_path):
+    figures, text = EXAMPLES[name]
+    output = run(name, tmp_path, *(["--output", "figures"] if figures else []))
+    assert text in output
+    for figure in figures:
+        content = (tmp_path / "figures" / figure).read_bytes()
+        assert content.startswith(b"%PDF" if figure.endswith("pdf") else b"\x89PNG")
+        assert len(content) > 10_000
+    if name == "demo":
+        check_demo(output.splitlines())
+
+
+def check_demo(lines):
+    """The table fits the terminal, and the set in it keeps the hard and the strong constraints."""
+    assert max(map(len, lines)) <= 100
+    header = next(line for line in lines if line.startswith("feature"))
+    column = slice(header.index("chosen"), header.index("chosen") + len("chosen"))
+    chosen = {line[:24].strip() for line in lines[lines.index(header) :] if line[column].strip() == "*"}
+    assert len(chosen) == 8
+    assert {"mean texture", "worst texture"} <= chosen
+    assert len({"worst radius", "worst perimeter", "worst area"} & chosen) == 1
+    value, bound = (float(line.split()[1]) for line in lines if line.startswith(("value", "bound")))
+    assert value == pytest.approx(bound, abs=1e-9)
