@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from itertools import islice
 from typing import Any
 
 from .batches import Batch, EnsembleTask, run_batch
@@ -85,28 +86,30 @@ def completed_batches(
     Raises
     ------
     EnsembleError
-        If workers outside this process are lost too often.
+        If a selector cannot be sent to the workers, or these are lost too often.
     """
-    missing, n_losses = list(bounds), 0
+    in_this_process = getattr(_backend(), "supports_sharedmem", False)
+    missing, losses = list(bounds), list[Exception]()
     while missing and not stopped():
         try:
             with closing(_attempt(data, ensemble, tuple(missing), n_jobs, stopped)) as batches:
                 for batch in batches:
                     missing.remove((batch.start, batch.stop))
-                    n_losses = 0
+                    losses.clear()
                     yield batch
             return
         except Exception as error:  # noqa: PERF203 - once per loss
             # A batch records whatever its selectors raise. From other processes, all that is left is their loss.
-            if isinstance(error, UBayFSError) or _backend().supports_sharedmem:
+            if in_this_process or isinstance(error, UBayFSError):
                 raise
-            n_losses += 1
-            if n_losses == _MAX_LOSSES:
+            losses.append(error)
+            if len(losses) == _MAX_LOSSES:
+                first = f"{type(losses[0]).__name__}: {losses[0]}".partition("\n")[0].rstrip(".")
                 raise EnsembleError(
-                    f"the workers were lost {n_losses} times without finishing a batch, the last time with "
-                    f"{type(error).__name__}: {error}. Check that the cluster is still there and that its workers have "
-                    "enough memory, then repeat the call; with checkpoint=... finished batches are never run again."
-                ) from error
+                    f"the workers were lost {_MAX_LOSSES} times without finishing a batch, at first with {first}. "
+                    "Check that the cluster is still there and that its workers have enough memory, then repeat the "
+                    "call; with checkpoint=... finished batches are never run again."
+                ) from losses[0]
 
 
 def _backend() -> Any:
@@ -122,22 +125,25 @@ def _attempt(
     n_jobs: int | None,
     stopped: Callable[[], bool],
 ) -> Generator[Batch, None, None]:
-    from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+    from joblib import effective_n_jobs
 
     # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
     n_workers = min(effective_n_jobs(n_jobs), len(missing))
-    on_other_machines = hasattr(_backend(), "client")  # a Dask client; nothing else in joblib has one
-    if on_other_machines:
-        # A file is opened where it is needed. An array is sent once: joblib hands one and the same array to Dask as
-        # one piece of data, which workers fetch from each other.
-        table = data.file or data.X
-        inner_threads: int | None = 1
-    else:
-        table = data.X
-        inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
-    tasks = (
-        delayed(run_batch)(table, ensemble, start, stop, inner_threads) for start, stop in missing if not stopped()
-    )
+    unstopped = (bounds for bounds in missing if not stopped())
+    backend = _backend()
+    if hasattr(backend, "client"):  # a Dask client; no other backend has one
+        return _on_dask(backend, data, ensemble, unstopped, n_workers)
+    return _on_this_machine(data, ensemble, unstopped, n_workers)
+
+
+def _on_this_machine(
+    data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
+) -> Generator[Batch, None, None]:
+    """Yield batches that threads or processes have finished."""
+    from joblib import Parallel, cpu_count, delayed
+
+    inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
+    tasks = (delayed(run_batch)(data.X, ensemble, start, stop, inner_threads) for start, stop in bounds)
     # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
     parallel = Parallel(
         n_jobs=n_workers, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
@@ -155,12 +161,51 @@ def _attempt(
                 results.close()
 
 
+def _on_dask(
+    backend: Any, data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
+) -> Generator[Batch, None, None]:
+    """Yield batches that the workers of a Dask cluster have finished.
+
+    joblib's own loop would run everything in this process whenever the cluster has a single thread, for example while
+    the other worker is being restarted.
+    """
+    from distributed import as_completed
+
+    _check_portable(ensemble)
+    client = backend.client
+    # Sent once; workers fetch it from each other. A file is opened where it is needed.
+    table = data.file or client.scatter(data.X, hash=False)
+    shared = client.scatter(ensemble, hash=False)
+
+    def submit(number: tuple[int, int]) -> Any:
+        return client.submit(run_batch, table, shared, *number, 1, pure=False, **backend.submit_kwargs)
+
+    running = as_completed([submit(number) for number in islice(bounds, n_workers)])
+    # Inside a task of the cluster, this gives its thread back while it waits.
+    with backend.retrieval_context():
+        for future in running:
+            yield future.result()
+            running.update([submit(number) for number in islice(bounds, 1)])
+
+
+def _check_portable(ensemble: EnsembleTask) -> None:
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(ensemble)
+    except Exception as error:
+        raise EnsembleError(
+            f"the selector cannot be sent to other machines ({type(error).__name__}: {error}). Write it without open "
+            "files, locks and connections, or run it on this one."
+        ) from error
+
+
 def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
     """Limit BLAS for the whole process, so that its threads and our workers do not multiply.
 
     It is global to the process and therefore set once, by the thread that waits for all workers: workers that set and
     restored it in turn would leave each other's limit behind. The limit of OpenMP belongs to each thread; workers set
-    it themselves. Processes of joblib and of Dask begin with limits of their own.
+    it themselves. Worker processes of joblib and of Dask set theirs when they start.
     """
     if threads is None:
         return nullcontext()
