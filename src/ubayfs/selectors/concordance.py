@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Up to this many pairs the product with signs was faster than sorting (72 rows: 2 times, 100 rows: 1.5 times,
-# 200 rows: 0.7 times, 600 rows: 0.3 times as fast).
-MAX_PAIRS = 3000
+# Up to this many pairs the product with signs was faster than sorting (two equal classes, 72 rows: 1.2 times, 100 rows:
+# 0.7 times, 200 rows: 0.2 times as fast).
+MAX_PAIRS = 1500
 
 # Entries of a temporary array that stays in the processor's cache.
 _CACHE_ENTRIES = 1 << 16
@@ -101,7 +101,8 @@ def _by_sorting(
     for start in range(0, block.shape[1], step):
         part = np.ascontiguousarray(block[:, start : start + step])
         order = np.argsort(part, axis=0)
-        tied = _has_ties(part, order)
+        ascending = np.sort(part, axis=0)
+        tied = (ascending[1:] == ascending[:-1]).any(axis=0)
         counts[:, :, start : start + step] = _walk(order, weights, contrasts)
         if tied.any():
             # Tied pairs count +1 in one order and -1 in the reversed one, so they cancel in the mean of both.
@@ -113,21 +114,19 @@ def _by_sorting(
     return counts
 
 
-def _has_ties(part: NDArray[Any], order: NDArray[np.intp]) -> NDArray[np.bool_]:
-    ascending = np.take_along_axis(part, order, axis=0)
-    return (ascending[1:] == ascending[:-1]).any(axis=0)
-
-
 def _walk(order: NDArray[np.intp], weights: NDArray[Any], contrasts: Sequence[Contrast]) -> NDArray[np.float64]:
     """Count pairs whose lower row comes first in `order` minus the others, of shape (n_contrasts, n_models, k)."""
     counts = np.empty((len(contrasts), weights.shape[1], order.shape[1]))
     for position, contrast in enumerate(contrasts):
         upper, lower = weights * contrast.upper[:, None], weights * contrast.lower[:, None]
         passed = np.zeros((order.shape[1], weights.shape[1]), dtype=weights.dtype)
-        before, product = np.zeros_like(passed), np.empty_like(passed)
+        before, here = np.zeros_like(passed), np.empty_like(passed)
         for rows in order:
-            np.multiply(upper[rows], passed, out=product)
-            before += product
-            passed += lower[rows]
+            # mode="clip" lets take write into `here` directly; twice as fast as upper[rows].
+            np.take(upper, rows, axis=0, out=here, mode="clip")
+            here *= passed
+            before += here
+            np.take(lower, rows, axis=0, out=here, mode="clip")
+            passed += here
         counts[position] = (2.0 * before - upper.sum(axis=0) * lower.sum(axis=0)).T
     return counts
