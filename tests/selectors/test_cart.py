@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ubayfs.selectors import _cart
+from ubayfs.selectors import _cart, _orders
 from ubayfs.selectors._cart import tree_importances
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
@@ -203,11 +203,12 @@ def test_trees_of_a_batch_do_not_touch_each_other(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(("name", "entries"), [("_PASS_ENTRIES", 1), ("_PASS_ENTRIES", 200), ("_GROUP_ENTRIES", 1200)])
-def test_sizes_of_passes_and_groups_change_nothing(task, name, entries, monkeypatch):
+@pytest.mark.parametrize(("pass_entries", "group_entries"), [(1, 2**20), (200, 2**20), (2**16, 1200), (200, 1)])
+def test_sizes_of_passes_and_groups_change_nothing(task, pass_entries, group_entries, monkeypatch):
     X, y, subsamples = subsampled(1, task)
     expected = tree_importances(X, y, subsamples, generators(7))
-    monkeypatch.setattr(_cart, name, entries)
+    monkeypatch.setattr(_orders, "_PASS_ENTRIES", pass_entries)
+    monkeypatch.setattr(_cart, "_GROUP_ENTRIES", group_entries)
     assert_same(tree_importances(X, y, subsamples, generators(7)), expected)
 
 
@@ -235,6 +236,7 @@ def test_scale_and_offset_of_a_continuous_target_change_nothing(scale, offset):
 def test_a_huge_value_outside_the_subsample_does_not_hide_the_others():
     X, y, subsamples = subsampled(4, "regression", n_trees=1)
     subsamples[0, 5] = False
+    y *= 1e-30
     expected = tree_importances(X, y, subsamples, generators(1))
     y[5] = 1e300
     assert_same(tree_importances(X, y, subsamples, generators(1)), expected)
@@ -255,16 +257,33 @@ def test_a_split_without_gain_is_made_but_not_counted(task):
     assert found == {(1.0, 0.0), (0.0, 1.0)}
 
 
+def test_equal_means_are_no_gain_however_they_are_rounded():
+    X = np.array([[0], [0], [0], [0], [1], [1], [1], [1]], dtype=float)
+    y = np.array([1.8, 1.2, 1.3, 1.7, 1.1, 1.5, 1.6, 1.8])
+    np.testing.assert_array_equal(importances_of(X, y, "regression", max_depth=1), [0.0])
+
+
+def test_a_pure_root_does_not_disturb_the_other_trees():
+    X, y, subsamples = subsampled(5, "binary")
+    expected = tree_importances(X, y, subsamples, generators(7))
+    subsamples[3] = y[:, 0] > 0
+    found = tree_importances(X, y, subsamples, generators(7))
+    assert len(found[3][0]) == 0
+    assert_same(found[:3] + found[4:], expected[:3] + expected[4:])
+
+
 def test_nothing_to_split_on():
     X, y = np.ones((6, 2)), np.array([0, 1, 0, 1, 0, 1])
     np.testing.assert_array_equal(importances_of(X, y, "binary"), [0.0, 0.0])
     np.testing.assert_array_equal(importances_of(X + y[:, None], y, "binary", min_samples_leaf=4), [0.0, 0.0])
 
 
-@pytest.mark.parametrize("n_samples", [2**16, 2**16 + 1])
-def test_more_rows_than_half_a_word_can_number(n_samples):
+@pytest.mark.parametrize("n_samples", [30_000, 2**16, 2**16 + 1])
+def test_more_slots_or_rows_than_half_a_word_can_number(n_samples):
     X, y = make_problem(0, "binary", n_samples, 2)
     X[:, 1] = np.round(X[:, 1], 1)
     parameters = {"max_depth": 3, "min_samples_leaf": 100}
+    everything = np.ones((3, n_samples), dtype=bool)
     expected = reference(X, y, "binary", **parameters)
-    np.testing.assert_allclose(importances_of(X, y, "binary", **parameters), expected, rtol=0, atol=1e-10)
+    for features, shares in tree_importances(X, outputs_of(y, "binary"), everything, generators(3), **parameters):
+        np.testing.assert_allclose(dense(2, features, shares), expected, rtol=0, atol=1e-10)

@@ -1,0 +1,123 @@
+"""The rows of many subsamples in the order of every column: each column is sorted once, whatever the subsamples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import feature_chunks
+
+# Entries (slots times columns) of one pass, so that its temporary arrays stay in the cache.
+_PASS_ENTRIES = 2**16
+
+
+def sorted_columns(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows in the order of each column, with their ranks among the different values of the column.
+
+    Returns
+    -------
+    codes : ndarray of unsigned int of shape (n_features, n_samples)
+        Rank in the high half of the bits, row in the low half.
+
+    Examples
+    --------
+    >>> codes = sorted_columns(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
+    >>> codes >> 16
+    array([[0, 1, 2],
+           [0, 1, 1]], dtype=uint32)
+    >>> codes[0] & 0xFFFF
+    array([1, 0, 2], dtype=uint32)
+    """
+    n_samples, n_features = X.shape
+    codes = np.empty((n_features, n_samples), dtype=np.uint32 if n_samples <= 2**16 else np.uint64)
+    for part in _passes(codes):
+        columns = np.ascontiguousarray(X[:, part].T)
+        rows = np.argsort(columns, axis=1)
+        ascending = np.take_along_axis(columns, rows, axis=1)
+        ranks = codes[part]
+        ranks[:, 0] = 0
+        np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=ranks[:, 1:])
+        ranks <<= _slot_bits(codes)
+        ranks |= rows.astype(codes.dtype)
+    return codes
+
+
+def most_subsamples(columns: NDArray[Any]) -> int:
+    """Return how many subsamples fit into one :class:`Orders`, which numbers their rows in half a word."""
+    return int(2 ** _slot_bits(columns) // columns.shape[1])
+
+
+class Orders:
+    """Slots in the order of every column, within nodes that follow each other; at first every subsample is a node.
+
+    A slot is a row of a subsample: number of the subsample * n_samples + row.
+
+    Parameters
+    ----------
+    columns : ndarray of unsigned int of shape (n_features, n_samples)
+        From :func:`sorted_columns`.
+    subsamples : ndarray of bool of shape (n_subsamples, n_samples)
+        At most ``most_subsamples(columns)``.
+
+    Attributes
+    ----------
+    codes : ndarray of unsigned int of shape (n_features, n_slots)
+        Rank of the value in the high half of the bits, slot in the low half.
+    """
+
+    def __init__(self, columns: NDArray[Any], subsamples: NDArray[np.bool_]) -> None:
+        n_features, n_samples = columns.shape
+        ends = np.cumsum(subsamples.sum(axis=1))
+        self.codes = np.empty((n_features, ends[-1]), dtype=columns.dtype)
+        self._memory = self.codes.reshape(-1)
+        for part in _passes(columns):
+            codes = columns[part]
+            rows = slots_of(codes)
+            start = 0
+            for number, (inside, end) in enumerate(zip(subsamples, ends, strict=True)):
+                own = codes.take(np.flatnonzero(inside.take(rows))).reshape(len(codes), end - start)
+                self.codes[part, start:end] = own + columns.dtype.type(number * n_samples)
+                start = end
+
+    def passes(self) -> Iterator[slice]:
+        """Yield slices of as many columns as one pass takes."""
+        return _passes(self.codes)
+
+    def part(self, left: NDArray[np.bool_], right: NDArray[np.bool_]) -> None:
+        """Keep the slots marked in `left`, then those in `right`, both in their present order; drop the others."""
+        n_features = len(self.codes)
+        n_left, n_right = np.count_nonzero(left), np.count_nonzero(right)
+        # In the same memory: what is written lies before all that is still to be read.
+        kept = self._memory[: n_features * (n_left + n_right)].reshape(n_features, n_left + n_right)
+        for part in self.passes():
+            codes = self.codes[part]
+            slots = slots_of(codes)
+            lefts = codes.take(np.flatnonzero(left.take(slots)))
+            rights = codes.take(np.flatnonzero(right.take(slots)))
+            kept[part, :n_left] = lefts.reshape(len(codes), n_left)
+            kept[part, n_left:] = rights.reshape(len(codes), n_right)
+        self.codes = kept
+
+
+def slots_of(codes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the slots (or rows) in some codes."""
+    return (codes & codes.dtype.type(2 ** _slot_bits(codes) - 1)).astype(np.intp)
+
+
+def equal_to_next(codes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell where the value of a slot equals that of the next one in its row of `codes`; false in the last column."""
+    ranks = codes >> _slot_bits(codes)
+    equal = np.zeros(codes.shape, dtype=bool)
+    np.equal(ranks[:, :-1], ranks[:, 1:], out=equal[:, :-1])
+    return equal
+
+
+def _slot_bits(codes: NDArray[Any]) -> int:
+    return 4 * codes.itemsize
+
+
+def _passes(codes: NDArray[Any]) -> Iterator[slice]:
+    return feature_chunks(len(codes), max(_PASS_ENTRIES // codes.shape[1], 1))
