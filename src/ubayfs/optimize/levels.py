@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..utility import Utility, log_row_admissibility
+from ..utility import RELATIVE_TOLERANCE, Utility, log_row_admissibility
+
+# Bounds beyond this many units are out of reach, whichever side of zero they are on.
+_LARGEST_LEVEL = 1e15
 
 
 def largest_violation(log_kappa: float, rho: Any) -> Any:
@@ -54,7 +57,8 @@ class Levels:
         on_grid = np.bincount(owner, weights=off_grid, minlength=system.n_rows) == 0
         unit = np.where(lengths == 0, 1.0, np.where(on_grid, smallest, largest))
         A.data = np.where(on_grid[owner], np.round(A.data / unit[owner]), A.data / unit[owner])
-        bound = (system.b + tolerance) / unit
+        with np.errstate(over="ignore"):
+            bound = np.clip((system.b + tolerance) / unit, -_LARGEST_LEVEL, _LARGEST_LEVEL)
         ceiling = np.where(on_grid, np.floor(bound), bound)
         offset = np.where(on_grid, ceiling * unit - system.b, 0.0)
         offset[np.abs(offset) <= tolerance] = 0.0
@@ -70,8 +74,10 @@ class Levels:
         """Return how far each row may exceed its ceiling, in its unit, when log kappa is at least this."""
         with np.errstate(invalid="ignore"):
             level = (largest_violation(log_kappa, np.where(self.hard, 1.0, self.rho)) - self.offset) / self.unit
-        # Rounding may only widen the cell.
-        level = np.where(self.on_grid, np.floor(level + 1e-9), level + 1e-9)
+        # Rounding may only widen the cell. Off the grid less than 1e-9 is within the tolerance of the row, so that a
+        # row which may not exceed its bound by more (rho beyond 1e10) may not exceed it at all.
+        off_grid = np.where(level < 0.5 * RELATIVE_TOLERANCE, 0.0, level + 1e-9)
+        level = np.where(self.on_grid, np.floor(level + 1e-9), off_grid)
         return np.where(self.hard, 0.0, np.clip(level, 0.0, self.top_level))
 
     def penalty(self, row: int, level: Any) -> Any:
@@ -83,4 +89,5 @@ class Levels:
         """Return the derivative of the penalty by the level; at level 0 from the right."""
         from scipy.special import expit
 
-        return self.rho[row] * self.unit[row] * expit(self.rho[row] * np.asarray(level) * self.unit[row])
+        violation = np.asarray(level) * self.unit[row] + self.offset[row]
+        return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)

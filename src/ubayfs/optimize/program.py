@@ -24,6 +24,9 @@ SCALE = 1e4
 # Rows with more pieces than this get a variable for their activity a^T z, so that each piece is a short row.
 _PIECES_WITHOUT_ACTIVITY = 2
 
+# Rows with more levels than this (costs in cents) get lines only where they are needed.
+_ALL_CHORDS = 40
+
 
 class Answer(NamedTuple):
     """What the solver said of a program: a set (or None), an upper bound, whether the cell is empty."""
@@ -96,7 +99,7 @@ class Programs:
     Attributes
     ----------
     tangents : dict of int to list of float
-        Levels at which rows off the grid have a tangent; grows while cells are solved.
+        Levels at which rows off the grid, or with very many levels, have a tangent; grows while cells are solved.
     forbidden : list of ndarray of bool
         Sets already evaluated that the solver must not return again.
     n_solved : int
@@ -131,7 +134,9 @@ class Programs:
         upper[penalties] = -SCALE * low
         lower[penalties.stop : s], upper[penalties.stop : s] = -np.inf, np.inf
         lower[s], upper[s] = SCALE * (high if relaxed else low), SCALE * high
-        options: dict[str, Any] = {"mip_rel_gap": 0.0}
+        # The solver's own presolve is left out: it takes minutes on a cost row over thousands of features or on 10^5
+        # pairs, does not look at its time limit meanwhile, and was not seen to pay on any problem of this form.
+        options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
         if time_limit is not None:
             options["time_limit"] = max(time_limit, 1e-3)
         self.n_solved += 1
@@ -142,9 +147,9 @@ class Programs:
             constraints=self._rows(layout, highest).constraint(),
             options=options,
         )
-        bound = np.inf
-        if result.mip_dual_bound is not None and np.isfinite(result.mip_dual_bound):
-            bound = -result.mip_dual_bound / SCALE + constant
+        # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum itself.
+        dual = result.fun if n == 0 else result.mip_dual_bound
+        bound = -dual / SCALE + constant if dual is not None and np.isfinite(dual) else np.inf
         chosen = None if result.x is None else result.x[:n] > 0.5
         return Answer(chosen, bound, result.status == 2)
 
@@ -187,36 +192,43 @@ class Programs:
         rows.add(sparse.coo_array((entries, where), shape=(len(single), rows.n_columns)),
                  -slopes * levels.ceiling[single], np.inf)  # fmt: skip
         for row in layout.penalized[~one_level].tolist():
-            slopes, intercepts = (SCALE * part for part in self._pieces(row, highest[row]))
-            coefficients = levels.A[[row]].toarray().ravel()
-            lines = np.zeros((len(slopes), rows.n_columns))
-            lines[:, layout.penalty(row)] = 1.0
-            if row in layout.stepped:
-                tie = np.zeros(rows.n_columns)
-                tie[: len(coefficients)], tie[layout.activity(row)] = coefficients, -1.0
-                rows.add(tie, 0.0, 0.0)
-                lines[:, layout.activity(row)] = -slopes
-            else:
-                lines[:, : len(coefficients)] = -np.outer(slopes, coefficients)
-            rows.add(lines, intercepts - slopes * levels.ceiling[row], np.inf)
+            self._add_curve(rows, layout, row, highest[row])
+
+    def _add_curve(self, rows: _Rows, layout: Layout, row: int, highest: float) -> None:
+        """Add the pieces of one row's penalty."""
+        slopes, intercepts = (SCALE * part for part in self._pieces(row, highest))
+        coefficients = self.levels.A[[row]]
+        columns, values = coefficients.indices, coefficients.data
+        if row in layout.stepped:
+            activity = layout.activity(row)
+            rows.add(_same_columns(np.append(columns, activity), np.append(values, -1.0), rows.n_columns), 0.0, 0.0)
+            columns, values = np.array([activity]), np.ones(1)
+        lines = np.column_stack([-np.outer(slopes, values), np.ones(len(slopes))])
+        rows.add(_same_columns(np.append(columns, layout.penalty(row)), lines, rows.n_columns),
+                 intercepts - slopes * self.levels.ceiling[row], np.inf)  # fmt: skip
 
     def _pieces(self, row: int, highest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return slopes and intercepts of lines in the level above the ceiling, below the row's penalty."""
         levels = self.levels
-        if levels.on_grid[row]:
+        if levels.on_grid[row] and highest <= _ALL_CHORDS:
             # Chords between neighbouring levels: the penalty is convex, so their maximum is exact on the grid.
-            grid = np.arange(int(highest) + 1)
-            values = levels.penalty(row, grid)
-            slopes = np.diff(values)
-            return slopes, values[:-1] - slopes * grid[:-1]
-        points = np.array(sorted({0.0, float(highest), *self.tangents.get(row, ())}))
-        slopes = levels.penalty_slope(row, points)
-        return slopes, levels.penalty(row, points) - slopes * points
+            start = np.arange(highest)
+            values = levels.penalty(row, start)
+            slopes = levels.penalty(row, start + 1.0) - values
+            return slopes, values - slopes * start
+        points = {float(highest), *self.tangents.get(row, ())}
+        if levels.on_grid[row]:
+            points.update(np.floor(np.geomspace(1.0, highest, _ALL_CHORDS // 2)).tolist())
+        else:
+            points.add(0.0)
+        at = np.array(sorted(points))
+        slopes = levels.penalty_slope(row, at)
+        return slopes, levels.penalty(row, at) - slopes * at
 
     def refine(self, chosen: NDArray[np.bool_]) -> bool:
-        """Add tangents where rows off the grid are violated by a set; return whether any was new."""
+        """Add lines where a set violates rows that do not have all of theirs; return whether any was new."""
         levels = self.levels
-        rows = np.flatnonzero(~levels.on_grid & ~levels.hard)
+        rows = np.flatnonzero(~levels.hard & ~(levels.on_grid & (levels.top_level <= _ALL_CHORDS)))
         if len(rows) == 0:
             return False
         z = self.utility.admissibility.indicators(chosen).toarray().ravel()
@@ -227,6 +239,13 @@ class Programs:
                 self.tangents.setdefault(row, []).append(at)
                 new = True
         return new
+
+
+def _same_columns(columns: NDArray[Any], values: NDArray[Any], n_columns: int) -> sparse.coo_array:
+    """Return a sparse matrix with one row per row of `values`, all of them in the same columns."""
+    values = np.atleast_2d(values)
+    where = (np.repeat(np.arange(len(values)), len(columns)), np.tile(columns, len(values)))
+    return sparse.coo_array((values.ravel(), where), shape=(len(values), n_columns))
 
 
 def _block_rows(utility: Utility) -> sparse.csr_array:
