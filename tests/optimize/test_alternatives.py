@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from problems import one_row, random_utility, selectable_sets, utility_of
 
+from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize.alternatives import find_alternatives, without
 from ubayfs.optimize.exact import Exact

@@ -2,9 +2,9 @@ import itertools
 
 import numpy as np
 import pytest
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from scipy import sparse
 
+from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError
 from ubayfs.optimize.exact import Exact
 from ubayfs.system import Rows
