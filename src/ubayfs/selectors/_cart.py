@@ -232,10 +232,10 @@ class _Trees:
         trees = np.tile(nodes.trees, 2)[eligible]
         children = _Nodes.impure(slots, sizes[eligible], trees, self._outputs, self._pure)
         if len(children.sizes):
-            is_open, goes_right = np.zeros((2, self._outputs.shape[1]), dtype=bool)
-            is_open[children.slots] = True
-            goes_right[splits.slots] = splits.right
-            self._orders.part(is_open & ~goes_right, is_open & goes_right)
+            sides, is_open = np.zeros((2, self._outputs.shape[1]), dtype=np.int8)
+            sides[splits.slots] = 1 + splits.right
+            is_open[children.slots] = 1
+            self._orders.part(sides * is_open)
         return children
 
 

@@ -86,19 +86,24 @@ class Orders:
         """Yield slices of as many columns as one pass takes."""
         return _passes(self.codes)
 
-    def part(self, left: NDArray[np.bool_], right: NDArray[np.bool_]) -> None:
-        """Keep the slots marked in `left`, then those in `right`, both in their present order; drop the others."""
+    def part(self, sides: NDArray[np.int8]) -> None:
+        """Keep the slots of side 1, then those of side 2, both in their present order; drop all others.
+
+        Parameters
+        ----------
+        sides : ndarray of int8 of shape (n_subsamples * n_samples,)
+            1, 2 or another number for each slot; 1 and 2 only for slots that are still here.
+        """
         n_features = len(self.codes)
-        n_left, n_right = np.count_nonzero(left), np.count_nonzero(right)
+        n_left, n_right = np.count_nonzero(sides == 1), np.count_nonzero(sides == 2)
         # In the same memory: what is written lies before all that is still to be read.
         kept = self._memory[: n_features * (n_left + n_right)].reshape(n_features, n_left + n_right)
         for part in self.passes():
             codes = self.codes[part]
-            slots = slots_of(codes)
-            lefts = codes.take(np.flatnonzero(left.take(slots)))
-            rights = codes.take(np.flatnonzero(right.take(slots)))
-            kept[part, :n_left] = lefts.reshape(len(codes), n_left)
-            kept[part, n_left:] = rights.reshape(len(codes), n_right)
+            side = sides.take(slots_of(codes))
+            left, right = (codes.take(np.flatnonzero(side == number)) for number in (1, 2))
+            kept[part, :n_left] = left.reshape(len(codes), n_left)
+            kept[part, n_left:] = right.reshape(len(codes), n_right)
         self.codes = kept
 
 
