@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs import workers
 from ubayfs.data import FeatureData
@@ -183,8 +184,6 @@ def test_a_file_that_workers_do_not_have(table, client, tmp_path, monkeypatch):
 
 def test_threads_do_not_multiply_on_workers(table, client):
     def most_threads(X, y, n_features, rng):
-        from threadpoolctl import threadpool_info
-
         return [max(pool["num_threads"] for pool in threadpool_info())]
 
     def most_jobs(X, y, n_features, rng):
@@ -279,10 +278,11 @@ def test_a_closed_client_loses_no_finished_batch(table, cluster, tmp_path):
 def test_a_cluster_that_is_gone(table):
     """One worker with one thread, which joblib by itself would not use."""
     caller, selector = threading.get_ident(), noisy_selector()
-    threads = []
+    threads, limits = [], []
 
     def choose(X, y, n_features, rng):
         threads.append(threading.get_ident())
+        limits.extend(pool["num_threads"] for pool in threadpool_info())
         return selector(X, y, n_features, rng)
 
     cluster = distributed.LocalCluster(
@@ -290,8 +290,10 @@ def test_a_cluster_that_is_gone(table):
     )
     with cluster, distributed.Client(cluster) as client:
         assert sum(client.nthreads().values()) == 1
-        assert rows_of(on_dask(table, choose)) == rows_of(collect(table, selector))
+        with threadpool_limits(2):
+            assert rows_of(on_dask(table, choose)) == rows_of(collect(table, selector))
         assert caller not in threads
+        assert set(limits) == {1}
         with joblib.parallel_config(backend="dask"):
             cluster.close()
             with pytest.raises(EnsembleError, match="workers were lost 3 times without finishing a batch"):

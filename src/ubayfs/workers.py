@@ -177,15 +177,19 @@ def _on_dask(
     table = data.file or client.scatter(data.X, hash=False)
     shared = client.scatter(ensemble, hash=False)
 
-    def submit(number: tuple[int, int]) -> Any:
-        return client.submit(run_batch, table, shared, *number, 1, pure=False, **backend.submit_kwargs)
+    def submit_next(n_batches: int) -> list[Any]:
+        return [
+            client.submit(run_batch, table, shared, start, stop, 1, pure=False, **backend.submit_kwargs)
+            for start, stop in islice(bounds, n_batches)
+        ]
 
-    running = as_completed([submit(number) for number in islice(bounds, n_workers)])
-    # Inside a task of the cluster, this gives its thread back while it waits.
-    with backend.retrieval_context():
+    # Workers may be threads of this process. If this is itself a task of the cluster, the context of the backend gives
+    # its thread back while it waits.
+    with _blas_limit(1), backend.retrieval_context():
+        running = as_completed(submit_next(n_workers))
         for future in running:
             yield future.result()
-            running.update([submit(number) for number in islice(bounds, 1)])
+            running.update(submit_next(1))
 
 
 def _check_portable(ensemble: EnsembleTask) -> None:
