@@ -27,16 +27,16 @@ def literal_score(utility, chosen):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_one_more_scores_every_extended_set_like_the_utility(seed):
+def test_one_change_is_scored_like_the_utility_of_the_changed_set(seed):
     utility = all_selectable(seed)
     search = LocalSearch(utility)
     rng = np.random.default_rng(seed)
     for chosen in all_sets(8)[rng.integers(0, 256, 6)]:
-        extra = np.flatnonzero(~chosen)
-        scores = search.one_more(chosen, extra)
-        extended = [chosen, *(chosen | (np.arange(8) == feature) for feature in extra)]
-        expected = [literal_score(utility, each) for each in extended]
-        np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-6)
+        more, less = search.one_more(chosen, np.flatnonzero(~chosen)), search.one_less(chosen)
+        for scores, features in ((more, np.flatnonzero(~chosen)), (less, np.flatnonzero(chosen))):
+            changed = [chosen, *(chosen ^ (np.arange(8) == feature) for feature in features)]
+            expected = [literal_score(utility, each) for each in changed]
+            np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(40))

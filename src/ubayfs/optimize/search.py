@@ -74,26 +74,34 @@ class LocalSearch:
 
     def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the score of a set, then of the set with each one of `extra` added."""
+        return self._one_changed(chosen, extra, 1.0)
+
+    def one_less(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set without each one of its members."""
+        return self._one_changed(chosen, np.flatnonzero(chosen), -1.0)
+
+    def _one_changed(self, chosen: NDArray[np.bool_], features: NDArray[np.intp], sign: float) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set with each one of `features` added (sign 1) or dropped (-1)."""
         members = np.flatnonzero(chosen)
-        touched = np.zeros(self.blocks.shape[0], dtype=bool)
-        touched[self.blocks[:, members].indices] = True
-        z = np.concatenate([chosen, touched]).astype(np.float64)
+        n_chosen = np.bincount(self.blocks[:, members].indices, minlength=self.blocks.shape[0])
+        z = np.concatenate([chosen, n_chosen > 0]).astype(np.float64)
         activity = self.utility.system.A @ z
         log_terms, hard_terms = self._terms(activity, slice(None))
         log_kappa, violated = log_terms.sum(), hard_terms.sum()
-        # What each extra feature adds to a^T z: its own column, and those of blocks that it is the first to touch.
-        added = self.columns[:, extra]
+        # What a feature changes in a^T z: its own column, and those of blocks that it is the first or last to touch.
+        change = self.columns[:, features]
         if self.blocks.shape[0]:
-            first = sparse.csc_array(sparse.diags_array((~touched).astype(np.float64)) @ self.blocks[:, extra])
-            added = sparse.csc_array(added + self.columns[:, self.n :] @ first)
-        rows, owner = added.indices, np.repeat(np.arange(len(extra)), np.diff(added.indptr))
-        log_new, hard_new = self._terms(activity[rows] + added.data, rows)
-        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(extra))
-        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(extra))
+            alone = (n_chosen == (0 if sign > 0 else 1)).astype(np.float64)
+            turned = sparse.csc_array(sparse.diags_array(alone) @ self.blocks[:, features])
+            change = sparse.csc_array(change + self.columns[:, self.n :] @ turned)
+        rows, owner = change.indices, np.repeat(np.arange(len(features)), np.diff(change.indptr))
+        log_new, hard_new = self._terms(activity[rows] + sign * change.data, rows)
+        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(features))
+        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(features))
         importance = self.utility.theta[members].sum()
         log_all = log_kappa + np.concatenate([[0.0], log_gain])
         hard_all = violated + np.concatenate([[0.0], hard_gain])
-        importances = importance + np.concatenate([[0.0], self.utility.theta[extra]])
+        importances = importance + np.concatenate([[0.0], sign * self.utility.theta[features]])
         # Sums of gains may miss zero by rounding.
         hard_all = np.where(hard_all < 1e-9, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
@@ -112,17 +120,18 @@ class LocalSearch:
         return chosen
 
     def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
-        outside = np.flatnonzero(~chosen)
-        values = self.one_more(chosen, outside)
+        inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        values = np.concatenate([self.one_more(chosen, outside), self.one_less(chosen)[1:]])
         pick = int(np.argmax(values))
         best, value = chosen.copy(), float(values[pick])
         if pick:
-            best[outside[pick - 1]] = True
-        for change, state in [(np.array([i]), False) for i in np.flatnonzero(chosen)] + [
-            (g, True) for g in self.groups
-        ]:
+            flipped = np.concatenate([outside, inside])[pick - 1]
+            best[flipped] = ~best[flipped]
+        for group in self.groups:
+            if chosen[group].all():
+                continue
             changed = chosen.copy()
-            changed[change] = state
+            changed[group] = True
             score = self.score(changed)
             if score > value:
                 best, value = changed, score
