@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ def directory() -> Path:
     return Path(os.environ.get("UBAYFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
     """Return X and y of a data set, or None when it is not there."""
     import pandas as pd
@@ -34,9 +34,14 @@ def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
     return frame.drop(columns="y").to_numpy(dtype=np.float64), frame["y"].to_numpy()
 
 
+def shown(name: str) -> str:
+    """Return the name that the tables show."""
+    return name.removeprefix("alt/")
+
+
 def absent(name: str) -> str:
     """Return what the table says of a set that is not there."""
-    return f"skipped: {name}.csv.gz is not in the data directory (UBAYFS_DATA)"
+    return f"skipped: no {name}.csv.gz in the data directory (UBAYFS_DATA)"
 
 
 def synthetic(n_samples: int, n_features: int, path: Path) -> dict[str, str]:

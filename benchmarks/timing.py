@@ -6,12 +6,14 @@ comes from a fresh process per measurement.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -47,7 +49,7 @@ def compare(
     patience: float = 10.0,
     clock: Callable[[Callable[[], Any]], float] = seconds,
 ) -> Comparison:
-    """Time two things in turns, after one untimed call of each.
+    """Time two things in turns; both should have been called before, on something small if they take long.
 
     Parameters
     ----------
@@ -55,8 +57,6 @@ def compare(
     patience : float
         Once the fewest rounds are done, no further one begins after this many seconds of measured work.
     """
-    work()
-    reference()
     ours: list[float] = []
     theirs: list[float] = []
     fewest, most = rounds
@@ -93,29 +93,36 @@ class Outcome:
     timed_out: bool = False
 
 
-def in_fresh_process(request: dict[str, Any], timeout: float | None = None) -> Outcome:
+def in_fresh_process(request: dict[str, Any], cap: float | None = None) -> Outcome:
     """Run a request (see :mod:`benchmarks.child`) in a process of its own.
 
-    `timeout` counts from the start of the process; when it is over, the process and all that it started are ended.
+    `cap` is the time in seconds that the measured call may take; imports and warming up come before it.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.child"],
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(json.dumps(request), timeout=timeout)
-    except BaseException as problem:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        if isinstance(problem, subprocess.TimeoutExpired):
-            return Outcome(timed_out=True)
-        raise
-    if process.returncode or not output.strip():
-        reason = errors.strip().splitlines()[-1] if errors.strip() else "no message"
+    # Files rather than pipes: workers that a library leaves behind would keep a pipe open.
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.child"],
+            cwd=REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            process.stdin.write(json.dumps({**request, "cap": cap}))
+            process.stdin.close()
+            process.wait()
+        finally:
+            # The process, if the caller was interrupted, and all that it started: they are one session of their own.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        output.seek(0)
+        errors.seek(0)
+        answer, complaints = output.read().strip(), errors.read().strip()
+    if process.returncode == -signal.SIGALRM:
+        return Outcome(timed_out=True)
+    if process.returncode or not answer:
+        reason = complaints.splitlines()[-1] if complaints else "no message"
         return Outcome(error=f"process ended with code {process.returncode}: {reason}")
-    return Outcome(**json.loads(output.strip().splitlines()[-1]))
+    return Outcome(**json.loads(answer.splitlines()[-1]))

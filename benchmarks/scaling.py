@@ -1,0 +1,128 @@
+"""Sections on growth: time and memory over features, rows and models; many features; the time to import."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ubayfs
+
+from . import data, problems
+from .report import Row, Section
+from .timing import exponent, in_fresh_process, seconds
+
+SELECTORS = ("fisher", "mrmr")
+# What grows -> its values; the other two stay at the usual ones.
+USUAL = {"features": 10_000, "rows": 100, "models": 100}
+FULL = {
+    "features": (10_000, 30_000, 100_000, 300_000),
+    "rows": (100, 200, 400, 800),
+    "models": (100, 200, 400, 800),
+}
+QUICK = {"features": (20_000, 80_000), "models": (100, 400)}
+
+
+def growth(quick: bool) -> Section:
+    """Fitted exponents of time and memory for fisher and mrmr."""
+    rows = []
+    for selector in SELECTORS[: 1 if quick else None]:
+        for what, sizes in (QUICK if quick else FULL).items():
+            rows.append(_grown(selector, what, sizes))
+    return Section(
+        "Growth: time and memory over features, rows and models",
+        "Synthetic float32 data, 20 features per model, n_jobs=2, a fresh process per size; exponents p of n^p fitted "
+        f"on logarithmic scales. What does not grow stays at {USUAL['features']:,} features, {USUAL['rows']} rows, "
+        f"{USUAL['models']} models. Time and memory are those of the largest; memory comes on top of the data.",
+        rows,
+    )
+
+
+def _grown(selector: str, what: str, sizes: tuple[int, ...]) -> Row:
+    outcomes = []
+    for size in sizes:
+        shape = {**USUAL, what: size}
+        outcomes.append(_ensemble(selector, shape["rows"], shape["features"], shape["models"]))
+    broken = next((one.error for one in outcomes if one.error), "")
+    values = {
+        "seconds": outcomes[-1].seconds,
+        "memory": outcomes[-1].memory,
+        "time_exponent": exponent(sizes, [one.seconds for one in outcomes]),
+        "memory_exponent": exponent(sizes, [one.memory for one in outcomes]),
+    }
+    return Row(f"{what} {sizes[0]:,} to {sizes[-1]:,}", selector, values, note=broken)
+
+
+def _ensemble(selector: str, n_rows: int, n_features: int, n_models: int, memory_map: bool = False) -> Any:
+    with tempfile.TemporaryDirectory() as path:
+        files = data.synthetic(n_rows, n_features, Path(path))
+        arguments = {"selector": selector, "n_features": 20, "n_models": n_models}
+        return in_fresh_process({"maker": "evidence", "arguments": arguments, "memory_map": memory_map, **files})
+
+
+def many_features(quick: bool, million: bool) -> Section:
+    """The hyperdirichlet at 10,000 features; on demand, evidence from a memory-mapped million."""
+    rows = [_hyperdirichlet(decay) for decay in problems.DECAYS[: 1 if quick else None]]
+    if million:
+        rows += [_million(selector) for selector in SELECTORS]
+    return Section(
+        "Many features",
+        "Hyperdirichlet posterior of 100 models with 20 features each"
+        + ("; ensembles of 100 models on 200 x 1,000,000 float32 from a memory-mapped file." if million else "."),
+        rows,
+    )
+
+
+def _hyperdirichlet(decay: float, n_features: int = 10_000) -> Row:
+    evidence = problems.evidence(n_features, decay, np.random.default_rng(0))
+    found: list[Any] = []
+    time = seconds(lambda: found.append(ubayfs.Hyperdirichlet().update(evidence, 0.01, random_state=0)))
+    values = {"seconds": time, "r_hat": found[0].diagnostics.r_hat}
+    return Row(
+        f"n = {n_features:,}",
+        f"hyperdirichlet, {problems.VOTES[decay]} votes",
+        values,
+        {"seconds": 60.0, "r_hat": 1.05},
+    )
+
+
+def _million(selector: str, n_rows: int = 200, n_features: int = 1_000_000) -> Row:
+    outcome = _ensemble(selector, n_rows, n_features, 100, memory_map=True)
+    # The pages of the file that are in memory count as well: they were not read before the ensemble began.
+    values = {
+        "seconds": outcome.seconds,
+        "memory": outcome.memory,
+        "memory_ratio": outcome.memory / (4 * n_rows * n_features),
+    }
+    return Row(f"{n_rows} x {n_features:,}", selector, values, {"memory_ratio": 4.0}, outcome.error)
+
+
+def imports(quick: bool) -> Section:
+    """Import time beside that of scikit-learn's feature selection, each in fresh processes taken in turns."""
+    modules = {"ubayfs": 1.5, "sklearn.feature_selection": None}
+    times: dict[str, list[float]] = {module: [] for module in modules}
+    for _ in range(3 if quick else 9):
+        for module in modules:
+            times[module].append(_import_seconds(module))
+    ratio = statistics.median(a / b for a, b in zip(*times.values(), strict=True))
+    rows = [
+        Row(
+            "fresh process",
+            f"import {module}",
+            {"seconds": statistics.median(times[module]), **({} if limit is None else {"ratio": ratio})},
+            {} if limit is None else {"ratio": limit},
+        )
+        for module, limit in modules.items()
+    ]
+    return Section("Import", "Times: the import of scikit-learn's feature selection.", rows)
+
+
+def _import_seconds(module: str) -> float:
+    code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(done.stdout)

@@ -1,0 +1,273 @@
+"""The pieces of the benchmark on tiny settings: what they compute and say, never how long they take."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from benchmarks import __main__ as program
+from benchmarks import child, data, decision, evidence, problems, results, scaling, timing, tools
+from benchmarks.report import QUANTITIES, WIDTH, Row, Section, table
+
+from ubayfs import cannot_link, max_size
+from ubayfs.constraints import resolve
+
+
+@pytest.fixture
+def no_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("UBAYFS_DATA", str(tmp_path))
+    data.load.cache_clear()
+    yield
+    data.load.cache_clear()
+
+
+@pytest.fixture
+def files(tmp_path):
+    return data.synthetic(n_samples=40, n_features=30, path=tmp_path)
+
+
+def test_exponent_of_a_power_law():
+    sizes = np.array([10.0, 100.0, 1_000.0])
+    assert timing.exponent(sizes, 3 * sizes**1.5) == pytest.approx(1.5)
+
+
+def test_exponent_ignores_what_could_not_be_measured():
+    assert timing.exponent([10, 100, 1_000], [20, math.nan, 2_000]) == pytest.approx(1.0)
+    assert math.isnan(timing.exponent([10, 100], [20, math.nan]))
+
+
+def test_comparison_takes_turns_and_the_median_of_ratios():
+    clock = {"work": iter([1.0, 4.0, 9.0]), "reference": iter([1.0, 2.0, 3.0])}
+    order = []
+
+    def scripted(name):
+        order.append(name)
+        return next(clock[name])
+
+    found = timing.compare("work", "reference", rounds=(3, 3), clock=scripted)
+    assert order == ["reference", "work"] * 3
+    assert found == timing.Comparison(seconds=4.0, reference=2.0, ratio=2.0, rounds=3)
+
+
+@pytest.mark.parametrize(("patience", "rounds"), [(0.0, 2), (7.0, 4), (100.0, 5)])
+def test_comparison_stops_when_patience_is_over(patience, rounds):
+    # Each round takes 2 of the clock's seconds; a round begins only while less than the patience is spent.
+    found = timing.compare("work", "reference", rounds=(2, 5), patience=patience, clock=lambda _: 1.0)
+    assert found.rounds == rounds
+
+
+def test_memory_of_a_call_on_top_of_what_was_there(files, monkeypatch):
+    if math.isnan(child.memory_in_use("VmRSS")):
+        pytest.skip("this system has no /proc")
+    size = 64 * 2**20
+    monkeypatch.setattr(tools, "evidence", lambda: lambda X, y: int(np.ones(size, dtype=np.uint8).sum()))
+    before = np.ones(3 * size, dtype=np.uint8)
+    del before  # an earlier peak does not count
+    outcome = child.run({"maker": "evidence", "arguments": {}, "warm_up": False, **files})
+    assert outcome["answer"] == size
+    assert 0.9 * size < outcome["memory"] < 2 * size  # the kernel counts pages in batches
+
+
+def test_fresh_process_gives_the_same_answer(files):
+    arguments = {"selector": "fisher", "n_features": 5, "n_models": 10}
+    outcome = timing.in_fresh_process({"maker": "evidence", "arguments": arguments, **files})
+    assert outcome.error == ""
+    assert outcome.answer == tools.evidence(**arguments)(np.load(files["X"]), np.load(files["y"]))
+    assert outcome.seconds > 0
+
+
+def test_fresh_process_reports_an_error(files):
+    request = {"maker": "evidence", "arguments": {"selector": "fischer", "n_features": 5}, **files}
+    assert timing.in_fresh_process(request).error.startswith("InputError: selector")
+
+
+def test_fresh_process_ends_at_its_cap(files):
+    request = {"maker": "sequential_selection", "arguments": {"n_features": 15}, "warm_up": False, **files}
+    assert timing.in_fresh_process(request, cap=0.001) == timing.Outcome(
+        seconds=pytest.approx(math.nan, nan_ok=True), memory=pytest.approx(math.nan, nan_ok=True), timed_out=True
+    )
+
+
+@pytest.mark.parametrize("maker", ["forest", "recursive_elimination", "sequential_selection"])
+def test_tools_choose_as_many_as_asked_for(rng, maker):
+    X, y = rng.normal(size=(40, 6)), np.arange(40) % 2
+    assert getattr(tools, maker)(n_features=2)(X, y) == 2
+
+
+def test_ubayfs_is_what_other_tools_are_compared_to(rng):
+    first = tools.tools()[0]
+    work = getattr(tools, first.maker)(**first.arguments, n_features=2)
+    assert first.label.startswith("ubayfs")
+    assert work(rng.normal(size=(40, 6)), np.arange(40) % 2) == 2
+
+
+def test_a_row_is_over_when_a_limit_is_passed_or_nothing_was_measured():
+    limits = {"seconds": 1.0, "gap": 1e-9}
+    assert Row("d", "w", {"seconds": 1.0, "gap": 0.0}, limits).holds is True
+    assert Row("d", "w", {"seconds": 1.0, "gap": 1e-3}, limits).holds is False
+    assert Row("d", "w", {"seconds": 1.0, "gap": math.nan}, limits).holds is False
+    assert Row("d", "w", {"seconds": 1.0}, limits).holds is False
+    assert Row("d", "w", {"seconds": 1.0}).holds is None
+
+
+def test_table_as_it_is_written():
+    rows = [
+        Row("PRO", "fisher", {"seconds": 0.0123, "ratio": 0.4}, {"ratio": 0.5}, "forest"),
+        Row("PRO", "rfe", {"seconds": 12.34, "ratio": 61.0}, {"ratio": 60.0}),
+    ]
+    assert table(rows).splitlines() == [
+        "| data | what   |    time | times | limit |      | note   |",
+        "| ---- | ------ | ------: | ----: | ----: | ---- | ------ |",
+        "| PRO  | fisher | 12.3 ms |  0.40 |  0.50 | ok   | forest |",
+        "| PRO  | rfe    |  12.3 s |    61 |    60 | OVER |        |",
+    ]
+
+
+def test_notes_that_do_not_fit_stand_below_the_table():
+    error = "ImportError: cannot import name 'a|b'\nfrom 'c' " + "because of this " * 20
+    lines = table(
+        [Row("PRO", "Boruta", note=error), Row("PRO", "other", {"seconds": 1.0}, note="20 chosen")]
+    ).splitlines()
+    assert lines[2] == "| PRO  | Boruta |      | (1)       |"
+    assert lines[5].startswith("(1) ImportError: cannot import name 'a/b' from 'c' because of this")
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_every_quantity_can_be_written():
+    row = Row("d", "w", dict.fromkeys(QUANTITIES, 0.5), {"seconds": 60.0, "r_hat": 1.05})
+    cells = row.cells()
+    assert cells["limit"] == "60 s, R-hat 1.05"
+    assert all(cells[heading] for heading, _ in QUANTITIES.values())
+
+
+@pytest.fixture
+def saved(tmp_path):
+    rows = [
+        Row("PRO", "fisher", {"seconds": 0.1, "memory": math.nan}, {"seconds": 1.0}),
+        Row("BCW", "fisher", {"seconds": 0.1}, headline=False),
+    ]
+    about = results.environment("make bench")
+    results.save(about, [Section("Evidence", "Read me.", rows), Section("Small", "", rows[1:])], tmp_path)
+    return tmp_path / "latest.json", about, rows
+
+
+def test_results_are_read_back(saved):
+    path, about, rows = saved
+    read_about, sections = results.read(path)
+    assert read_about == about
+    assert sections[0].rows == [Row("PRO", "fisher", {"seconds": 0.1}, {"seconds": 1.0}), rows[1]]
+    assert "NaN" not in path.read_text()
+    assert "1 of 1 limits are kept." in path.with_suffix(".md").read_text()
+
+
+def test_results_tell_versions_and_nothing_private(saved):
+    path, about, _ = saved
+    assert about["versions"]["numpy"] == np.__version__
+    assert set(json.loads(path.read_text())) == {"date", "command", "versions", "machine", "sections"}
+    assert str(path.parent) not in path.read_text()
+
+
+def test_readme_holds_the_headline_rows(saved, tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n\n<!-- bench:start -->\nold figures\n<!-- bench:end -->\n\nafter\n")
+    for _ in range(2):  # again: nothing piles up
+        results.write_readme(readme, saved[0])
+    text = readme.read_text()
+    assert text.startswith("before\n\n<!-- bench:start -->\nMeasured on ")
+    assert text.endswith("<!-- bench:end -->\n\nafter\n")
+    assert text.count("| PRO  | fisher |") == 1
+    assert "BCW" not in text
+    assert "### Small" not in text
+    assert "old figures" not in text
+
+
+def test_readme_without_markers_is_left_alone(saved, tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text("no place for figures\n")
+    with pytest.raises(SystemExit, match=r"README.md must hold the lines <!-- bench:start --> and"):
+        results.write_readme(readme, saved[0])
+    assert readme.read_text() == "no place for figures\n"
+
+
+@pytest.mark.usefixtures("no_data")
+def test_absent_data_are_said_and_skipped():
+    for section in (evidence.ensembles(quick=False), evidence.against_tools(quick=False)):
+        assert section.rows
+        assert all(row.values == {} and row.note.startswith("skipped: no ") for row in section.rows)
+    (row,) = decision._decorrelated(0.7, 1.0, ["mrmr"])
+    assert row.note == "skipped: no alt/LEU_golub.csv.gz in the data directory (UBAYFS_DATA)"
+    assert max(map(len, table([row]).splitlines())) <= WIDTH
+
+
+def test_tools_that_fail_take_long_or_are_not_tried_are_rows():
+    def note(*outcomes, n_features=30):
+        return evidence._tool_row("BCW", "tool", list(outcomes), 0.5, 30.0, n_features).note
+
+    assert note(timing.Outcome(timed_out=True)) == "> 30 s: more than 60 times"
+    assert note(timing.Outcome(error="ModuleNotFoundError: No module named 'boruta'")).startswith("ModuleNotFoundError")
+    assert note(n_features=6033) == "not tried: it would fit a model some 603,300 times"
+    done = [timing.Outcome(seconds, 2**20, 10) for seconds in (1.0, 5.0, 2.0)]
+    row = evidence._tool_row("BCW", "tool", done, 0.5, 30.0, 30)
+    assert row.values == {"seconds": 2.0, "ratio": 4.0, "memory": 2**20}
+
+
+def test_growth_row_tells_both_exponents(monkeypatch):
+    def grown(selector, n_rows, n_features, n_models):
+        return timing.Outcome(seconds=1e-4 * n_features, memory=1e-3 * n_features * n_rows)
+
+    monkeypatch.setattr(scaling, "_ensemble", grown)
+    row = scaling._grown("fisher", "features", (1_000, 2_000, 4_000))
+    assert row.values["seconds"] == pytest.approx(0.4)
+    assert row.values["time_exponent"] == pytest.approx(1.0)
+    assert row.values["memory_exponent"] == pytest.approx(1.0)
+    assert scaling._grown("fisher", "rows", (10, 20)).values["time_exponent"] == pytest.approx(0.0)
+
+
+def test_generated_problems(rng):
+    theta = problems.importance(500, 0.3, rng)
+    assert theta.sum() == pytest.approx(1.0)
+    assert problems.evidence(500, 1.0, rng).sets.sum(axis=1).max() <= problems.PER_MODEL
+    best = set(np.argsort(-theta)[:50])
+    pairs = _pairs(problems.soft_pairs(theta, 200, 50, rng), 500)
+    assert len({frozenset(pair) for pair in pairs}) == 200
+    assert {feature for pair in pairs for feature in pair} <= best
+
+
+def test_clustered_pairs_stay_within_their_clusters(rng):
+    pairs = _pairs(problems.clustered_pairs(60, cluster=6, n_pairs=14, rng=rng), 60)
+    assert len({frozenset(pair) for pair in pairs}) == 140
+    cluster = np.arange(60)
+    for first, second in pairs:  # union of everything that is linked
+        cluster[cluster == cluster[second]] = cluster[first]
+    assert sorted(np.unique(cluster, return_counts=True)[1]) == [6] * 10
+
+
+def _pairs(constraint, n_features):
+    A = resolve(constraint, [f"x{j}" for j in range(n_features)]).A
+    assert (A.data == 1).all()
+    return A.indices.reshape(-1, 2)
+
+
+def test_decision_rows_hold_the_exact_and_the_genetic_answer():
+    run = decision._run(np.array([0.4, 0.3, 0.2, 0.1]), [max_size(2, rho=5), cannot_link([0, 1], rho=5)])
+    exact, genetic = decision._solved("n = 4", "pairs", [run], most=60.0)
+    assert run[1].indices.tolist() == [0, 2]
+    assert exact.values["gap"] <= decision.PROVED
+    assert exact.limits == {"seconds": 60.0, "gap": decision.PROVED}
+    assert genetic.values["missed"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_part_that_breaks_does_not_lose_the_others(tmp_path, monkeypatch, capsys):
+    def broken(quick):
+        raise RuntimeError("no luck")
+
+    parts = {"import": lambda quick: Section("Import", "", [Row("d", "w", {"seconds": 1.0})]), "growth": broken}
+    monkeypatch.setattr(program, "PARTS", parts)
+    monkeypatch.setattr(program, "RESULTS", tmp_path)
+    assert program.main(["--quick"]) == 1
+    about, sections = results.read(tmp_path / "quick.json")
+    assert about["command"] == "make bench QUICK=1"
+    assert [section.rows[0].note for section in sections] == ["", "RuntimeError: no luck"]
+    assert program.main(["--only", "import"]) == 0
+    assert results.read(tmp_path / "partial.json")[0]["command"] == "make bench ONLY='import'"
+    assert "1 s" in capsys.readouterr().out
