@@ -15,7 +15,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-minimum lint clean
+.PHONY: help demo test test-minimum bench lint clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -28,6 +28,11 @@ test: $(VENV)/.installed-test  ## Run all tests (WORKERS=2 for two processes)
 
 test-minimum: $(MINIMUM_VENV)/.installed-test  ## Run all tests with the oldest versions that are supported (Python 3.10)
 	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS)
+
+# The other tools are optional: the table says which of them could not be imported.
+bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK=1: one; MILLION=1: also a million features)
+	-@$(MAKE) --no-print-directory $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(MILLION),--million) $(if $(ONLY),--only $(ONLY))
 
 lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/ruff check
