@@ -98,13 +98,14 @@ class Problem:
     def mask(self, features: Any) -> NDArray[np.bool_]:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
         n = len(self.feature_names)
-        values = np.asarray(features) if not isinstance(features, str) else np.asarray([features])
-        if values.dtype == bool:
-            if values.shape != (n,):
-                raise InputError(f"features as a mask must have one entry per feature: {n}; got shape {values.shape}.")
-            return values.copy()
+        if np.iterable(features) and not isinstance(features, str):
+            features = list(features)  # a set or a generator will do
+            if features and all(isinstance(entry, bool | np.bool_) for entry in features):
+                if len(features) != n:
+                    raise InputError(f"features as a mask must have one entry per feature, {n}; got {len(features)}.")
+                return np.array(features, dtype=bool)
         mask = np.zeros(n, dtype=bool)
-        mask[FeatureIndex(self.feature_names).positions(values.ravel().tolist(), "features")] = True
+        mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
         return mask
 
     def measure(self, chosen: NDArray[np.bool_]) -> SetMetrics:
@@ -301,14 +302,24 @@ class Selection:
             "weights": None if self.weights is None else self.weights.tolist(),
             "best": _set_to_dict(self.best),
             "alternatives": [_set_to_dict(found) for found in self.alternatives],
-            "provenance": dict(self.provenance),
+            "provenance": _plain(self.provenance),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Selection:
         """Make a selection of what :meth:`to_dict` gave."""
-        if content.get("format") != _FORMAT:
-            raise InputError(f"content is not a selection of format {_FORMAT}; got format {content.get('format')!r}.")
+        if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
+            got = f"format {content.get('format')!r}" if isinstance(content, Mapping) else type(content).__name__
+            raise InputError(f"content must be what Selection.to_dict gave, format {_FORMAT}; got {got}.")
+        try:
+            return cls._read(content)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"content is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
+            ) from error
+
+    @classmethod
+    def _read(cls, content: Mapping[str, Any]) -> Selection:
         names = np.array(content["feature_names"], dtype=object)
         return cls(
             best=_set_from_dict(content["best"], names),
@@ -321,23 +332,20 @@ class Selection:
         )
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity and no nan: these become the strings that float() reads back."""
-    return {
-        key: str(value) if isinstance(value, float) and not np.isfinite(value) else value
-        for key, value in values.items()
-    }
+def _plain(values: Any) -> Any:
+    """JSON has no infinity and no nan: these become the strings that float() reads back; tuples become lists."""
+    if isinstance(values, Mapping):
+        return {key: _plain(value) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_plain(value) for value in values]
+    return str(values) if isinstance(values, float) and not np.isfinite(values) else values
 
 
 def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
+    metrics = {**vars(found.metrics), "violations": [vars(row) for row in found.metrics.violations]}
     return {
         "indices": found.indices.tolist(),
-        **_plain({"value": found.value, "bound": found.bound, "complete": found.complete}),
-        "metrics": {
-            **_plain(vars(found.metrics)),
-            "without_votes": list(found.metrics.without_votes),
-            "violations": [_plain(vars(row)) for row in found.metrics.violations],
-        },
+        **_plain({"value": found.value, "bound": found.bound, "complete": found.complete, "metrics": metrics}),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .data import FeatureData
 from .ensemble import collect_evidence
 from .evidence import Evidence
 from .exceptions import InputError, OptimizationError, OptimizationWarning
-from .optimize import Optimizer, as_optimizer
+from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .priors import Posterior, as_prior
 from .priors.weights import DEFAULT_WEIGHT, resolve_weights
@@ -204,7 +205,8 @@ def log_admissibility(
     matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise InputError("sets must be a matrix of True/False of shape (n_sets, n_features).")
+        got = f"{matrix.dtype} of shape {matrix.shape}"
+        raise InputError(f"sets must mark members by True/False, one row per set (n_sets, n_features); got {got}.")
     names = check_feature_names(feature_names, matrix.shape[1])
     return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
 
@@ -239,16 +241,15 @@ def selection_probabilities(
     -------
     probability : ndarray of float of shape (n_features,)
     """
+    if not isinstance(posterior, Posterior):
+        raise InputError(f"posterior must be a Posterior, as in selection.posterior; got {type(posterior).__name__}.")
     n_draws = check_int("n_draws", n_draws, low=1)
     problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
     chooser = as_optimizer(optimizer)
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for theta in posterior.draws(n_draws, rng):
-        utility = Utility(
-            theta, problem.utility.system, problem.utility.constraint_strength, problem.utility.selectable
-        )
-        times += chooser.maximize(utility, rng).chosen
+        times += _best(chooser, replace(problem.utility, theta=theta), rng).chosen
     return times / n_draws
 
 
@@ -279,7 +280,8 @@ def _problem(
     selectable = ~posterior.evidence.constant & (counts >= least)
     if not selectable.any():
         raise InputError(
-            f"min_votes={least} leaves no feature to select: the highest count is {counts.max(initial=0)}. Lower it."
+            f"min_votes={least} leaves no feature to select: the highest count is {counts.max(initial=0)}, and "
+            f"{posterior.evidence.constant.sum()} of {len(counts)} columns are constant. Lower it, or check the data."
         )
     utility = Utility(posterior.mean, system, _check_strength(constraint_strength), selectable)
     return Problem(utility, names, counts, posterior.weights, None if data is None else data.X)
@@ -294,12 +296,7 @@ def _select(
     told: Mapping[str, Any],
 ) -> Selection:
     n_alternatives = check_int("n_alternatives", n_alternatives, low=0)
-    solution = optimizer.maximize(problem.utility, random_state)
-    if np.isneginf(solution.value):
-        raise OptimizationError(
-            f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
-            "optimizer='exact', which finds one or names the constraints that contradict each other."
-        )
+    solution = _best(optimizer, problem.utility, random_state)
     further = find_alternatives(optimizer, problem.utility, solution, n_alternatives, random_state)
     return Selection(
         best=FeatureSet.of(problem, solution),
@@ -312,11 +309,22 @@ def _select(
             **told,
             "constraint_strength": problem.utility.constraint_strength,
             "optimizer": repr(optimizer),
-            "solver": {key: list(value) if isinstance(value, tuple) else value for key, value in solution.info.items()},
+            "solver": dict(solution.info),
         },
         posterior=posterior,
         problem=problem,
     )
+
+
+def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> Solution:
+    """Return what the optimizer finds, unless it violates a hard row."""
+    solution = optimizer.maximize(utility, random_state)
+    if np.isneginf(solution.value):
+        raise OptimizationError(
+            f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
+            "optimizer='exact', which finds one or names the constraints that contradict each other."
+        )
+    return solution
 
 
 def _told(constraints: list[Constraint], min_votes: int, posterior: Posterior | None) -> dict[str, Any]:

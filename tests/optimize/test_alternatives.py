@@ -5,6 +5,7 @@ from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize.alternatives import find_alternatives, without
 from ubayfs.optimize.exact import Exact
+from ubayfs.optimize.genetic import Genetic
 
 
 def test_a_cut_excludes_one_set_and_no_other():
@@ -34,3 +35,12 @@ def test_fewer_alternatives_when_there_are_no_more_sets():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, np.inf)])
     best = Exact().maximize(utility)
     assert len(find_alternatives(Exact(), utility, best, 10)) == 2
+
+
+def test_an_optimizer_without_proof_lists_no_set_that_breaks_a_hard_row():
+    # Only the empty set and two others keep the hard rows; the genetic search cannot tell, and lists nothing else.
+    utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, np.inf)])
+    search = Genetic(n_sets=4, n_generations=5)
+    best = search.maximize(utility, 0)
+    found = find_alternatives(search, utility, best, 10, 0)
+    assert [solution.value for solution in (best, *found)] == pytest.approx([1.6, 1.4, 1.0])

@@ -57,5 +57,7 @@ def find_alternatives(
             last = optimizer.maximize(utility, random_state)
         except (InfeasibleError, OptimizationError):
             break
+        if np.isneginf(last.value):  # without a proof, but no further set was found that keeps the hard rows
+            break
         found.append(last)
     return tuple(found)
