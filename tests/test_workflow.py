@@ -189,7 +189,7 @@ def test_a_time_limit_is_warned_about_with_the_honest_gap():
     assert full.gap <= 1e-9
 
 
-@pytest.mark.parametrize("constraints", [(), max_size(8), [min_size(2), must_link(["a", "b"])], exclude("a")])
+@pytest.mark.parametrize("constraints", [(), max_size(8), [min_size(2), must_link(NAMES)], exclude("a")])
 def test_nothing_that_limits_the_size_is_warned_about(evidence, constraints):
     with pytest.warns(
         OptimizationWarning, match=r"No constraint limits the size of the set: \d of 8 .* Add max_size\(n\)"

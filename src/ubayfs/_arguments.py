@@ -83,8 +83,12 @@ def check_feature_names(feature_names: Any, n_features: int) -> NDArray[Any]:
     names = np.array([str(name) for name in feature_names], dtype=object)
     if len(names) != n_features:
         raise InputError(f"feature_names must have one name per feature: {n_features}; got {len(names)}.")
-    if len(set(names)) < n_features:
-        raise InputError("feature_names has duplicate names; each must be unique.")
+    unique, counts = np.unique(names.astype(str), return_counts=True)
+    if len(unique) < n_features:
+        raise InputError(
+            f"feature_names has duplicate names, {str(unique[counts > 1][0])!r} among them; rename them so that each "
+            "is unique."
+        )
     return names
 
 

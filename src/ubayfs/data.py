@@ -271,10 +271,13 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
         if np.isinf(chunk).any():
             kinds.add("infinite values (inf)")
     if bad:
+        way = (
+            " Imputers fill NaN only: turn infinite values into NaN before." if "infinite values (inf)" in kinds else ""
+        )
         raise InputError(
             f"X contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
             "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
-            "UBayFSSelector())."
+            f"UBayFSSelector()).{way}"
         )
 
 

@@ -368,10 +368,9 @@ def _unlimited(utility: Utility) -> int:
     """Return how many features of some importance no row speaks against, however many others are selected."""
     system, n = utility.system, utility.n_features
     row = np.repeat(np.arange(system.n_rows), np.diff(system.A.indptr))
-    positive = system.A.data > 0
-    reach = np.bincount(row[positive], weights=system.A.data[positive], minlength=system.n_rows)
-    limiting = reach > system.b + utility.admissibility.tolerance
-    columns = system.A.indices[positive & limiting[row]]
+    # A must-link has positive entries too, but everything together keeps it.
+    limiting = utility.admissibility.violations(np.ones(n))[0] > 0
+    columns = system.A.indices[(system.A.data > 0) & limiting[row]]
     limited = np.zeros(n + system.n_blocks, dtype=bool)
     limited[columns] = True
     limited[system.blocks[limited[n:]].indices] = True

@@ -1,0 +1,519 @@
+"""Every kind of bad input, through the public functions: messages name argument, rule, value and way out."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ubayfs
+from ubayfs import (
+    ConstraintError,
+    EnsembleError,
+    EnsembleWarning,
+    Evidence,
+    InfeasibleError,
+    InputError,
+    OptimizationWarning,
+    UBayFSError,
+    cannot_link,
+    cost_budget,
+    decide,
+    decorrelate,
+    exclude,
+    implies,
+    linear,
+    max_blocks,
+    max_per_block,
+    max_size,
+    maximize,
+    min_size,
+    must_link,
+    require,
+)
+
+INF, NAN = np.inf, np.nan
+NAMES = ["radius", "area", "texture", "smooth", "shape"]
+BLOCKS = {"size": ["radius", "area"], "surface": ["texture", "smooth"]}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def y():
+    return np.repeat([0, 1], 20)
+
+
+@pytest.fixture(scope="module")
+def evidence(X, y):
+    return collect(X, y)
+
+
+def collect(X, y=None, **settings):
+    return ubayfs.collect_evidence(X, y, **{"n_models": 4, "n_features_per_model": 2, "random_state": 0, **settings})
+
+
+def refused(message, call, *arguments, error=InputError, **settings):
+    """Assert that a call is refused with (at least) these words, by an error that callers can catch."""
+    assert issubclass(error, UBayFSError)
+    with pytest.raises(error, match=re.escape(message)) as caught:
+        call(*arguments, **settings)
+    if error is not EnsembleError:
+        assert isinstance(caught.value, ValueError)
+
+
+def with_entry(X, column, value):
+    frame = X.copy()
+    frame.loc[3, column] = value
+    return frame
+
+
+def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
+    way_out = "make_pipeline(SimpleImputer(), UBayFSSelector())"
+    refused(
+        f"X contains missing values (NaN) in column(s) 'area'. Drop or fill them first, for example with "
+        f"sklearn.impute.SimpleImputer in a pipeline: {way_out}",
+        collect,
+        with_entry(X, "area", NAN),
+        y,
+    )
+    refused("X contains infinite values (inf) in column(s) 'shape'", collect, with_entry(X, "shape", -INF), y)
+    refused("turn infinite values into NaN before", collect, with_entry(X, "shape", INF), y)
+    both = with_entry(with_entry(X, "shape", INF), "area", NAN)
+    refused("X contains missing values (NaN) and infinite values (inf) in column(s) 'area', 'shape'", collect, both, y)
+    refused("X contains missing values (NaN) in column(s) 'x1'", collect, with_entry(X, "area", NAN).to_numpy(), y)
+    # The data of a decision are read with the same care.
+    refused(
+        "X contains missing values (NaN) in column(s) 'area'",
+        maximize,
+        np.ones(5),
+        max_size(2),
+        feature_names=NAMES,
+        X=with_entry(X, "area", NAN),
+    )
+
+
+def test_tables_without_rows_or_columns(X, y):
+    refused("X has no rows (0 samples, shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
+    refused("X has no columns", collect, X.iloc[:, :0], y)
+    refused("X has one row (1 sample); subsamples need at least 2", collect, X.iloc[:1], y[:1])
+    refused("X must be a table with rows and columns; got an array of shape (40,)", collect, X["area"].to_numpy(), y)
+    refused("X is missing; pass a table", collect, None, y)
+
+
+def test_classes_that_cannot_be_subsampled(X, y):
+    refused(
+        "y has only one class (7); a classification needs at least 2 classes", collect, X, np.full(40, 7), task="binary"
+    )
+    rare = np.where(np.arange(40) == 5, "rare", "common")
+    refused("class 'rare' of y has 1 row(s), but a class needs at least 2", collect, X, rare)
+    refused("Merge it with another class, drop its rows, or collect more", collect, X, rare)
+    rarest = np.where(np.arange(40) < 2, "rare", "common")
+    assert collect(X, rarest, train_size=0.2).n_models == 4
+
+
+def test_targets_and_groups_of_another_length(X, y):
+    refused("y must have one entry per row of X: 40 rows, but 10 entries in y", collect, X, y[:10])
+    refused(
+        "groups must have one entry per row of X: 40 rows, but 3 entries in groups", collect, X, y, groups=[1, 2, 3]
+    )
+    refused("y contains missing values (NaN); drop those rows", collect, X, np.where(np.arange(40) == 1, NAN, y))
+
+
+def test_columns_that_are_not_numbers_are_named(X, y):
+    refused("X has non-numeric columns: 'sex', 'city'", collect, X.assign(sex="f", city="Oslo"), y)
+    refused("encode them first, for example with sklearn.preprocessing.OrdinalEncoder", collect, X.assign(sex="f"), y)
+
+
+def test_feature_names_must_be_unique(X, y):
+    twice = X.set_axis(["radius", "area", "area", "smooth", "shape"], axis=1)
+    refused("X has duplicate feature names: 'area'. Rename them", collect, twice, y)
+    refused(
+        "feature_names has duplicate names, 'area' among them; rename them",
+        Evidence.from_sets,
+        np.eye(5),
+        list(twice.columns),
+    )
+    refused(
+        "feature_names has duplicate names, 'a' among them", maximize, [0.5, 0.5], max_size(1), feature_names=["a", "a"]
+    )
+    refused(
+        "feature_names must have one name per feature: 2; got 1", maximize, [0.5, 0.5], max_size(1), feature_names=["a"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("constraint", "kind"),
+    [
+        (must_link(["raduis", "area"]), "must_link"),
+        (cannot_link(["area", "raduis"]), "cannot_link"),
+        (implies("area", "raduis"), "implies"),
+        (require("raduis"), "require"),
+        (exclude(["raduis"]), "exclude"),
+        (cost_budget({"raduis": 2.0}, budget=1), "cost_budget"),
+        (linear({"raduis": 1.0}, b=0), "linear"),
+    ],
+)
+def test_unknown_features_in_constraints(evidence, constraint, kind):
+    refused(
+        f"{kind} names 'raduis', which is not a feature. Did you mean 'radius'?",
+        decide,
+        evidence,
+        constraints=[max_size(2), constraint],
+        error=ConstraintError,
+    )
+
+
+def test_unknown_features_and_blocks_elsewhere(evidence):
+    hint = "which is neither a feature nor a block. Did you mean"
+    refused(f"weights names 'raduis', {hint} 'radius'?", decide, evidence, {"raduis": 2.0})
+    refused(f"weights names 'sise', {hint} 'size'?", decide, evidence, {"sise": 2.0}, blocks=BLOCKS)
+    refused("weights refers to position 9, but positions count from 0 to 4", decide, evidence, {9: 2.0})
+    refused(
+        "block 'size' names 'raduis', which is not a feature. Did you mean 'radius'?",
+        decide,
+        evidence,
+        constraints=max_blocks(1),
+        blocks={"size": ["raduis"]},
+        error=ConstraintError,
+    )
+    refused(
+        "names block 'sise', which is not a block. Did you mean 'size'?",
+        decide,
+        evidence,
+        constraints=max_per_block(1, blocks="sise"),
+        blocks=BLOCKS,
+        error=ConstraintError,
+    )
+    refused(
+        "require names block 'sise', which is not a block",
+        decide,
+        evidence,
+        constraints=require("sise", on="blocks"),
+        blocks=BLOCKS,
+        error=ConstraintError,
+    )
+    refused(
+        "max_blocks is about blocks, but none were given; pass blocks=",
+        decide,
+        evidence,
+        constraints=max_blocks(1),
+        error=ConstraintError,
+    )
+    refused(
+        "cannot_link refers to position 5, but positions count from 0 to 4",
+        decide,
+        evidence,
+        constraints=cannot_link([0, 5]),
+        error=ConstraintError,
+    )
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, NAN, INF])
+def test_weights_must_be_positive(evidence, wrong):
+    shown = repr(float(wrong))
+    rule = "weights must be positive and finite; feature"
+    refused(f"{rule} 'radius' has {shown}", decide, evidence, wrong)
+    refused(
+        f"{rule} 'area' has {shown}. A feature without prior knowledge takes 0.01", decide, evidence, {"area": wrong}
+    )
+    refused(f"{rule} 'shape' has {shown}", decide, evidence, [1, 1, 1, 1, wrong])
+    refused(f"{rule} 'texture' has {shown}", decide, evidence, {"surface": wrong}, blocks=BLOCKS)
+
+
+def test_weights_of_another_length_or_kind(evidence):
+    refused("weights must have one number per feature: 5; got 2", decide, evidence, [1, 2])
+    refused("weights must have one number per feature: 5; got shape (5, 2)", decide, evidence, np.ones((5, 2)))
+    refused(
+        "weights must be a number, one number per feature, a mapping by feature or block name, or a table; got 'mu",
+        decide,
+        evidence,
+        "much",
+    )
+    refused("weights must be positive numbers; 'area' has 'much'", decide, evidence, {"area": "much"})
+
+
+def test_overlapping_blocks_with_different_weights(evidence):
+    blocks = {"size": ["radius", "area"], "form": ["area", "shape"]}
+    refused(
+        "weights give feature 'area' two values: 1 by block 'size' and 2 by block 'form'. Give this feature its "
+        "own weight, or both blocks the same",
+        decide,
+        evidence,
+        {"size": 1.0, "form": 2.0},
+        blocks=blocks,
+    )
+    weights = decide(evidence, {"size": 1.0, "form": 2.0, "area": 3.0}, blocks=blocks, constraints=max_size(2)).weights
+    np.testing.assert_array_equal(weights, [1.0, 3.0, 0.01, 0.01, 2.0])
+
+
+@pytest.mark.parametrize("rho", [-0.5, NAN, "soft", None])
+@pytest.mark.parametrize(
+    ("kind", "build"),
+    [
+        ("max_size", lambda rho: max_size(2, rho=rho)),
+        ("must_link", lambda rho: must_link(["radius", "area"], rho=rho)),
+        ("implies", lambda rho: implies(0, 1, rho=rho)),
+        ("max_per_block", lambda rho: max_per_block(2, rho=rho)),
+        ("cost_budget", lambda rho: cost_budget({"area": 1.0}, 2.0, rho=rho)),
+    ],
+)
+def test_rho_must_not_be_negative(kind, build, rho):
+    refused(f"{kind}: rho must be a number in [0, inf]; got {rho!r}", build, rho, error=ConstraintError)
+
+
+def test_rho_of_raw_rows_must_not_be_negative():
+    refused(
+        "linear: rho must be >= 0 and not NaN (inf makes a row hard); got [1.0, -2.0]",
+        linear,
+        np.ones((2, 5)),
+        1,
+        rho=[1.0, -2.0],
+        error=ConstraintError,
+    )
+
+
+@pytest.mark.parametrize("n", ["ten", 2.5, None, True, -1, NAN])
+@pytest.mark.parametrize("builder", [max_size, min_size, max_blocks, max_per_block])
+def test_sizes_must_be_whole_numbers(builder, n):
+    refused(f"{builder.__name__}: n must be a whole number >= 0; got {n!r}", builder, n, error=ConstraintError)
+
+
+@pytest.mark.parametrize("bound", ["ten", NAN, None, INF])
+def test_bounds_must_be_numbers(bound):
+    refused(
+        f"cost_budget: budget must be a number; got {bound!r}", cost_budget, {"area": 1.0}, bound, error=ConstraintError
+    )
+    refused(f"linear: b must hold finite numbers; got {bound!r}", linear, np.ones(5), bound, error=ConstraintError)
+
+
+def test_coefficients_must_be_numbers_and_fit(evidence):
+    refused(
+        "cost_budget: costs must hold finite numbers; got ['dear']",
+        cost_budget,
+        {"area": "dear"},
+        1,
+        error=ConstraintError,
+    )
+    refused(
+        "linear: A must have one column per feature, 5; got 3",
+        decide,
+        evidence,
+        constraints=linear(np.ones(3), 1),
+        error=ConstraintError,
+    )
+    refused(
+        "linear: b must be one number or one per row of A, which has 2; got shape (3,)",
+        linear,
+        np.ones((2, 5)),
+        [1, 2, 3],
+        error=ConstraintError,
+    )
+
+
+@pytest.mark.parametrize("train_size", [0, 1, 1.5, -0.2, NAN, "most", None, True])
+def test_train_size_must_be_inside_0_and_1(X, y, train_size):
+    refused(f"train_size must be a number in (0, 1); got {train_size!r}", collect, X, y, train_size=train_size)
+
+
+@pytest.mark.parametrize("n_models", [0, -3, 2.5, "many", None])
+def test_n_models_must_be_at_least_1(X, y, n_models):
+    refused(f"n_models must be a whole number >= 1; got {n_models!r}", collect, X, y, n_models=n_models)
+
+
+def test_more_features_per_model_than_there_are(X, y):
+    refused(
+        "n_features_per_model must be at most the number of features, 5; got 6. None takes 5",
+        collect,
+        X,
+        y,
+        n_features_per_model=6,
+    )
+    refused("n_features_per_model must be a whole number >= 1; got 0", collect, X, y, n_features_per_model=0)
+    assert collect(X, y, n_features_per_model=None).sets.sum(axis=1).max() <= 5
+
+
+def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
+    measured = X["area"] * 2.0
+    refused(
+        "selector 'fisher' cannot do task 'regression', only binary, multiclass. Selectors that can: 'hsic', "
+        "'laplacian', 'lasso', 'mrmr', 'rfe', 'tree'",
+        collect,
+        X,
+        measured,
+        selector="fisher",
+    )
+    refused(
+        "selector 'mrmr' cannot do task 'unsupervised', only binary, multiclass, regression. Selectors that can: "
+        "'laplacian'",
+        collect,
+        X,
+    )
+    refused("selector 'lasso' cannot do task 'multilabel'", collect, X, np.eye(2)[y], selector=["tree", "lasso"])
+    refused(
+        "selector must be one of 'fisher', 'hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree'; got 'mrnr'. Did "
+        "you mean 'mrmr'?",
+        collect,
+        X,
+        y,
+        selector="mrnr",
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([0, 77], "from 0 to 4; got 77"),
+        ([-1], "from 0 to 4; got -1"),
+        ([1, 1], "index 1 came more than once"),
+        (["area"], "got list of <U4 and shape (1,)"),
+        (None, "got NoneType"),
+        ([0.5], "got list of float64"),
+        ([[0, 1]], "shape (1, 2)"),
+        ([0, 1, 2], "at most n_features=2 of them; got 3"),
+        (np.ones(3, dtype=bool), "(or a mask of shape (5,))"),
+    ],
+)
+def test_callables_that_return_nonsense(X, y, answer, message):
+    def nonsense(X, y, n_features, rng):
+        return answer
+
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        collect(X, y, selector=nonsense)
+    assert "must return distinct column indices" in str(caught.value)
+    assert "nonsense" in str(caught.value)
+
+
+def test_hard_constraints_that_contradict_each_other_are_named(evidence):
+    constraints = [
+        max_size(4, rho=INF),
+        require(["radius", "area"]),
+        exclude("shape"),
+        cannot_link(["radius", "area", "smooth"], rho=INF),
+        min_size(2),
+    ]
+    with pytest.raises(InfeasibleError, match="Drop one of them or make it soft with a finite rho") as caught:
+        decide(evidence, constraints=constraints)
+    assert isinstance(caught.value, ValueError)
+    assert set(caught.value.labels) == {"require radius", "require area", "cannot-link radius, area, smooth"}
+    assert all(label in str(caught.value) for label in caught.value.labels)
+
+
+def test_constant_columns_are_never_chosen(X, y):
+    evidence = collect(X.assign(area=3.0, shape=0.0), y)
+    assert evidence.counts[[1, 4]].sum() == 0
+    selection = decide(evidence, weights={"area": 100.0}, constraints=max_size(4, rho=0.01))
+    assert not {"area", "shape"} & set(selection.features)
+    with pytest.raises(
+        InfeasibleError, match=r"require area.*2 feature\(s\) may not be selected at all: constant columns"
+    ):
+        decide(evidence, constraints=[max_size(2), require("area")])
+
+
+def test_data_of_constant_columns_alone(X, y):
+    with pytest.warns(EnsembleWarning, match="no run chose a single feature"):
+        evidence = collect(X * 0.0, y)
+    refused("no feature to select: the highest count is 0, and 5 of 5 columns are constant", decide, evidence)
+
+
+def test_a_time_limit_that_is_reached_warns_with_the_gap():
+    rng = np.random.default_rng(0)
+    pairs = [cannot_link(rng.choice(40, 2, replace=False), rho=float(rng.uniform(0.5, 9))) for _ in range(300)]
+    with pytest.warns(OptimizationWarning, match=r"time_limit was reached") as caught:
+        selection = maximize(rng.dirichlet(np.ones(40)), [max_size(9), *pairs], time_limit=1e-9)
+    assert f"worth {selection.value:.6g}, and no set is worth more than {selection.bound:.6g}" in str(caught[0].message)
+    assert selection.gap > 1e-9
+
+
+def test_no_row_that_limits_the_size_warns():
+    evidence = Evidence.from_sets(np.eye(5), NAMES)
+    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of 5 .* Add max_size\(n\)"):
+        assert len(decide(evidence, constraints=must_link(["radius", "area"])).features) == 5
+
+
+def test_chosen_features_without_a_vote_warn_and_name_the_way_out():
+    evidence = Evidence.from_sets([[1, 0, 0], [1, 0, 0]], ["radius", "area", "texture"])
+    constraints = [require(["radius", "area"]), max_size(2)]
+    with pytest.warns(
+        OptimizationWarning, match=r"1 of 2 chosen features have no vote of any model \(area\).*min_votes=1"
+    ):
+        decide(evidence, constraints=constraints)
+    refused("require area", decide, evidence, constraints=constraints, min_votes=1, error=InfeasibleError)
+
+
+@pytest.mark.parametrize(
+    ("theta", "message"),
+    [
+        ([0.1, -0.2], "theta must hold finite numbers >= 0; entry 1 is -0.2. Shift or clip importances"),
+        ([NAN, 0.2], "theta must hold finite numbers >= 0; entry 0 is nan"),
+        ([0.1, INF], "theta must hold finite numbers >= 0; entry 1 is inf"),
+        (np.ones((2, 2)), "theta must be a vector with one entry per feature; got shape (2, 2)"),
+        ([], "theta must be a vector with one entry per feature; got shape (0,)"),
+        (0.5, "theta must be a vector with one entry per feature; got shape ()"),
+        (["high", "low"], "theta must be a vector of numbers, one per feature; could not convert string"),
+        ({"a": 0.1}, "theta must be a vector of numbers, one per feature"),
+    ],
+)
+def test_importances_must_be_finite_and_not_negative(theta, message):
+    refused(message, maximize, theta, max_size(1))
+
+
+def test_a_checkpoint_of_other_data_or_settings(X, y, tmp_path):
+    collect(X, y, checkpoint=tmp_path)
+    way_out = "Name another directory, or repeat the call that it was made with"
+    refused(
+        "belongs to another ensemble; these differ: the data",
+        collect,
+        X + 1.0,
+        y,
+        checkpoint=tmp_path,
+        error=EnsembleError,
+    )
+    refused(
+        "selector (stored ['MRMR()'], now ['Fisher()'])",
+        collect,
+        X,
+        y,
+        checkpoint=tmp_path,
+        selector="fisher",
+        error=EnsembleError,
+    )
+    refused(way_out, collect, X, y, checkpoint=tmp_path, train_size=0.5, error=EnsembleError)
+    file = tmp_path / "file"
+    file.write_text("")
+    refused("checkpoint must be a directory", collect, X, y, checkpoint=file)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"constraint_strength": 0}, "constraint_strength must be a number in (0, inf); got 0"),
+        ({"constraint_strength": INF}, "constraint_strength must be a number in (0, inf); got inf"),
+        ({"constraints": "max_size"}, "constraints must be made by builders such as max_size(10)"),
+        ({"constraints": [3]}, "constraints must be made by builders such as max_size(10)"),
+        ({"prior": "dirichle"}, "prior must be one of 'dirichlet', 'generalized', 'hyperdirichlet'; got 'dirichle'"),
+        (
+            {"optimizer": "genetics"},
+            "optimizer must be one of 'exact', 'genetic'; got 'genetics'. Did you mean 'genetic'?",
+        ),
+        ({"min_votes": 1.5}, "min_votes must be a whole number >= 0; got 1.5"),
+        ({"n_alternatives": -1}, "n_alternatives must be a whole number >= 0; got -1"),
+        ({"time_limit": -1}, "time_limit must be a number in (0, inf]; got -1"),
+        ({"constraints": decorrelate()}, "decorrelate needs correlations between features; pass X="),
+        ({"blocks": "size"}, "blocks must be a mapping of names to features"),
+        ({"X": np.ones((9, 3))}, "X must have one column per feature, 5; got 3. Pass the data of the fit"),
+    ],
+)
+def test_other_arguments_of_a_decision(evidence, settings, message):
+    refused(message, decide, evidence, **{"constraints": max_size(2), **settings})
+
+
+def test_what_is_no_evidence():
+    refused(
+        "evidence must be Evidence (from collect_evidence or Evidence.from_sets) or a Posterior; got ndarray",
+        decide,
+        np.eye(3),
+    )
