@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +16,22 @@ LARGE = ("PRO", "alt/LEU_golub")
 SMALL = ("BCW", "HD", "MPE", "COL", "LSVT")
 
 
-def directory() -> Path:
-    """Return the data directory: UBAYFS_DATA, or shared/data beside the repository."""
-    return Path(os.environ.get("UBAYFS_DATA", REPOSITORY.parent / "shared" / "data"))
+def _file(name: str) -> Path:
+    """Return where a data set is: in UBAYFS_DATA, or in shared/data beside the repository."""
+    return Path(os.environ.get("UBAYFS_DATA", REPOSITORY.parent / "shared" / "data")) / f"{name}.csv.gz"
+
+
+def present(name: str) -> bool:
+    """Return whether a data set is there."""
+    return _file(name).exists()
 
 
 @cache
-def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
-    """Return X and y of a data set, or None when it is not there."""
+def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return X and y of a data set."""
     import pandas as pd
 
-    path = directory() / f"{name}.csv.gz"
-    if not path.exists():
-        return None
-    frame = pd.read_csv(path)
+    frame = pd.read_csv(_file(name))
     return frame.drop(columns="y").to_numpy(dtype=np.float64), frame["y"].to_numpy()
 
 
@@ -60,9 +61,9 @@ def synthetic(n_samples: int, n_features: int, path: Path) -> dict[str, str]:
     return {"X": str(path / "X.npy"), "y": str(path / "y.npy")}
 
 
-def saved(name: str, path: Path) -> dict[str, Any]:
+def saved(name: str, path: Path) -> dict[str, str]:
     """Write a loaded set where a fresh process can read it; return the paths of X and y."""
-    X, y = load(name) or (None, None)
+    X, y = load(name)
     np.save(path / "X.npy", X)
     np.save(path / "y.npy", y)
     return {"X": str(path / "X.npy"), "y": str(path / "y.npy")}

@@ -21,7 +21,7 @@ def ensembles(quick: bool) -> Section:
     names = ("PRO", "BCW", "COL") if quick else data.LARGE + data.SMALL
     for name in names:
         limits = LARGE_LIMITS if name in data.LARGE else SMALL_LIMITS
-        if data.load(name) is None:
+        if not data.present(name):
             rows.append(Row(data.shown(name), "all selectors", note=data.absent(name)))
             continue
         selectors = ("fisher", "mrmr") if quick else limits
@@ -38,7 +38,7 @@ def ensembles(quick: bool) -> Section:
 
 
 def _ensemble(name: str, selector: str, limit: float, quick: bool) -> Row:
-    X, y = data.load(name) or ()
+    X, y = data.load(name)
     n_features = data.FEATURES_PER_MODEL[name]
     ours, reference = tools.evidence(selector, n_features), tools.plain_forest()
     for work in (ours, reference):
@@ -59,18 +59,18 @@ def against_tools(quick: bool) -> Section:
     """End-to-end time to choose features: ubayfs and what a user would pick instead."""
     rows = []
     names = ("BCW",) if quick else ("BCW", *data.LARGE)
-    cap = 3.0 if quick else 30.0
+    cap, rounds = (2.0, 1) if quick else (40.0, 3)
     for name in names:
-        if data.load(name) is None:
+        if not data.present(name):
             rows.append(Row(data.shown(name), "all tools", note=data.absent(name)))
         else:
-            rows += _compared(name, cap, rounds=1 if quick else 3)
+            rows += _compared(name, cap, rounds)
     return Section(
         "Choosing features: beside other tools",
         "Time from data to chosen features in a fresh process, without imports, as a multiple of ubayfs with mrmr (100 "
-        "models, then the decision); medians of 3 processes taken in turns, of 1 for what takes more than 5 s. Each "
-        "tool is asked for 20 features on PRO and LEU_golub and 10 elsewhere, with n_jobs=2 where it has it. "
-        f"A tool is stopped after {cap:g} s.",
+        f"models, then the decision). Medians of {rounds} processes, tools in turns; of 1 where it takes over 5 s. "
+        "Each tool is asked for 20 features on PRO and LEU_golub and for 10 elsewhere, with n_jobs=2 where it has it. "
+        f"It is stopped after {cap:g} s.",
         rows,
     )
 
@@ -81,7 +81,7 @@ def _compared(name: str, cap: float, rounds: int) -> list[Row]:
     outcomes: dict[str, list[Outcome]] = {tool.label: [] for tool in contenders}
     with tempfile.TemporaryDirectory() as path:
         files = data.saved(name, Path(path))
-        X, _ = data.load(name) or ()
+        X, _ = data.load(name)
         for _ in range(rounds):
             for tool in contenders:
                 seen = outcomes[tool.label]

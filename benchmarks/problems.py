@@ -44,9 +44,10 @@ def soft_pairs(theta: NDArray[np.float64], n_pairs: int, n_best: int, rng: np.ra
     return _at_most_one(best[np.column_stack([first[picked], second[picked]])], len(theta), rng)
 
 
-def clustered_pairs(n_features: int, cluster: int, n_pairs: int, rng: np.random.Generator) -> ubayfs.Constraint:
-    """At most one of each of `n_pairs` pairs within every cluster of features, which are random."""
-    members = rng.permutation(n_features)[: n_features // cluster * cluster].reshape(-1, cluster)
+def clustered_pairs(order: NDArray[Any], cluster: int, n_pairs: int, rng: np.random.Generator) -> ubayfs.Constraint:
+    """At most one of each of `n_pairs` pairs within every cluster: so many features in a row of the order given."""
+    n_features = len(order)
+    members = order[: n_features // cluster * cluster].reshape(-1, cluster)
     first, second = np.triu_indices(cluster, k=1)
     pairs = []
     for one in members:

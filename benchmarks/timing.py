@@ -110,9 +110,7 @@ def in_fresh_process(request: dict[str, Any], cap: float | None = None) -> Outco
             start_new_session=True,
         )
         try:
-            process.stdin.write(json.dumps({**request, "cap": cap}))
-            process.stdin.close()
-            process.wait()
+            process.communicate(json.dumps({**request, "cap": cap}))
         finally:
             # The process, if the caller was interrupted, and all that it started: they are one session of their own.
             with contextlib.suppress(ProcessLookupError):
