@@ -25,8 +25,9 @@ def blocks(page, language):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_python_runs(page):
-    """The blocks of a page share their names, as in one session."""
+def test_python_runs(page, tmp_path, monkeypatch):
+    """The blocks of a page share their names, as in one session; files that they write go to an empty folder."""
+    monkeypatch.chdir(tmp_path)
     namespace = {}
     for number, code in enumerate(blocks(page, "python"), start=1):
         if not FILE.match(code):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ubayfs import exceptions
+
 FOLDER = Path(__file__).parents[1] / "examples"
 # Script -> figures that it draws, and something it must find.
 EXAMPLES = {
@@ -19,11 +21,13 @@ EXAMPLES = {
 
 
 def run(name, folder, *arguments):
-    """Run an example in an empty folder; a UserWarning, such as ours, is an error."""
+    """Run an example in an empty folder and return what it prints; none of our warnings may appear."""
     environment = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(folder), "COLUMNS": "100"}
-    command = [sys.executable, "-W", "error::UserWarning", str(FOLDER / f"{name}.py"), *arguments]
+    command = [sys.executable, str(FOLDER / f"{name}.py"), *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    ours = [name for name, value in vars(exceptions).items() if isinstance(value, type) and issubclass(value, Warning)]
+    assert not [name for name in ours if name in done.stderr], done.stderr
     return done.stdout
 
 
