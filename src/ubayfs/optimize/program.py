@@ -133,7 +133,8 @@ class Programs:
         penalties = slice(layout.n_indicators, layout.n_indicators + len(layout.penalized))
         upper[penalties] = -SCALE * low
         lower[penalties.stop : s], upper[penalties.stop : s] = -np.inf, np.inf
-        lower[s], upper[s] = SCALE * (high if relaxed else low), SCALE * high
+        # Without penalties nothing refers to s; away from zero it only makes the solver repair its first guesses.
+        lower[s], upper[s] = (0.0, 0.0) if relaxed else (SCALE * low, SCALE * high)
         # The solver's own presolve is left out: it takes minutes on a cost row over thousands of features or on 10^5
         # pairs, does not look at its time limit meanwhile, and was not seen to pay on any problem of this form.
         options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
