@@ -95,3 +95,10 @@ def test_features_that_rows_demand_are_considered_however_unimportant(monkeypatc
     utility = utility_of(theta, rows, blocks=blocks)
     found = good_set(utility)
     np.testing.assert_array_equal(np.flatnonzero(found), [0, 1, 38, 39])
+
+
+def test_without_time_the_search_stays_where_it_began():
+    utility = utility_of([0.5, 0.3, 0.2], [one_row([1, 1, 1], 2, INF)])
+    start = np.array([False, True, False])
+    np.testing.assert_array_equal(LocalSearch(utility).improve(start, deadline=0.0), start)
+    np.testing.assert_array_equal(good_set(utility, deadline=0.0), [False, False, False])

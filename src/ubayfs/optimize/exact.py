@@ -88,11 +88,14 @@ class Exact:
         solution : Solution
             ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
         """
-        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
+        begin, deadline, half_time = time.monotonic(), None, None
+        if self.time_limit is not None:
+            # The start may take half of the time: a proof needs the rest.
+            deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
         sizes = SizeBounds.of(utility)
         if sizes.only_size:
             return _best_by_size(utility, sizes)
-        known = good_set(utility)
+        known = good_set(utility, half_time)
         best = -np.inf if known is None else float(utility(known)[0])
         bound = float(sizes.value.max())
         if bound <= best + gap_tolerance(best) and known is not None:

@@ -6,6 +6,7 @@ are violated, so that the search finds its way to sets that keep them.
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from typing import Any
 
@@ -106,11 +107,15 @@ class LocalSearch:
         hard_all = np.where(hard_all < 1e-9, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
 
-    def improve(self, chosen: NDArray[np.bool_], max_moves: int = 200) -> NDArray[np.bool_]:
-        """Follow the best move (add, add a group, drop, swap) until none helps."""
+    def improve(
+        self, chosen: NDArray[np.bool_], deadline: float | None = None, max_moves: int = 200
+    ) -> NDArray[np.bool_]:
+        """Follow the best move (add, add a group, drop, swap) until none helps or time, by `monotonic`, is up."""
         chosen = chosen.copy()
         best = self.score(chosen)
         for _ in range(max_moves):
+            if deadline is not None and time.monotonic() >= deadline:
+                break
             candidate, value = self._best_move(chosen)
             if value <= best + 1e-12:
                 candidate, value = self._best_swap(chosen, best)
@@ -171,8 +176,8 @@ def _pool(utility: Utility) -> NDArray[np.intp]:
     return np.flatnonzero(wanted & utility.selectable)
 
 
-def good_set(utility: Utility) -> NDArray[np.bool_] | None:
-    """Return a good set that keeps all hard rows, or None when the search finds none."""
+def good_set(utility: Utility, deadline: float | None = None) -> NDArray[np.bool_] | None:
+    """Return a good set that keeps all hard rows, or None when the search finds none by the deadline."""
     pool = _pool(utility)
     inside = np.zeros(utility.n_features, dtype=bool)
     inside[pool] = True
@@ -189,7 +194,7 @@ def good_set(utility: Utility) -> NDArray[np.bool_] | None:
     if len(pool) <= _FULL_START:  # dropping features one by one from a large set takes too long to pay
         starts.append(np.ones(len(pool), dtype=bool))
     for start in starts:
-        found = small.lift(search.improve(start), utility.n_features)
+        found = small.lift(search.improve(start, deadline), utility.n_features)
         value = float(utility(found)[0])
         if value > best_value:
             best, best_value = found, value
