@@ -28,6 +28,7 @@ LAYERS = [
     ["metrics"],
     ["optimize"],
     ["selection"],
+    ["advice"],
     ["workflow"],
     ["estimator"],
     ["__init__"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
+from .advice import advise
 from .constraints import Constraint, as_constraints, resolve
 from .data import FeatureData
 from .ensemble import collect_evidence
 from .evidence import Evidence
-from .exceptions import InputError, OptimizationError, OptimizationWarning
+from .exceptions import InputError, OptimizationError
 from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .priors import Posterior, as_prior
@@ -89,7 +89,7 @@ def decide(
     selection = _select(
         problem, chooser, n_alternatives, random_state, posterior, _told(constraints, min_votes, posterior)
     )
-    _warn(selection, problem)
+    advise(selection, problem)
     return selection
 
 
@@ -139,7 +139,7 @@ def maximize(
     problem = Problem(utility, names, X=None if data is None else data.X)
     chooser = as_optimizer(optimizer, time_limit)
     selection = _select(problem, chooser, n_alternatives, random_state, None, _told(constraints, 0, None))
-    _warn(selection, problem)
+    advise(selection, problem)
     return selection
 
 
@@ -333,49 +333,6 @@ def _told(constraints: list[Constraint], min_votes: int, posterior: Posterior | 
         told["prior"] = posterior.prior
         told["evidence"] = dict(posterior.evidence.settings)
     return told
-
-
-def _warn(selection: Selection, problem: Problem) -> None:
-    """Say aloud what a careful reader of the result must know."""
-    best = selection.best
-    if not best.complete:
-        _say(
-            f"time_limit was reached: the set returned is worth {best.value:.6g}, and no set is worth more than "
-            f"{best.bound:.6g} (gap {best.gap:.3g}). Give more time to close the gap."
-        )
-    free = _unlimited(problem.utility)
-    if 2 * free > problem.utility.selectable.sum():
-        _say(
-            f"No constraint limits the size of the set: {free} of {problem.utility.selectable.sum()} features are "
-            "selected simply because nothing stands against them. Add max_size(n), or lower max_features of "
-            "UBayFSSelector."
-        )
-    unvoted = best.metrics.without_votes
-    if unvoted:
-        shown = ", ".join(unvoted[:5]) + (f" and {len(unvoted) - 5} more" if len(unvoted) > 5 else "")
-        _say(
-            f"{len(unvoted)} of {best.metrics.cardinality} chosen features have no vote of any model ({shown}): they "
-            "fill up the set. Use min_votes=1 to keep such features out."
-        )
-
-
-def _say(message: str) -> None:
-    # _say <- _warn <- decide <- the caller
-    warnings.warn(message, OptimizationWarning, stacklevel=4)
-
-
-def _unlimited(utility: Utility) -> int:
-    """Return how many features of some importance no row speaks against, however many others are selected."""
-    system, n = utility.system, utility.n_features
-    row = np.repeat(np.arange(system.n_rows), np.diff(system.A.indptr))
-    # A must-link has positive entries too, but everything together keeps it.
-    limiting = utility.admissibility.violations(np.ones(n))[0] > 0
-    columns = system.A.indices[(system.A.data > 0) & limiting[row]]
-    limited = np.zeros(n + system.n_blocks, dtype=bool)
-    limited[columns] = True
-    limited[system.blocks[limited[n:]].indices] = True
-    limited = limited[:n]
-    return int((utility.selectable & ~limited & (utility.theta > 0)).sum())
 
 
 def _check_strength(constraint_strength: Any) -> float:
