@@ -15,7 +15,7 @@ from ubayfs.target import TASKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(\w+(?: no-run)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # Blocks of these begin with a comment that names the file they belong to.
 FILE = re.compile(r"# ((?:src|tests)/\S+)\n(.*)", re.DOTALL)
 
@@ -32,6 +32,15 @@ def test_python_runs(page, tmp_path, monkeypatch):
     for number, code in enumerate(blocks(page, "python"), start=1):
         if not FILE.match(code):
             exec(compile(code, f"{page}, block {number}", "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_fence_is_known(page):
+    """A misspelled fence would keep its block from being run; one that is not to be run is still Python."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert set(re.findall(r"^```(.+)$", text, re.MULTILINE)) <= {"python", "python no-run", "diff"}
+    for number, code in enumerate(blocks(page, "python no-run"), start=1):
+        compile(code, f"{page}, block {number} that is not run", "exec")
 
 
 @pytest.mark.parametrize("page", PAGES)
