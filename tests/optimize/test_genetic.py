@@ -18,7 +18,8 @@ from ubayfs.constraints import (
 )
 from ubayfs.exceptions import InputError
 from ubayfs.optimize.base import Optimizer
-from ubayfs.optimize.genetic import Genetic
+from ubayfs.optimize.genetic import STARTS, Genetic
+from ubayfs.optimize.start import initial_sets
 from ubayfs.utility import Utility
 
 N = 10
@@ -115,6 +116,39 @@ def test_contradictions_give_the_least_violation_and_no_value():
     assert utility.admissibility.violations(found.chosen).sum() == 1
 
 
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_the_paper_start_is_algorithm_1_to_the_letter(name):
+    utility = problem(PROBLEMS[name])
+    first = initial_sets(utility, 12, np.random.default_rng(3))
+    found = Genetic(n_sets=12, n_generations=0, start="paper").maximize(utility, np.random.default_rng(3))
+    values = utility(first)
+    assert found.value == values.max()
+    if np.isfinite(found.value):
+        assert (found.chosen == first[values.argmax()]).all()
+
+
+def test_the_paper_start_searches_single_features():
+    # Linked whole, 0 and 9 enter together at once; the paper's chain is refused each of them alone.
+    utility = problem([max_size(2, rho=inf), must_link([0, 9], rho=inf)])
+    utility.theta[:] = np.where(np.isin(np.arange(N), [0, 9]), 0.46, 0.01)
+    begun = {start: Genetic(n_sets=20, n_generations=0, start=start).maximize(utility, 0) for start in STARTS}
+    assert np.flatnonzero(begun["guided"].chosen).tolist() == [0, 9]
+    assert not begun["paper"].chosen[[0, 9]].any()
+    assert np.flatnonzero(Genetic(start="paper").maximize(utility, 0).chosen).tolist() == [0, 9]
+
+
+def test_the_bound_knows_sizes():
+    utility = problem([max_size(3, rho=inf), cannot_link([0, 1], rho=0.5)])
+    found = Genetic(n_sets=40, n_generations=40).maximize(utility, 0)
+    assert found.bound == pytest.approx(np.sort(utility.theta)[-3:].sum() + 1.0)
+    alone = problem([max_size(3)])
+    assert Genetic(n_sets=40, n_generations=40).maximize(alone, 0).gap == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_settings_are_in_the_repr():
+    assert repr(Genetic(start="paper")).endswith("start='paper')")
+
+
 def test_progress_is_reported():
     calls = []
     Genetic(n_sets=4, n_generations=3).maximize(problem([]), 0, on_progress=lambda *c: calls.append(c))
@@ -133,6 +167,8 @@ def test_it_is_an_optimizer():
         ({"n_generations": -1}, r"n_generations must be a whole number >= 0; got -1"),
         ({"mutation_rate": 1.5}, r"mutation_rate must be a number in \[0, 1\]; got 1.5"),
         ({"crossover_rate": "high"}, r"crossover_rate must be a number in \[0, 1\]; got 'high'"),
+        ({"start": "papr"}, r"start must be one of 'guided', 'paper'; got 'papr'. Did you mean 'paper'"),
+        ({"start": None}, r"start must be one of 'guided', 'paper'; got None"),
     ],
 )
 def test_bad_settings_are_named(settings, message):

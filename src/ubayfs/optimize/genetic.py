@@ -1,4 +1,4 @@
-"""The paper's optimizer: a genetic algorithm that begins with Algorithm 1. Fast, good, and without a proof."""
+"""The paper's optimizer: a genetic algorithm that begins with sets sampled by Algorithm 1. Fast, no proof."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import RandomState, as_generator, check_int, check_real
+from .._arguments import RandomState, as_generator, check_choice, check_int, check_real
 from ..utility import Admissibility, Utility
 from .base import Solution
 from .linked import LinkedUtility
-from .start import start_over_units
+from .presolve import SizeBounds
+from .start import initial_sets, start_over_units
+
+STARTS = ("guided", "paper")
 
 
 class GeneticInfo(NamedTuple):
@@ -49,18 +52,25 @@ class Genetic:
         Share of children with two parents; the others are copies of one.
     mutation_rate : float in [0, 1]
         Share of children in which one feature is added, dropped, or exchanged for another.
+    start : {"guided", "paper"}
+        What the first generation is. "paper": the sets that chains of the paper's Algorithm 1 end with, to the letter
+        (:func:`~ubayfs.optimize.start.initial_sets`); crossover and mutation then move single features. "guided": the
+        best set that each chain passes through, the chains begun with the required features; features that hard rows
+        tie together are one unit here and in all generations (:func:`~ubayfs.optimize.start.feasible_start`).
     """
 
     n_sets: int = 100
     n_generations: int = 100
     crossover_rate: float = 0.8
     mutation_rate: float = 0.5
+    start: str = "guided"
 
     def __post_init__(self) -> None:
         check_int("n_sets", self.n_sets, low=2)
         check_int("n_generations", self.n_generations, low=0)
         check_real("crossover_rate", self.crossover_rate, low=0.0, high=1.0)
         check_real("mutation_rate", self.mutation_rate, low=0.0, high=1.0)
+        check_choice("start", self.start, STARTS)
 
     def maximize(
         self,
@@ -81,14 +91,15 @@ class Genetic:
         -------
         solution : Solution
             Keeps all hard rows if any set on the way did; otherwise the set that violates them least, with value
-            -inf. Whether hard rows contradict each other only the exact optimizer can tell. The bound is the trivial
-            one, all importance with full admissibility. `info` has the fields of :class:`GeneticInfo`.
+            -inf. Whether hard rows contradict each other only the exact optimizer can tell. The bound is that of
+            :class:`~ubayfs.optimize.presolve.SizeBounds`: what sets of any size can be worth at most. `info` has the
+            fields of :class:`GeneticInfo`.
         """
         rng = as_generator(random_state)
-        linked = LinkedUtility.of(utility)
+        linked, first = self._begin(utility, rng)
         fitness = _Fitness(linked.utility)
         breeder = _Breeder(self, linked.utility, rng)
-        population = fitness.judge(start_over_units(linked, self.n_sets, rng)).best(self.n_sets)
+        population = fitness.judge(first).best(self.n_sets)
         best = [float(population.values[0])]
         for generation in range(self.n_generations):
             children = fitness.judge(breeder.children(population.sets))
@@ -97,9 +108,20 @@ class Genetic:
             if on_progress is not None:
                 on_progress(generation + 1, self.n_generations)
         chosen = linked.expand(population.sets[0])
-        bound = float(utility.theta[utility.selectable].sum() + utility.constraint_strength)
+        value = float(utility(chosen)[0])
+        # Sums in another order differ by rounding; the bound must not fall below a value that attains it.
+        sizes = SizeBounds.of(utility)
+        bound = float(sizes.value.max()) * (1.0 + len(sizes.order) * np.finfo(float).eps)
         info = GeneticInfo(self.n_generations, fitness.n_evaluations, tuple(best))
-        return Solution(chosen, float(utility(chosen)[0]), bound, info=info._asdict())
+        return Solution(chosen, value, bound, info=info._asdict())
+
+    def _begin(self, utility: Utility, rng: np.random.Generator) -> tuple[LinkedUtility, NDArray[np.bool_]]:
+        """Return what the search moves, features or units of them, and the first generation."""
+        if self.start == "paper":
+            features = LinkedUtility(utility, np.arange(utility.n_features), np.empty(0, dtype=np.intp))
+            return features, initial_sets(utility, self.n_sets, rng)
+        linked = LinkedUtility.of(utility)
+        return linked, start_over_units(linked, self.n_sets, rng)
 
 
 class _Population(NamedTuple):

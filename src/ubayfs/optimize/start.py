@@ -3,6 +3,9 @@ r"""Good sets to begin with: the paper's Algorithm 1, and a variant that copes w
 **Algorithm 1.** A chain starts from the empty set and is offered every feature once, in the order of a random
 permutation in which important features tend to come early. A feature is accepted with probability
 :math:`\kappa(\delta^\dagger) / \kappa(\delta)`, the admissibility with it over that without it.
+
+:func:`initial_sets` is Algorithm 1 as printed (``Genetic(start="paper")``), :func:`feasible_start` the variant
+(``Genetic(start="guided")``, the default).
 """
 
 from __future__ import annotations
