@@ -1,13 +1,18 @@
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, lars_path
+from sklearn.utils.fixes import parse_version
 
 from ubayfs.data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.selectors._lasso_path import LassoPath
 from ubayfs.selectors.lasso import Lasso
+
+# scikit-learn 1.8 has l1_ratio alone say what penalty="l1" said before, and deprecates the penalty.
+L1 = {"l1_ratio": 1.0} if parse_version(sklearn.__version__) >= parse_version("1.8") else {"penalty": "l1"}
 
 
 def standardize(X):
@@ -100,7 +105,7 @@ def test_linear_path_is_that_of_lars(seed, n, p):
         assert active == set(np.flatnonzero(np.abs(coefs[:, k] + coefs[:, k + 1]) > 1e-10))
 
 
-def test_logistic_solution_is_that_of_liblinear(cancer):
+def test_logistic_solution_is_that_of_saga(cancer):
     X, y = standardize(cancer[0].to_numpy()), cancer[1].to_numpy().astype(float)
     path = LassoPath(X, y, logistic=True)
     events = []
@@ -110,7 +115,7 @@ def test_logistic_solution_is_that_of_liblinear(cancer):
             break
     penalty = events[-1].penalty
     other = LogisticRegression(
-        C=1 / (penalty * len(y)), l1_ratio=1.0, solver="saga", tol=1e-9, max_iter=100_000, random_state=0
+        C=1 / (penalty * len(y)), solver="saga", tol=1e-9, max_iter=100_000, random_state=0, **L1
     ).fit(X, y)
     np.testing.assert_allclose(full_weights(path, 30), other.coef_[0], atol=1e-4)
     chosen = Lasso()(*cancer, 10, np.random.default_rng(0))

@@ -99,10 +99,9 @@ class ForeignSelector(ElementarySelector):
 
 
 def _tasks_of(foreign: Any) -> frozenset[str]:
-    from sklearn.utils import get_tags
-
+    # Not sklearn.utils.get_tags: without tags, its 1.6 guesses, its 1.7 warns and later ones raise.
     try:
-        tags = get_tags(foreign)
+        tags = foreign.__sklearn_tags__()
     except AttributeError:  # it has fit and get_params, but scikit-learn's base class is not among its parents
         return frozenset(TASKS)
     if tags.estimator_type == "regressor":
