@@ -277,3 +277,19 @@ def test_overlap_is_found_behind_a_merge():
 def test_only_evidence_can_be_merged():
     with pytest.raises(InputError, match="merge takes Evidence; part 2 is ndarray"):
         evidence().merge(SETS)
+
+
+def test_evidence_cannot_be_changed_after_the_fact():
+    given = sparse.csr_array(np.array([[1, 0, 1], [1, 1, 0]], dtype=bool))
+    evidence = Evidence.from_sets(given)
+    for array in (
+        evidence.counts,
+        evidence.sets.data,
+        evidence.sets.indices,
+        evidence.feature_names,
+        evidence.constant,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[0]
+    given.data[:] = False  # the caller's own array stays the caller's
+    assert evidence.counts.tolist() == [2, 1, 1]

@@ -1,3 +1,4 @@
+import json
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -356,3 +357,43 @@ def test_stronger_constraints_never_lower_admissibility():
     for weak, strong in pairwise(found):
         assert strong.admissibility >= weak.admissibility - 1e-9
         assert strong.importance <= weak.importance + 1e-9
+
+
+def test_constant_columns_of_the_data_are_never_chosen_from_foreign_evidence(rng):
+    X = rng.normal(size=(20, 10))
+    X[:, 2] = 5.0
+    evidence = Evidence.from_sets(np.eye(10, dtype=bool)[[2, 2, 2, 1]])
+    assert decide(evidence, X=X, constraints=max_size(1, rho=9)).features == ("x1",)
+    theta = evidence.counts / evidence.counts.sum()
+    assert maximize(theta, max_size(1, rho=9), X=X).features == ("x1",)
+
+
+def test_a_proposed_set_with_barred_members_cannot_beat_the_bound(rng):
+    evidence = Evidence.from_sets(rng.random((20, 10)) < 0.3)
+    selection = decide(evidence, min_votes=7, constraints=max_size(9))
+    barred = np.flatnonzero(evidence.counts < 7)
+    metrics = selection.evaluate([*selection.indices, barred[0]])
+    assert metrics.utility == -np.inf
+    assert metrics.admissibility == 0
+    assert f"x{barred[0]} cannot be selected" in metrics.violations[0].label
+    assert metrics.violations[0].rho == np.inf
+
+
+def test_a_limit_on_half_of_the_features_is_not_enough():
+    with pytest.warns(OptimizationWarning, match="No constraint limits the size of the set: 5 of 10 features"):
+        maximize(np.full(10, 0.1), cannot_link(range(5)))
+
+
+def test_a_full_set_within_its_limit_needs_no_warning():
+    evidence = Evidence.from_sets([[1, 1, 0], [1, 1, 0]])
+    assert len(decide(evidence, min_votes=1, constraints=max_size(2)).features) == 2
+
+
+def test_importances_must_have_a_finite_sum():
+    with pytest.raises(InputError, match="theta must have a finite sum"):
+        maximize([1e308, 1e308], max_size(1))
+
+
+def test_numpy_integers_do_not_stop_json():
+    evidence = Evidence.from_sets([[1, 0], [1, 1]])
+    json.dumps(decide(evidence, constraints=max_size(1), min_votes=np.int64(1)).to_dict(), allow_nan=False)

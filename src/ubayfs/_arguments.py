@@ -140,6 +140,12 @@ class FeatureIndex:
         return found
 
 
+def freeze(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only and return it: values that results share must not change under them."""
+    array.flags.writeable = False
+    return array
+
+
 def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Turn any accepted `random_state` into a SeedSequence, from which one child per run is spawned."""
     if isinstance(random_state, np.random.SeedSequence):

@@ -19,12 +19,11 @@ def advise(selection: Selection, problem: Problem) -> None:
             f"time_limit was reached: the set returned is worth {best.value:.6g}, and no set is worth more than "
             f"{best.bound:.6g} (gap {best.gap:.3g}). Give more time to close the gap."
         )
-    free = _unlimited(problem.utility)
-    if 2 * free > problem.utility.selectable.sum():
+    free, n_selectable = _unlimited(problem.utility), int(problem.utility.selectable.sum())
+    if 2 * free >= n_selectable:
         _say(
-            f"No constraint limits the size of the set: {free} of {problem.utility.selectable.sum()} features are "
-            "selected simply because nothing stands against them. Add max_size(n), or lower max_features of "
-            "UBayFSSelector."
+            f"No constraint limits the size of the set: {free} of {n_selectable} features are selected simply because "
+            "nothing stands against them. Add max_size(n), or lower max_features of UBayFSSelector."
         )
     unvoted = best.metrics.without_votes
     if unvoted:

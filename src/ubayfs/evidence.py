@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ._arguments import check_feature_names
+from ._arguments import check_feature_names, freeze
 from ._files import load_record, save_record
 from .exceptions import EnsembleError, InputError
 
@@ -78,6 +78,8 @@ class Evidence:
             )
         if len(self.runs) not in (0, n_models):
             raise InputError(f"evidence of {n_models} runs needs as many identities, or none; got {len(self.runs)}.")
+        for array in (self.sets.data, self.sets.indices, self.sets.indptr, self.feature_names, self.constant):
+            freeze(array)
 
     @classmethod
     def from_sets(cls, sets: Any, feature_names: Any = None) -> Evidence:
@@ -114,7 +116,7 @@ class Evidence:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many runs chose each feature, of shape (n_features,)."""
-        return np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64)
+        return freeze(np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64))
 
     def __repr__(self) -> str:
         return f"Evidence(n_models={self.n_models}, n_features={self.n_features}, failures={len(self.failures)})"
@@ -197,7 +199,7 @@ def _read_sets(sets: Any) -> sparse.csr_array:
     csr = sparse.csr_array(matrix) if matrix.dtype.kind in "biuf" else None
     if csr is None or not np.isin(csr.data, (0, 1)).all():
         raise InputError("sets must hold only True/False or 0/1, one row per model.")
-    csr = csr.astype(bool)
+    csr = csr.astype(bool, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()
     csr.sort_indices()

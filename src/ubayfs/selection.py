@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ._arguments import FeatureIndex
+from ._arguments import FeatureIndex, freeze
 from .exceptions import InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Solution
@@ -51,7 +51,7 @@ class SetMetrics:
     ----------
     cardinality : int
     utility : float
-        importance + lambda * admissibility; -inf when a hard row is violated.
+        importance + lambda * admissibility; -inf when a hard row is violated or a member cannot be selected.
     importance : float
         Sum of the posterior expected importances of the members.
     admissibility : float
@@ -112,6 +112,8 @@ class Problem:
         """Return the metrics of a set."""
         utility = self.utility
         log_kappa = float(utility.admissibility.log_admissibility(chosen)[0])
+        if (chosen & ~utility.selectable).any():
+            log_kappa = -np.inf
         importance = float(utility.theta[chosen].sum())
         redundancy = np.nan
         if self.X is not None and chosen.sum() >= 2:
@@ -133,7 +135,11 @@ class Problem:
         amounts = self.utility.admissibility.violations(chosen)[0]
         rows = np.flatnonzero(amounts)
         cost = log_row_admissibility(amounts[rows], system.rho[rows])
-        return tuple(
+        barred = tuple(
+            Violation(f"{name} cannot be selected: constant, or fewer votes than min_votes", 1.0, np.inf, 0.0)
+            for name in self.feature_names[chosen & ~self.utility.selectable]
+        )
+        return barred + tuple(
             Violation(system.label(int(row)), float(amounts[row]), float(system.rho[row]), float(np.exp(log)))
             for row, log in sorted(zip(rows.tolist(), cost.tolist(), strict=True), key=lambda pair: pair[1])
         )
@@ -176,7 +182,7 @@ class FeatureSet:
         indices = np.flatnonzero(solution.chosen)
         names = tuple(problem.feature_names[indices].tolist())
         metrics = problem.measure(solution.chosen)
-        return cls(indices, names, solution.value, solution.bound, solution.complete, metrics)
+        return cls(freeze(indices), names, solution.value, solution.bound, solution.complete, metrics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +251,7 @@ class Selection:
         """The chosen set as a mask of shape (n_features,)."""
         mask = np.zeros(len(self.feature_names), dtype=bool)
         mask[self.indices] = True
-        return mask
+        return freeze(mask)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.features[:10]) + (", ..." if len(self.features) > 10 else "")
@@ -358,7 +364,7 @@ def _set_from_dict(content: Mapping[str, Any], names: NDArray[Any]) -> FeatureSe
     without_votes = tuple(metrics.pop("without_votes"))
     cardinality = int(metrics.pop("cardinality"))
     numbers = {key: float(value) for key, value in metrics.items()}
-    indices = np.array(content["indices"], dtype=np.intp)
+    indices = freeze(np.array(content["indices"], dtype=np.intp))
     return FeatureSet(
         indices=indices,
         features=tuple(names[indices].tolist()),

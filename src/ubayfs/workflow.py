@@ -134,8 +134,8 @@ def maximize(
     names = check_feature_names(feature_names, len(importance))
     data = None if X is None else FeatureData.of_fit(X, names)
     system = resolve(constraints, names, blocks, data)
-    everything = np.ones(len(importance), dtype=bool)
-    utility = Utility(importance, system, _check_strength(constraint_strength), everything)
+    selectable = np.ones(len(importance), dtype=bool) if data is None else ~data.constant
+    utility = Utility(importance, system, _check_strength(constraint_strength), selectable)
     problem = Problem(utility, names, X=None if data is None else data.X)
     chooser = as_optimizer(optimizer, time_limit)
     selection = _select(problem, chooser, n_alternatives, random_state, None, _told(constraints, 0, None))
@@ -277,11 +277,13 @@ def _problem(
     names, counts = posterior.feature_names, posterior.counts
     data = None if X is None else FeatureData.of_fit(X, names)
     system = resolve(constraints, names, blocks, data)
-    selectable = ~posterior.evidence.constant & (counts >= least)
+    # Evidence from another ensemble does not know which columns are constant; the data do.
+    constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
+    selectable = ~constant & (counts >= least)
     if not selectable.any():
         raise InputError(
             f"min_votes={least} leaves no feature to select: the highest count is {counts.max(initial=0)}, and "
-            f"{posterior.evidence.constant.sum()} of {len(counts)} columns are constant. Lower it, or check the data."
+            f"{constant.sum()} of {len(counts)} columns are constant. Lower it, or check the data."
         )
     utility = Utility(posterior.mean, system, _check_strength(constraint_strength), selectable)
     return Problem(utility, names, counts, posterior.weights, None if data is None else data.X)
@@ -328,7 +330,7 @@ def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> 
 
 
 def _told(constraints: list[Constraint], min_votes: int, posterior: Posterior | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"constraints": [repr(one) for one in constraints], "min_votes": min_votes}
+    told: dict[str, Any] = {"constraints": [repr(one) for one in constraints], "min_votes": int(min_votes)}
     if posterior is not None:
         told["prior"] = posterior.prior
         told["evidence"] = dict(posterior.evidence.settings)
@@ -352,4 +354,6 @@ def _check_importance(theta: Any) -> NDArray[np.float64]:
             f"theta must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip "
             "importances that may be negative."
         )
+    if importance.max() > np.finfo(np.float64).max / len(importance):
+        raise InputError("theta must have a finite sum; divide it by its largest entry first.")
     return importance

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import RandomState, as_generator, check_int, check_real
+from .._arguments import RandomState, as_generator, check_int, check_real, freeze
 from ..blocks import Blocks
 from ..evidence import Evidence
 from ..exceptions import InputError
@@ -67,8 +67,8 @@ class Posterior(ABC):
     diagnostics: Diagnostics | None = None
 
     def __post_init__(self) -> None:
-        self.weights.flags.writeable = False
-        self.mean.flags.writeable = False
+        freeze(self.weights)
+        freeze(self.mean)
 
     @property
     def counts(self) -> NDArray[np.int64]:
