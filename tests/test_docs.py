@@ -59,6 +59,21 @@ def test_the_main_example_is_about_ten_lines():
     assert len(blocks("README.md", "python")[0].splitlines()) <= 11
 
 
+def test_what_the_expert_says_matters_in_the_main_example():
+    """The votes, and the exchange that the sentence below the example names, are those that it finds."""
+    page, names = (ROOT / "README.md").read_text(encoding="utf-8"), {}
+    exec(blocks("README.md", "python")[0], names)
+    selection = names["selection"]
+    without = ubayfs.decide(names["evidence"], constraints=names["wanted"])
+    gained = {"mean texture": 7, "worst smoothness": 4}
+    lost = {"mean perimeter": 73, "worst compactness": 15}
+    assert set(selection.features) - set(without.features) == set(gained)
+    assert set(without.features) - set(selection.features) == set(lost)
+    votes = dict(zip(selection.feature_names, selection.counts, strict=True))
+    assert {name: votes[name] for name in gained | lost} == gained | lost
+    assert set(re.findall(r"`((?:mean|worst) \w+)`", page)) == set(gained | lost)
+
+
 def test_readme_table_of_selectors():
     """Row by row, "yes" stands exactly where the selector can do the task."""
     columns = ("binary", "multiclass", "multilabel", "regression", "unsupervised")
