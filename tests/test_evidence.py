@@ -157,7 +157,7 @@ def test_saving_again_replaces_the_file_and_a_failed_write_leaves_it(tmp_path, m
         raise OSError("disk is gone")
 
     monkeypatch.setattr("os.fsync", power_loss)
-    with pytest.raises(OSError, match="disk is gone"):
+    with pytest.raises(EnsembleError, match="disk is gone"):
         evidence(note="newest").save(path)
     assert Evidence.load(path).settings["note"] == "new"
     assert [p.name for p in tmp_path.iterdir()] == ["e.npz"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .exceptions import EnsembleError
+from .exceptions import EnsembleError, InputError
 
 _METADATA = "metadata"
 
@@ -45,12 +45,11 @@ def _sync_directory(directory: Path) -> None:
             os.close(descriptor)
 
 
-def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
-    """Write arrays and JSON metadata to one .npz file, atomically and without pickle.
+def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> bytes:
+    """Return arrays and JSON metadata as the content of one .npz file, without pickle.
 
     Parameters
     ----------
-    path : Path
     kind : str
         What the file holds; a reader refuses any other.
     version : int
@@ -62,7 +61,34 @@ def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any]
     buffer = io.BytesIO()
     encoded = np.frombuffer(text.encode(), dtype=np.uint8)
     np.savez_compressed(buffer, allow_pickle=False, **{_METADATA: encoded}, **arrays)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
+    """Write what :func:`encode_record` returns to a file, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If `path` names no file in a directory that exists.
+    EnsembleError
+        If the file cannot be written: no permission, no space left, ...
+    """
+    if not path.name:
+        raise InputError(f"path must name a file to write; got {str(path)!r}. Add a file name such as 'evidence.npz'.")
+    if not path.parent.is_dir():
+        raise InputError(
+            f"path must lie in a directory that exists; {str(path.parent)!r} does not, so {str(path)!r} cannot be "
+            "written. Make that directory first, or name another path."
+        )
+    try:
+        write_atomically(path, encode_record(kind, version, metadata, **arrays))
+    except OSError as error:
+        # The message of the system would name the temporary file, which is gone by now.
+        raise EnsembleError(
+            f"{path} could not be written ({error.strerror or error}); a file that was there before is unchanged. "
+            "Name a path that you may write, or free space, and save again."
+        ) from error
 
 
 def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ._files import load_record, save_record, write_atomically
+from ._files import encode_record, load_record, write_atomically
 from .batches import BATCH_SIZE, Batch, Outcome
 from .evidence import RunFailure
 from .exceptions import EnsembleError, EnsembleWarning, InputError
@@ -109,8 +109,9 @@ class Checkpoint:
         }
         lengths = np.array([len(columns) for columns in found], dtype=np.int64)
         columns = np.concatenate(found).astype(np.int64)
+        content = encode_record(_BATCH_KIND, _VERSION, metadata, columns=columns, lengths=lengths)
         try:
-            save_record(self._file(batch.start), _BATCH_KIND, _VERSION, metadata, columns=columns, lengths=lengths)
+            write_atomically(self._file(batch.start), content)
         except OSError as error:
             raise EnsembleError(
                 f"a finished batch could not be written to the checkpoint {str(self.directory)!r} ({error}). The "
