@@ -61,7 +61,8 @@ def print_table(selection: ubayfs.Selection, data_alone: ubayfs.Selection) -> No
     for name, count, weight, importance, chosen in table[~silent].itertuples(index=False):
         marks = f"{'*' if chosen else '':^12}{'*' if name in data_alone.features else '':^10}"
         print(f"{name:<24}{count:>6}{weight:>8g}{importance:>12.4f}{interval[name]:>15}{marks}".rstrip())
-    print(f"({silent.sum()} more features have neither a vote nor a word from the expert)\n")
+    print(f"({silent.sum()} more features have neither a vote nor a word from the expert)")
+    print("Intervals narrow with the number of models, not of samples: they tell how sure the ensemble is.\n")
 
 
 def print_account(selection: ubayfs.Selection, data_alone: ubayfs.Selection) -> None:
@@ -74,11 +75,11 @@ def print_account(selection: ubayfs.Selection, data_alone: ubayfs.Selection) -> 
     print(f"gap    {selection.gap:.6f}   {proved}")
     print("\nConstraints")
     for constraint in (SIZE, *LINKS):
-        print_wrapped(f"{'kept' if is_kept(selection, constraint) else 'violated':<9}{constraint}")
+        if is_kept(selection, constraint):
+            print_wrapped(f"kept     {constraint}")
     for row in metrics.violations:
-        print_wrapped(
-            f"{row.label}: violated by {row.amount:g}, which costs {1 - row.admissibility:.1%} of admissibility"
-        )
+        cost = f"by {row.amount:g}, which with rho={row.rho:g} costs {1 - row.admissibility:.1%} of admissibility"
+        print_wrapped(f"violated {row.label}: {cost}")
     print("\nNext best sets")
     for other in selection.alternatives:
         print_wrapped(f"{other.value:.6f} with {exchanged(selection.features, other.features)}")
@@ -143,7 +144,8 @@ def draw_bars(axis, selection: ubayfs.Selection, y: np.ndarray) -> None:
               label="weight given by the expert")  # fmt: skip
     lower, upper = selection.posterior.credible_interval(0.95)
     shown = upper > 0.002 * upper.max()
-    axis.hlines(y[shown], lower[shown], upper[shown], color="black", linewidth=0.8, label="95 % credible interval")
+    axis.hlines(y[shown], lower[shown], upper[shown], color="black", linewidth=0.8,
+                label="95 % credible interval; narrows with\nthe number of models, not of samples")  # fmt: skip
     axis.set(xlabel="posterior importance", xlim=(0, None), ylim=(max(y) + 0.8, -0.8))
     axis.set_yticks(y, selection.feature_names)
     axis.tick_params(axis="y", length=0)
