@@ -123,6 +123,42 @@ def test_targets_and_groups_of_another_length(X, y):
     refused("y contains missing values (NaN); drop those rows", collect, X, np.where(np.arange(40) == 1, NAN, y))
 
 
+def test_targets_of_unequal_rows(X, y):
+    ragged = [[1], [0, 1]] * 20
+    way = "a 0/1 matrix when rows may have several labels, for example by sklearn.preprocessing.MultiLabelBinarizer"
+    refused("y must have one entry per row of X, all of the same shape; setting an array element", collect, X, ragged)
+    refused(way, collect, X, ragged)
+    objects = np.empty(40, dtype=object)
+    objects[:] = ragged
+    for task in (None, "multiclass", "multilabel", "regression"):
+        refused(
+            f"y must have one label per row of X; got list as labels. Pass one label per row, or {way}",
+            collect,
+            X,
+            objects,
+            task=task,
+        )
+    refused("groups must be one column, one group per row of X; setting an array", collect, X, y, groups=ragged)
+
+
+def test_targets_that_are_refused_come_with_a_way_out(X, y):
+    without = "or leave y out and use selector='laplacian', which needs no target."
+    refused(f"at least 2 classes. Add rows of another class, {without}", collect, X, np.full(40, 7))
+    refused(f"there is nothing to explain. Pass a y that varies, {without}", collect, X, np.full(40, 7.5))
+    assert collect(X, None, selector="laplacian").n_models == 4
+    refused("40 rows, but 10 entries in y. Pass X and y of the same rows.", collect, X, y[:10])
+    refused("minimum of 1 is required). Pass a table with one column per feature.", collect, X.iloc[:, :0], y)
+
+
+def test_the_task_that_suits_the_target_is_named(X):
+    rows = np.arange(40)
+    refused("y has 40. It holds fractions: use task='regression'.", collect, X, rows / 7, task="binary")
+    ordinal = "y has 3. Use task='multiclass', or task='regression' if y is a quantity."
+    refused(ordinal, collect, X, rows % 3, task="binary")
+    refused(ordinal, collect, X, (rows % 3).astype(float), task="binary")
+    refused("y has 3. Use task='multiclass'.", collect, X, np.array(list("abc"))[rows % 3], task="binary")
+
+
 def test_columns_that_are_not_numbers_are_named(X, y):
     refused("X has non-numeric columns: 'sex', 'city'", collect, X.assign(sex="f", city="Oslo"), y)
     refused("encode them first, for example with sklearn.preprocessing.OrdinalEncoder", collect, X.assign(sex="f"), y)
@@ -262,12 +298,13 @@ def test_overlapping_blocks_with_different_weights(evidence):
     ],
 )
 def test_rho_must_not_be_negative(kind, build, rho):
-    refused(f"{kind}: rho must be a number in [0, inf]; got {rho!r}", build, rho, error=ConstraintError)
+    way = "0 switches the rows off, inf makes them hard."
+    refused(f"{kind}: rho must be a number in [0, inf]; got {rho!r}. {way}", build, rho, error=ConstraintError)
 
 
 def test_rho_of_raw_rows_must_not_be_negative():
     refused(
-        "linear: rho must be >= 0 and not NaN (inf makes a row hard); got [1.0, -2.0]",
+        "linear: rho must be >= 0 and not NaN (inf makes a row hard); got [1.0, -2.0]. 0 switches a row off.",
         linear,
         np.ones((2, 5)),
         1,

@@ -111,14 +111,19 @@ def as_vector(name: str, values: Any) -> tuple[float, ...]:
 
 def as_relaxation(kind: str, rho: Any) -> float:
     """Return one rho."""
-    return check_real(f"{kind}: rho", rho, low=0.0, error=ConstraintError)
+    try:
+        return check_real(f"{kind}: rho", rho, low=0.0, error=ConstraintError)
+    except ConstraintError as error:
+        raise ConstraintError(f"{error} 0 switches the rows off, inf makes them hard.") from None
 
 
 def as_relaxations(name: str, rho: Any) -> NDArray[np.float64]:
     """Return rho of one or several rows."""
     values = as_numbers(name, rho, finite=False)
     if not (values >= 0).all():
-        raise ConstraintError(f"{name} must be >= 0 and not NaN (inf makes a row hard); got {rho!r}.")
+        raise ConstraintError(
+            f"{name} must be >= 0 and not NaN (inf makes a row hard); got {rho!r}. 0 switches a row off."
+        )
     return values
 
 

@@ -165,7 +165,10 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if n_samples == 0:
         raise InputError(f"X has no rows (0 samples, shape {values.shape}); at least 2 are needed.")
     if n_features == 0:
-        raise InputError(f"X has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required).")
+        raise InputError(
+            f"X has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required). Pass a table "
+            "with one column per feature."
+        )
     if n_samples == 1:
         raise InputError("X has one row (1 sample); subsamples need at least 2, in practice many more.")
     if names is None:
@@ -284,7 +287,10 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
 def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
-    values = np.asarray(groups)
+    try:
+        values = np.asarray(groups)
+    except ValueError as error:
+        raise InputError(f"groups must be one column, one group per row of X; {error}.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

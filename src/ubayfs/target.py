@@ -22,6 +22,12 @@ _TASK_OF_TARGET = {
     "continuous": "regression",
 }
 
+_RAGGED = (
+    "Pass one label per row, or a 0/1 matrix when rows may have several labels, for example by "
+    "sklearn.preprocessing.MultiLabelBinarizer."
+)
+_WITHOUT_TARGET = "or leave y out and use selector='laplacian', which needs no target"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -63,7 +69,10 @@ class Target:
 def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per row."""
     if length != n_samples:
-        raise InputError(f"{name} must have one entry per row of X: {n_samples} rows, but {length} entries in {name}.")
+        raise InputError(
+            f"{name} must have one entry per row of X: {n_samples} rows, but {length} entries in {name}. Pass X and "
+            f"{name} of the same rows."
+        )
 
 
 def plain(value: Any) -> Any:
@@ -86,7 +95,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         ordered_categories = y.dtype.categories
     elif isinstance(y, pd.Categorical) and y.ordered:
         ordered_categories = y.categories
-    labels = np.asarray(y)
+    labels = _read_labels(y)
     if labels.ndim == 0:
         raise InputError(f"y must have one entry per row of X; got the single value {y!r}.")
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -102,6 +111,18 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     if kind == "multilabel":
         return _multilabel_target(labels)
     return _class_target(labels, kind, task is not None, ordered_categories)
+
+
+def _read_labels(y: Any) -> NDArray[Any]:
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"y must have one entry per row of X, all of the same shape; {error}. {_RAGGED}") from error
+    if labels.dtype == object and labels.ndim == 1:
+        kinds = {type(entry).__name__ for entry in labels if isinstance(entry, list | tuple | set | dict | np.ndarray)}
+        if kinds:
+            raise InputError(f"y must have one label per row of X; got {', '.join(sorted(kinds))} as labels. {_RAGGED}")
+    return labels
 
 
 def _check_target_complete(labels: NDArray[Any]) -> None:
@@ -138,7 +159,10 @@ def _regression_target(labels: NDArray[Any]) -> Target:
     if not np.isfinite(values).all():
         raise InputError("y contains missing or infinite values; drop those rows.")
     if values.min() == values.max():
-        raise InputError(f"y is constant ({values[0]:g} in all rows); there is nothing to explain.")
+        raise InputError(
+            f"y is constant ({values[0]:g} in all rows); there is nothing to explain. Pass a y that varies, "
+            f"{_WITHOUT_TARGET}."
+        )
     return Target("regression", values, labels)
 
 
@@ -168,9 +192,20 @@ def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> 
         present = [category for category in ordered if category in occurring]
         classes, codes = np.array(present), pd.Categorical(labels, categories=present).codes
     if len(classes) < 2:
-        raise InputError(f"y has only one class ({plain(classes[0])!r}); a classification needs at least 2 classes.")
+        raise InputError(
+            f"y has only one class ({plain(classes[0])!r}); a classification needs at least 2 classes. Add rows of "
+            f"another class, {_WITHOUT_TARGET}."
+        )
     if kind == "binary" and len(classes) > 2:
-        raise InputError(f"task='binary' needs 2 classes; y has {len(classes)}. Use task='multiclass'.")
+        raise InputError(f"task='binary' needs 2 classes; y has {len(classes)}. {_task_for(labels)}")
     if kind == "multiclass" and len(classes) == 2 and said:
         kind = "binary"
     return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
+
+
+def _task_for(labels: NDArray[Any]) -> str:
+    """Say which task suits more than two different labels."""
+    if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
+        return "It holds fractions: use task='regression'."
+    quantity = ", or task='regression' if y is a quantity" if labels.dtype.kind in "iuf" else ""
+    return f"Use task='multiclass'{quantity}."
