@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 FENCE = re.compile(r"^```(\w+(?: no-run)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # Blocks of these begin with a comment that names the file they belong to.
-FILE = re.compile(r"# ((?:src|tests)/\S+)\n(.*)", re.DOTALL)
+FILE = re.compile(r"# ((?:src|tests|docs)/\S+|README\.md)\n(.*)", re.DOTALL)
 
 
 def blocks(page, language):
@@ -118,9 +118,10 @@ def apply(copy, path, change):
 def followed(tmp_path_factory):
     """A copy of the repository in which all recipes of CONTRIBUTING.md have been followed."""
     copy = tmp_path_factory.mktemp("recipes")
-    for folder in ("src", "tests"):
+    for folder in ("src", "tests", "docs"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", copy)
+    for file in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, copy)
     for code in blocks("CONTRIBUTING.md", "python"):
         path, content = FILE.match(code).groups()
         assert not (copy / path).exists()
@@ -137,6 +138,8 @@ def followed(tmp_path_factory):
         ("tests/priors/test_conformance.py", "tempered or every"),
         ("tests/test_constraints.py", "nested or every"),
         ("src/ubayfs/constraints.py", "nested"),
+        ("tests/test_public_names.py", "all or TemperedDirichlet or nested"),
+        ("tests/test_docs.py", "(table_of_selectors or every_builder) and not recipes"),
     ],
 )
 def test_recipes_pass_the_shared_tests(followed, tests, name):
@@ -150,11 +153,11 @@ def test_recipes_pass_the_shared_tests(followed, tests, name):
 def test_recipes_work_together(followed):
     code = """
 import ubayfs
-from ubayfs.constraints import nested
 assert ubayfs.__file__.startswith(r"{src}")
 evidence = ubayfs.collect_evidence([[1, 5], [2, 3], [3, 6], [4, 1]], [0.1, 0.2, 0.3, 0.4], "pearson", n_models=4,
                                    n_features_per_model=1, random_state=0)
-print(*ubayfs.decide(evidence, prior="tempered", constraints=[ubayfs.max_size(1, rho=9), nested([1, 0])]).features)
+constraints = [ubayfs.max_size(1, rho=9), ubayfs.nested([1, 0])]
+print(*ubayfs.decide(evidence, prior=ubayfs.TemperedDirichlet(0.5), constraints=constraints).features)
 """
     command = [sys.executable, "-c", code.format(src=followed / "src")]
     environment = {"PYTHONPATH": str(followed / "src"), "PATH": ""}
