@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 
 from ubayfs.blocks import Blocks
+from ubayfs.evidence import Evidence
 from ubayfs.exceptions import InputError
-from ubayfs.priors import DEFAULT_WEIGHT, resolve_weights
+from ubayfs.priors import DEFAULT_WEIGHT, PRIORS, as_prior, resolve_weights
 
 NAMES = ["radius", "area", "texture", "concavity"]
 BLOCKS = {"size": ["radius", "area"], "shape": ["concavity", "area"]}
@@ -112,3 +113,17 @@ def test_errors(weights, message):
 def test_block_errors(weights, blocks, message):
     with pytest.raises(InputError, match=message):
         resolve_weights(weights, NAMES, blocks)
+
+
+@pytest.mark.parametrize("weights", [1e308, [0.1, 1e13, 1.0], {"b": 2e12}, pd.Series({"b": 1e300})])
+def test_weights_that_would_overflow_are_refused(weights):
+    message = r"weights must be at most 1e\+12; feature '[ab]' has \d.*Weights count votes.*use require\(\) to force"
+    with pytest.raises(InputError, match=message):
+        resolve_weights(weights, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("prior", sorted(PRIORS))
+def test_the_largest_weight_still_gives_a_posterior(prior):
+    evidence = Evidence.from_sets(np.eye(4, dtype=bool))
+    mean = as_prior(prior).update(evidence, weights={"x1": 1e12, "x2": 1e12}).mean
+    np.testing.assert_allclose(mean, [0, 0.5, 0.5, 0], atol=1e-9)

@@ -15,10 +15,12 @@ from ..blocks import Blocks
 from ..exceptions import InputError
 
 DEFAULT_WEIGHT = 0.01
+# Weights are votes: more than any ensemble casts, and little enough that sums over all features are finite and exact.
+LARGEST_WEIGHT = 1e12
 
 
 def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> NDArray[np.float64]:
-    """Return one positive prior weight per feature.
+    """Return one prior weight per feature, positive and at most 1e12.
 
     Parameters
     ----------
@@ -60,6 +62,13 @@ def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> NDA
         raise InputError(
             f"weights must be positive and finite; feature {index.names[int(bad[0])]!r} has "
             f"{float(resolved[bad[0]])!r}{more}. A feature without prior knowledge takes {DEFAULT_WEIGHT}."
+        )
+    if len(resolved) and resolved.max() > LARGEST_WEIGHT:
+        most = int(resolved.argmax())
+        raise InputError(
+            f"weights must be at most {LARGEST_WEIGHT:g}; feature {index.names[most]!r} has {float(resolved[most])!r}. "
+            "Weights count votes: one as large as the number of models already outweighs the data; use require() to "
+            "force a feature into the set."
         )
     return resolved
 
