@@ -120,8 +120,18 @@ def test_batches_in_any_order_are_found_again(table, tmp_path):
     assert selector.n_runs == 50
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "garbage", "other ensemble", "other batch", "parts missing"])
-def test_a_damaged_batch_is_run_again(table, tmp_path, damage):
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("cut", "was cut short"),
+        ("empty", "was cut short"),
+        ("garbage", "was cut short"),
+        ("other ensemble", "holds other runs; it was copied from elsewhere"),
+        ("other batch", "holds other runs; it was copied from elsewhere"),
+        ("parts missing", r"is damaged and cannot be read \(KeyError: 'ensemble'\)"),
+    ],
+)
+def test_a_damaged_batch_is_run_again_and_named(table, tmp_path, damage, reason):
     collect(table, tmp_path)
     path = tmp_path / "batch-00001.npz"
     if damage == "cut":
@@ -138,7 +148,11 @@ def test_a_damaged_batch_is_run_again(table, tmp_path, damage):
     else:
         save_record(path, "an ubayfs checkpoint batch", 1, {})
     selector = Counting()
-    assert rows_of(collect(table, tmp_path, selector)) == rows_of(collect(table))
+    message = rf"runs 25 to 49 are done again: .*batch-00001\.npz.*{reason}"
+    with pytest.warns(EnsembleWarning, match=message) as caught:
+        evidence = collect(table, tmp_path, selector)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert rows_of(evidence) == rows_of(collect(table))
     assert selector.n_runs == 25
     assert collect(table, tmp_path, Counting(interrupt_at(1))).n_models == 110
 

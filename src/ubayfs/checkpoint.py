@@ -2,9 +2,9 @@
 
 ``manifest.json`` says which ensemble it is; it is written before any work. Each finished batch is a data-only file
 ``batch-00003.npz``, written whole or not at all. Opening the directory with the same data and settings finds them
-again; anything else is refused. A batch file that is damaged, or shorter than the batch now wanted (`n_models` has
-grown), counts as missing. So does a batch in which every run failed: there is nothing in it to lose, and its cause may
-be gone.
+again; anything else is refused. A batch file that is damaged is warned about, and its runs are done again. One that is
+shorter than the batch now wanted (`n_models` has grown) counts as missing. So does a batch in which every run failed:
+there is nothing in it to lose, and its cause may be gone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -82,19 +82,38 @@ class Checkpoint:
                 ) from error
         return cls(directory, identity(settings))
 
-    def load(self, start: int, stop: int) -> Batch | None:
-        """Return a stored batch, or None when it has to be run."""
+    def load_all(self, bounds: Iterable[tuple[int, int]]) -> list[Batch]:
+        """Return those of some batches, given by (start, stop), that need not be run; warn of damaged files."""
+        finished = []
+        for start, stop in bounds:
+            try:
+                batch = self._read(start)
+            except EnsembleError as error:
+                warnings.warn(
+                    f"a batch of the checkpoint cannot be used, and runs {start} to {stop - 1} are done again: {error}",
+                    EnsembleWarning,
+                    stacklevel=4,
+                )
+                continue
+            if batch is not None and batch.stop >= stop:
+                finished.append(batch.head(stop))
+        return finished
+
+    def _read(self, start: int) -> Batch | None:
+        """Return the stored batch, or None when there is none; a file that holds something else is an error."""
+        path = self._file(start)
+        if not path.exists():
+            return None
         try:
-            metadata, arrays = load_record(self._file(start), _BATCH_KIND, _VERSION)
+            metadata, arrays = load_record(path, _BATCH_KIND, _VERSION)
             if metadata["ensemble"] != self.ensemble or metadata["start"] != start:
-                return None
+                raise EnsembleError(f"{path} holds other runs; it was copied from elsewhere.")
             failures = {failure["run"]: RunFailure(**failure) for failure in metadata["failures"]}
             found = np.split(arrays["columns"], np.cumsum(arrays["lengths"])[:-1])
-        except (EnsembleError, KeyError, TypeError, ValueError, IndexError):
-            return None
+        except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
+            raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
         outcomes: list[Outcome] = [failures.get(start + i, columns) for i, columns in enumerate(found)]
-        batch = Batch(start, tuple(outcomes))
-        return batch.head(stop) if batch.stop >= stop else None
+        return Batch(start, tuple(outcomes))
 
     def save(self, batch: Batch) -> None:
         """Store a finished batch at once."""

@@ -181,7 +181,7 @@ def _run_all(
 ) -> list[Batch]:
     """Return the finished batches in order: those of the checkpoint, then those that are run now."""
     bounds = list(batch_bounds(n_models))
-    finished = [] if store is None else [batch for b in bounds if (batch := store.load(*b)) is not None]
+    finished = [] if store is None else store.load_all(bounds)
     done = {batch.start for batch in finished}
     missing = [b for b in bounds if b[0] not in done]
     watch = _Watch(finished, n_models, on_progress)
