@@ -104,6 +104,11 @@ def test_version_is_the_same_everywhere():
     assert f"## {ubayfs.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+def test_changelog_has_every_public_name_and_selector():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert {name for name in {*ubayfs.__all__, *SELECTORS} - {"__version__"} if f"`{name}`" not in text} == set()
+
+
 def apply(copy, path, change):
     """Apply a block of diff: lines with blank are there, those with minus go, those with plus come."""
     lines = change.splitlines(keepends=True)
