@@ -19,6 +19,9 @@ _LARGEST_ASSOCIATION = 1.0 - 1e-7
 # Columns that take part from the beginning; the others join when a bound demands it.
 _FIRST_ACTIVE = 64
 
+# Up to this many entries (32 MB) the relevance of all columns is kept instead of computed again for those that join.
+_KEPT_ENTRIES = 1 << 22
+
 # (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
 Relevance = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -127,8 +130,14 @@ class _Search:
         self._weights = subsamples.astype(np.float64)
         self._directions: list[NDArray[np.float64]] = []  # of the chosen features, each of shape (n_models, n_samples)
         bounds = np.empty(X.shape[1])
+        # In single precision it only screens; what decides is computed in double precision.
+        keep = X.dtype == np.float64 and len(subsamples) * X.shape[1] <= _KEPT_ENTRIES
+        self._kept = np.empty((len(subsamples), X.shape[1])) if keep else None
         for part in blocks_of(len(X), X.shape[1]):
-            bounds[part] = relevance(X[:, part]).max(axis=0)
+            values = relevance(X[:, part])
+            bounds[part] = values.max(axis=0)
+            if self._kept is not None:
+                self._kept[:, part] = values
         if X.dtype == np.float32:
             # Here the error of an association close to 1 is large on the scale of mutual information.
             bounds[bounds > 2.0] = np.inf
@@ -177,7 +186,8 @@ class _Search:
         for part in blocks_of(len(self._X), len(new)):
             block = self._X[:, new[part]].astype(np.float64)
             lengths[:, part] = run_scores(self._length, self._subsamples, block)
-            relevance[:, part] = np.where(lengths[:, part] > 0, self._relevance(block), -np.inf)
+            values = self._relevance(block) if self._kept is None else self._kept[:, new[part]]
+            relevance[:, part] = np.where(lengths[:, part] > 0, values, -np.inf)
             x = centered(block)
             for direction in self._directions:
                 redundancy[:, part] += self._redundancy(direction, x, lengths[:, part])
