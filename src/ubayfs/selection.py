@@ -173,7 +173,7 @@ class FeatureSet:
 
     @property
     def gap(self) -> float:
-        """Bound minus value: 0 (at most 1e-9) proves that the set is the best."""
+        """Bound minus value: 0 (at most 1e-9, relative for values above one) proves that the set is the best."""
         return self.bound - self.value
 
     @classmethod
@@ -238,7 +238,7 @@ class Selection:
 
     @property
     def gap(self) -> float:
-        """Bound minus value: 0 (at most 1e-9) proves that the set is the best."""
+        """Bound minus value: 0 (at most 1e-9, relative for values above one) proves that the set is the best."""
         return self.best.gap
 
     @property
