@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,7 @@ def _versions() -> dict[str, str]:
     return {package: _version(package) for package in ("ubayfs", "numpy", "scipy", "scikit-learn")}
 
 
+@lru_cache  # reading metadata takes longer than a small ensemble's share of anything else
 def _version(package: str) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
