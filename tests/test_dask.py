@@ -124,7 +124,7 @@ def n_fetched_arrays(client):
     def of_worker(dask_worker):
         return [str(key) for transfer in dask_worker.transfer_incoming_log for key in transfer["keys"]]
 
-    return [sum(key.startswith("ndarray") for key in keys) for keys in client.run(of_worker).values()]
+    return {worker: sum(key.startswith("ndarray") for key in keys) for worker, keys in client.run(of_worker).items()}
 
 
 @pytest.fixture
@@ -151,9 +151,9 @@ def test_the_table_moves_once_to_each_worker(client, scattered, monkeypatch):
     monkeypatch.setattr(client, "submit", submit_and_note)
     evidence = on_dask((X, y), n_models=250)
     assert rows_of(evidence) == rows_of(collect((X, y), n_models=250))
-    # To one worker, from which the other may have fetched it; tasks hold nothing but numbers and references.
+    # Sent to one worker, fetched at most once by each, for 10 batches; tasks hold nothing but numbers and references.
     assert [thing.nbytes for thing in scattered if isinstance(thing, np.ndarray)] == [X.nbytes]
-    assert sum(n_fetched_arrays(client)) - sum(before) <= 1
+    assert max(count - before.get(worker, 0) for worker, count in n_fetched_arrays(client).items()) <= 1
     assert len(calls) == 10
     assert all(isinstance(argument, int | distributed.Future) for _, *arguments in calls for argument in arguments)
 
