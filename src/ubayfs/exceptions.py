@@ -6,7 +6,8 @@
     ├── InputError (ValueError)            something the caller handed in is wrong
     │   ├── ColumnTypeError (TypeError)    a column does not hold numbers
     │   ├── ConstraintError                a constraint, block or bound is wrong
-    │   └── InfeasibleError                hard constraints contradict each other
+    │   ├── InfeasibleError                hard constraints contradict each other
+    │   └── StudyError                     a study file is wrong; all its problems at once
     ├── EnsembleError (RuntimeError)       the ensemble could not be run
     ├── OptimizationError (RuntimeError)   no admissible set was found in time
     └── MissingDependencyError (ImportError)
@@ -48,6 +49,20 @@ class InfeasibleError(InputError):
     def __init__(self, message: str, labels: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.labels = labels
+
+
+class StudyError(InputError):
+    """A study is wrong.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        All that was found, each with its place, its rule and the way out.
+    """
+
+    def __init__(self, message: str, problems: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 class EnsembleError(UBayFSError, RuntimeError):
