@@ -21,6 +21,12 @@ def gap_tolerance(value: float) -> float:
     return GAP * max(1.0, abs(value)) if np.isfinite(value) else GAP
 
 
+def lowest_log_kappa(utility: Utility, known: float, largest_importance: float) -> float:
+    """Return the log kappa that a set worth more than `known` must exceed; -inf if importance alone may suffice."""
+    surplus = known - largest_importance
+    return float(np.log(surplus / utility.constraint_strength)) if surplus > 0 else -np.inf
+
+
 class Cell(NamedTuple):
     """An interval of log kappa and a bound on the sets in it; the most promising cell sorts first."""
 
@@ -64,9 +70,7 @@ class CellSearch:
         self.cells: list[Cell] = []
 
     def _floor(self) -> float:
-        """Return the log kappa that a better set must exceed; -inf if importance alone may suffice."""
-        surplus = self.best - self.largest_importance
-        return float(np.log(surplus / self.utility.constraint_strength)) if surplus > 0 else -np.inf
+        return lowest_log_kappa(self.utility, self.best, self.largest_importance)
 
     def _first_cells(self) -> None:
         strength = self.utility.constraint_strength

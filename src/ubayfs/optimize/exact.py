@@ -34,6 +34,8 @@ there, which is what keeps the programs small.
 **Why presolve loses nothing** is said in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
 and they are put back until the best set of the program keeps its value under all rows.
 
+**Why a row that allows few blocks is taken apart** into small programs is said in :mod:`ubayfs.optimize.parts`.
+
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
 and evaluated by :class:`~ubayfs.utility.Utility`; only these values are reported. A set whose true value
 falls short of the solver's is excluded by name (a no-good cut) when nothing else explains the difference.
@@ -52,8 +54,9 @@ from .._arguments import check_real
 from ..exceptions import OptimizationError
 from ..utility import Utility
 from .base import Solution
-from .cells import CellSearch, gap_tolerance
+from .cells import gap_tolerance
 from .conflicts import explain_conflict
+from .parts import search
 from .presolve import Fillers, SizeBounds, reduce
 from .search import good_set
 
@@ -144,7 +147,7 @@ class _Rounds:
         features = fillers.representatives(contenders, rows, max(largest_size, 1))
         reduced = reduce(utility, rows, features)
         largest_importance = float(self.sizes.importance[largest_size])
-        result = CellSearch(reduced.utility, self.best, largest_importance, self.deadline).run()
+        result = search(reduced.utility, self.best, largest_importance, self.deadline)
         self.n_programs += result.n_programs
         self.n_rounds += 1
         self.n_features, self.n_rows = len(features), len(rows)

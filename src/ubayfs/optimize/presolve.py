@@ -120,6 +120,20 @@ def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
     return two[on_features & (a > 0) & (b > 0) & (a <= bound) & (b <= bound)]
 
 
+def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rows that matter for sets of some features: all but the pair rows with an end elsewhere.
+
+    At most one of two holds by itself when only one can be selected: a million such rows need not be looked at.
+    """
+    inside = np.zeros(system.n_features, dtype=bool)
+    inside[features] = True
+    pairs = pair_rows(system)
+    first, columns = system.A.indptr[pairs], system.A.indices
+    idle = np.zeros(system.n_rows, dtype=bool)
+    idle[pairs] = ~(inside[columns[first]] & inside[columns[first + 1]])
+    return np.flatnonzero(~idle)
+
+
 def column_classes(columns: sparse.csc_array, importance: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
     """Label the columns of a matrix so that equal columns (and importances, if given) share a label."""
     columns = sparse.csc_array(columns)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..utility import Utility, log_row_admissibility
-from .presolve import pair_rows, reduce
+from .presolve import reduce, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound ask for.
 _POOL = 400
@@ -179,15 +179,7 @@ def _pool(utility: Utility) -> NDArray[np.intp]:
 def good_set(utility: Utility, deadline: float | None = None) -> NDArray[np.bool_] | None:
     """Return a good set that keeps all hard rows, or None when the search finds none by the deadline."""
     pool = _pool(utility)
-    inside = np.zeros(utility.n_features, dtype=bool)
-    inside[pool] = True
-    # A pair row with an end outside the pool cannot be violated: a million of them need not be looked at.
-    idle = np.zeros(utility.system.n_rows, dtype=bool)
-    pairs = pair_rows(utility.system)
-    first = utility.system.A.indptr[pairs]
-    columns = utility.system.A.indices
-    idle[pairs] = ~(inside[columns[first]] & inside[columns[first + 1]])
-    small = reduce(utility, np.flatnonzero(~idle), pool)
+    small = reduce(utility, rows_within(utility.system, pool), pool)
     search = LocalSearch(small.utility)
     best, best_value = None, -np.inf
     starts = [np.zeros(len(pool), dtype=bool)]
