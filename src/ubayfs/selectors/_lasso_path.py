@@ -21,6 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._working_set import WorkingSet
+
 # A column is left out for good when this share of its variance, or less, is not explained by the active ones.
 _COLLINEAR = 1e-10
 # Penalties closer than this share of the first one are the same; rounding errors are a thousand times smaller.
@@ -40,6 +42,15 @@ class Event(NamedTuple):
     penalty: float
     feature: int
     enters: bool
+
+
+class _Point(NamedTuple):
+    """What the model is at some coefficients (intercept first)."""
+
+    coefficients: Array
+    residual: Array
+    curvature: Array  # second derivative of each row's loss, divided by the number of rows
+    loss: float  # mean over rows
 
 
 class LassoPath:
@@ -64,27 +75,29 @@ class LassoPath:
     """
 
     def __init__(self, X: Array, y: Array, logistic: bool) -> None:
-        self._X = np.asfortranarray(X)
+        self._X = X
         self._y = y
         self._logistic = logistic
+        self._working_set = WorkingSet(X)
         self.active: list[int] = []
         self._signs = np.zeros(1)  # of the coefficients; the intercept has none
         self._barred = np.zeros(X.shape[1], dtype=bool)
-        share = float(y.mean())
-        self._coefficients = np.array([np.log(share / (1 - share)) if logistic else share])
         self._update_active()
+        share = float(y.mean())
+        self._point = self._point_at(np.array([np.log(share / (1 - share)) if logistic else share]))
         self.top = float(np.abs(self._correlations()).max())
         self._tie = _TIE * self.top
+        self._working_set.renew(self._point.residual[None] / len(y), np.array([self.top]))
 
     @property
     def intercept(self) -> float:
         """The free constant of the model."""
-        return float(self._coefficients[0])
+        return float(self._point.coefficients[0])
 
     @property
     def weights(self) -> Array:
         """Weights of the active columns."""
-        return self._coefficients[1:]
+        return self._point.coefficients[1:]
 
     def events(self, floor: float) -> Iterator[Event]:
         """Walk the path from the penalty `top` down to `floor`."""
@@ -115,19 +128,17 @@ class LassoPath:
 
     def _admit(self, feature: int) -> bool:
         """Let a column enter with weight 0; bar it instead if the active ones determine it."""
-        curvature, column = self._curvature(), self._X[:, feature]
-        weighted = curvature * column
-        hessian = self._Z.T @ (curvature[:, None] * self._Z)
+        point, column = self._point, self._X[:, feature]
+        weighted = point.curvature * column
         cross = self._Z.T @ weighted
         own = float(weighted @ column)
-        if own - cross @ np.linalg.solve(hessian, cross) <= _COLLINEAR * own:
+        if own - cross @ self._newton_direction(cross) <= _COLLINEAR * own:
             self._barred[feature] = True
             self._outside[feature] = False
             return False
-        sign = np.sign(column @ self._residual())
-        self._signs = np.append(self._signs, sign)
+        self._signs = np.append(self._signs, np.sign(column @ point.residual))
         self.active.append(feature)
-        self._coefficients = np.append(self._coefficients, 0.0)
+        self._point = point._replace(coefficients=np.append(point.coefficients, 0.0))
         self._update_active()
         return True
 
@@ -135,57 +146,52 @@ class LassoPath:
         position = 1 + self.active.index(feature)
         self.active.remove(feature)
         self._signs = np.delete(self._signs, position)
-        self._coefficients = np.delete(self._coefficients, position)
         self._update_active()
+        self._point = self._point_at(np.delete(self._point.coefficients, position))
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
-    def _response(self, linear: Array) -> Array:
+    def _point_at(self, coefficients: Array) -> _Point:
+        linear, y = self._Z @ coefficients, self._y
+        n = len(y)
         if not self._logistic:
-            return linear
-        return 0.5 * (1 + np.tanh(0.5 * linear))
-
-    def _residual(self) -> Array:
-        return self._y - self._response(self._Z @ self._coefficients)
-
-    def _curvature(self) -> Array:
-        """Return the second derivative of each row's loss, divided by the number of rows."""
-        n = len(self._y)
-        if not self._logistic:
-            return np.full(n, 1 / n)
-        # The derivative of the response, in a form that stays positive where the response rounds to 0 or 1.
-        return 0.25 / np.cosh(np.minimum(np.abs(self._Z @ self._coefficients), 600) / 2) ** 2 / n
+            residual = y - linear
+            return _Point(coefficients, residual, np.full(n, 1 / n), 0.5 * float(residual @ residual) / n)
+        # In this form nothing overflows, and the curvature stays positive where the response rounds to 0 or 1.
+        decay = np.exp(-np.minimum(np.abs(linear), 600))
+        total = 1 + decay
+        residual = y - np.where(linear > 0, 1, decay) / total
+        loss = np.log(total) + np.maximum(linear, 0) - y * linear
+        return _Point(coefficients, residual, decay / (n * total**2), float(loss.sum()) / n)
 
     def _correlations(self) -> Array:
-        return (self._residual() @ self._X) / len(self._y)
+        return (self._point.residual @ self._X) / len(self._y)
 
-    def _objective(self, coefficients: Array, penalty: float) -> float:
-        linear = self._Z @ coefficients
-        if self._logistic:
-            loss = np.logaddexp(0, linear) - self._y * linear
-        else:
-            loss = 0.5 * (self._y - linear) ** 2
-        return float(loss.mean() + penalty * (self._signs @ coefficients))
+    def _objective(self, point: _Point, penalty: float) -> float:
+        return point.loss + penalty * float(self._signs @ point.coefficients)
 
     def _newton_direction(self, right: Array) -> Array:
-        return np.linalg.solve(self._Z.T @ (self._curvature()[:, None] * self._Z), right)
+        return np.linalg.solve(self._Z.T @ (self._point.curvature[:, None] * self._Z), right)
 
     def _solve_at(self, penalty: float) -> None:
         """Move the coefficients to the solution at `penalty` with the present columns and signs."""
         n, last_size = len(self._y), np.inf
         for _ in range(_MAX_REPETITIONS):
-            gradient = self._Z.T @ self._residual() / n - penalty * self._signs
+            point = self._point
+            gradient = self._Z.T @ point.residual / n - penalty * self._signs
             size = float(np.abs(gradient).max())
             # Near the solution a step squares the error, unless only rounding errors are left.
             if size <= 1e-3 * self._tie or 0.5 * last_size < size < 1e2 * self._tie:
                 return
             last_size = size
-            direction = self._newton_direction(gradient)
-            start, step = self._objective(self._coefficients, penalty), 1.0
+            direction, step = self._newton_direction(gradient), 1.0
+            start = self._objective(point, penalty)
             allowance = 1e-14 * (1 + abs(start))
-            while step > 1e-10 and self._objective(self._coefficients + step * direction, penalty) > start + allowance:
+            new = self._point_at(point.coefficients + direction)
+            while step > 1e-10 and self._objective(new, penalty) > start + allowance:
                 step /= 2
-            self._coefficients = self._coefficients + step * direction
+                new = self._point_at(point.coefficients + step * direction)
+            self._point = new
 
     # -- the next event ----------------------------------------------------------------------------------------------
 
@@ -197,8 +203,10 @@ class LassoPath:
             return None if best < floor else (best, int(np.argmax(correlations >= best - self._tie)))
         before, behind, late = penalty, floor, None
         for repetition in range(_MAX_REPETITIONS):
+            # Where classes are separable, weights grow like -log(penalty): no straight line is good for long.
+            lowest = max(floor, 0.5 * penalty if self._logistic else 0.0)
             direction = self._newton_direction(self._signs)
-            distance, feature = self._nearest(penalty, direction)
+            distance, feature = self._nearest(penalty, direction, penalty - lowest)
             if feature is not None and 0 <= distance <= self._tie:
                 return penalty, feature
             if distance < 0:
@@ -209,31 +217,49 @@ class LassoPath:
                 before = penalty
             if late is not None and before - behind <= self._tie:
                 return penalty, late
-            # Where classes are separable, weights grow like -log(penalty): no straight line is good for long.
-            new = max(penalty - distance, floor, 0.5 * penalty if self._logistic else 0.0)
+            new = max(penalty - distance, lowest)
             if late is not None and (repetition > 20 or not behind < new < before):
                 new = 0.5 * (before + behind)
-            self._coefficients = self._coefficients + (penalty - new) * direction
+            self._point = self._point_at(self._point.coefficients + (penalty - new) * direction)
             penalty = new
             self._solve_at(penalty)
         return None
 
-    def _nearest(self, penalty: float, direction: Array) -> tuple[float, int | None]:
+    def _nearest(self, penalty: float, direction: Array, reach: float) -> tuple[float, int | None]:
         """Predict how far the penalty must fall to the first event, and whose it is.
 
         The distance is negative when the event lies behind: a column outside correlates more than the penalty
-        allows, or a weight has the wrong sign. Equal distances go to the lowest column.
+        allows, or a weight has the wrong sign. Equal distances go to the lowest column. A distance beyond `reach` may
+        belong to any column, or be infinite.
+
+        Columns out of the working set are left out of the search, which changes nothing: by the prediction, the
+        correlation of a column and the penalty are linear in the distance fallen. If it is below the penalty at both
+        ends of the way to the event that was found, it is so everywhere between them.
         """
-        change = (self._curvature() * (self._Z @ direction)) @ self._X
-        correlations = self._correlations()
+        correlation = self._point.residual / len(self._y)
+        change = self._point.curvature * (self._Z @ direction)
+        found = self._nearest_member(penalty, direction, correlation, change)
+        way = min(max(found[0], 0.0), reach) + self._tie
+        ends = np.stack([correlation, correlation + way * change])
+        levels = np.array([penalty, penalty - way])
+        if all(self._working_set.others_are_below(v, level - self._tie) for v, level in zip(ends, levels, strict=True)):
+            return found
+        self._working_set.renew(ends, levels)
+        return self._nearest_member(penalty, direction, correlation, change)
+
+    def _nearest_member(
+        self, penalty: float, direction: Array, correlation: Array, change: Array
+    ) -> tuple[float, int | None]:
+        """Search the nearest event among active columns and those of the working set."""
+        members = self._working_set.columns
+        products = self._working_set.products(np.stack([correlation, change]))
         columns, excess, rate = [], [], []
-        outside = np.flatnonzero(self._outside)
         for sign in (1.0, -1.0):
-            columns.append(outside)
-            excess.append(sign * correlations[outside] - penalty)
-            rate.append(1 - sign * change[outside])
+            columns.append(members)
+            excess.append(np.where(self._outside[members], sign * products[0] - penalty, -np.inf))
+            rate.append(1 - sign * products[1])
         columns.append(np.array(self.active))
-        excess.append(-(self._signs * self._coefficients)[1:])
+        excess.append(-(self._signs * self._point.coefficients)[1:])
         rate.append(-(self._signs * direction)[1:])
         return self._first(np.concatenate(columns), np.concatenate(excess), np.concatenate(rate))
 

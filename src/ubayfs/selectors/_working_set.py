@@ -1,0 +1,81 @@
+"""The few columns that can correlate with a residual as much as asked, with a proof that the others do not.
+
+All columns have length sqrt(n). Once the products of all of them with a vector v are known, and those outside the
+working set are below m in size, every other vector w has, for any number a,
+
+    |x^T w| = |a x^T v + x^T (w - a v)| <= |a| m + sqrt(n) |w - a v|        for all columns x outside
+
+by the inequality of Cauchy and Schwarz. With a the coefficient of the projection of w on v the last term is smallest,
+and small as long as w has hardly turned away from v. Only when this bound does not do are all columns looked at again.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Columns within this share of the level that is asked for belong to the set: fewer make the products cheaper, more
+# make the proof last longer.
+_SHARE = 0.85
+# So few columns are all in the set: then there is nothing to prove.
+_FEW_COLUMNS = 256
+
+Array = NDArray[np.float64]
+
+
+class WorkingSet:
+    """The columns of `X` that matter at present.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_columns)
+        Columns of length sqrt(n_samples).
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (n_members,)
+        The members, in ascending order; at first all columns.
+    """
+
+    def __init__(self, X: Array) -> None:
+        self._X = np.ascontiguousarray(X)
+        self._length = sqrt(len(X))
+        self._members = self._X
+        self.columns = np.arange(X.shape[1])
+        # Vectors v with |v|^2 and the size m below which the products of the columns outside are.
+        self._references: list[tuple[Array, float, float]] = []
+
+    def products(self, vectors: Array) -> Array:
+        """Return the products of vectors, of shape (n_vectors, n_samples), with the members."""
+        products: Array = vectors @ self._members
+        return products
+
+    def others_are_below(self, vector: Array, level: float) -> bool:
+        """Return whether the product of `vector` with every column outside is certainly smaller than `level`."""
+        if len(self.columns) == self._X.shape[1]:
+            return True
+        for reference, square, largest in self._references:
+            share = float(vector @ reference) / square
+            turned = vector - share * reference
+            if abs(share) * largest + self._length * sqrt(float(turned @ turned)) < level:
+                return True
+        return False
+
+    def renew(self, vectors: Array, levels: Array) -> None:
+        """Look at all columns; members become those that come near a level.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_vectors, n_samples)
+        levels : ndarray of shape (n_vectors,)
+            Every column whose product with a vector reaches its level, or a large share of it, is a member afterwards.
+        """
+        if self._X.shape[1] <= _FEW_COLUMNS:
+            return
+        thresholds = _SHARE * levels
+        near = (np.abs(vectors @ self._X) >= thresholds[:, None]).any(axis=0)
+        self.columns = np.flatnonzero(near)
+        self._members = self._X.take(self.columns, axis=1)
+        self._references = [(v, float(v @ v), float(m)) for v, m in zip(vectors, thresholds, strict=True)]
