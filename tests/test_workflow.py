@@ -33,6 +33,7 @@ from ubayfs import (
     require,
     selection_probabilities,
 )
+from ubayfs.optimize import Solution
 from ubayfs.priors.hyper import Hyperdirichlet
 
 INF = np.inf
@@ -158,8 +159,52 @@ def test_selection_probabilities_respect_constraints_votes_and_seed(evidence):
 
 
 def test_selection_probabilities_need_a_posterior(evidence):
-    with pytest.raises(InputError, match=r"posterior must be a Posterior, as in selection.posterior; got Evidence"):
+    with pytest.raises(InputError, match=r"must be a Posterior, as in selection.posterior, or a Selection; got Evid"):
         selection_probabilities(evidence, max_size(3))
+
+
+def test_selection_probabilities_of_a_selection_repeat_its_decision(evidence):
+    arguments = {"constraints": [max_size(2), exclude("a"), require("f")], "min_votes": 3, "constraint_strength": 2.0}
+    selection = decide(evidence, **arguments)
+    expected = selection_probabilities(selection.posterior, n_draws=20, random_state=1, **arguments)
+    np.testing.assert_array_equal(selection_probabilities(selection, n_draws=20, random_state=1), expected)
+
+
+def test_selection_probabilities_of_a_selection_are_found_by_its_optimizer(evidence):
+    class Fixed:
+        def maximize(self, utility, random_state=None):
+            chosen = np.isin(np.arange(utility.n_features), [1, 6])
+            return Solution(chosen, float(utility(chosen)[0]), np.inf)
+
+    selection = decide(evidence, constraints=max_size(2), optimizer=Fixed())
+    probability = selection_probabilities(selection, n_draws=5, random_state=0)
+    assert np.flatnonzero(probability).tolist() == [1, 6]
+    assert (probability[[1, 6]] == 1.0).all()
+    assert (selection_probabilities(selection, n_draws=5, random_state=0, optimizer="exact") != probability).any()
+
+
+@pytest.mark.parametrize(
+    "again", [{"constraints": max_size(2)}, {"blocks": {"x": ["a"]}}, {"constraint_strength": 2.0}, {"min_votes": 1}]
+)
+def test_what_is_part_of_a_selection_cannot_be_given_again(evidence, again):
+    with pytest.raises(InputError, match=r"min_votes are part of a selection; pass selection\.posterior"):
+        selection_probabilities(decide(evidence, constraints=max_size(3)), **again)
+
+
+def test_a_selection_without_a_posterior_has_no_probabilities(evidence):
+    selection = maximize([0.5, 0.3, 0.2], max_size(2))
+    with pytest.raises(InputError, match="has no posterior to draw from; use one that decide"):
+        selection_probabilities(selection)
+
+
+def test_selection_probabilities_tell_how_far_they_are_and_can_be_stopped(evidence):
+    selection = decide(evidence, constraints=max_size(3, rho=INF))
+    calls = []
+    selection_probabilities(selection, n_draws=4, random_state=0, on_progress=lambda *call: calls.append(call))
+    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    stopped = selection_probabilities(selection, n_draws=4, random_state=0, on_progress=lambda done, _: done < 2)
+    draws = selection.posterior.draws(4, np.random.default_rng(np.random.SeedSequence(0)))
+    np.testing.assert_allclose(stopped, np.mean([hand_decided(theta, 3) for theta in draws[:2]], axis=0))
 
 
 def test_selection_probabilities_do_not_count_sets_that_break_hard_rows(evidence):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ._arguments import FeatureIndex, freeze
 from .exceptions import InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
-from .optimize.base import Solution
+from .optimize.base import Optimizer, Solution
 from .priors.base import Posterior
 from .utility import Utility, log_row_admissibility
 
@@ -87,6 +87,8 @@ class Problem:
         None when importances were given without an ensemble.
     weights : ndarray of float of shape (n_features,) or None
     X : ndarray of shape (n_samples, n_features) or None
+    optimizer : Optimizer or None
+        What made the decision, for those who repeat it on other importances.
     """
 
     utility: Utility
@@ -94,6 +96,7 @@ class Problem:
     counts: NDArray[np.int64] | None = None
     weights: NDArray[np.float64] | None = None
     X: NDArray[Any] | None = None
+    optimizer: Optimizer | None = None
 
     def mask(self, features: Any) -> NDArray[np.bool_]:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""

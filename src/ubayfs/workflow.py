@@ -14,7 +14,7 @@ from ._arguments import RandomState, as_generator, check_feature_names, check_in
 from .advice import advise
 from .constraints import Constraint, as_constraints, resolve
 from .data import FeatureData
-from .ensemble import collect_evidence
+from .ensemble import Progress, collect_evidence
 from .evidence import Evidence
 from .exceptions import InputError, OptimizationError
 from .optimize import Optimizer, Solution, as_optimizer
@@ -212,15 +212,16 @@ def log_admissibility(
 
 
 def selection_probabilities(
-    posterior: Posterior,
+    posterior: Posterior | Selection,
     constraints: Any = (),
     blocks: Any = None,
     constraint_strength: float = 1.0,
-    optimizer: Any = "exact",
+    optimizer: Any = None,
     X: Any = None,
     min_votes: int = 0,
     n_draws: int = 100,
     random_state: RandomState = None,
+    on_progress: Progress | None = None,
 ) -> NDArray[np.float64]:
     """Return how often each feature is selected when the decision is made on draws from the posterior.
 
@@ -230,27 +231,63 @@ def selection_probabilities(
 
     Parameters
     ----------
-    posterior : Posterior
-        From ``selection.posterior``.
+    posterior : Posterior or Selection
+        A selection from :func:`decide` brings its posterior and everything it was decided with. A posterior, from
+        ``selection.posterior``, needs the following arguments.
+    constraints, blocks, constraint_strength, X, min_votes, random_state
+        As in :func:`decide`.
+    optimizer : {"exact", "genetic"} or Optimizer, optional
+        Default: that of the selection, else "exact".
     n_draws : int, default 100
         Each takes one decision.
-    constraints, blocks, constraint_strength, optimizer, X, min_votes, random_state
-        As in :func:`decide`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` after each decision. When it returns False the draws so far count.
 
     Returns
     -------
     probability : ndarray of float of shape (n_features,)
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide, max_size
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]] * 5, ["a", "b", "c"])
+    >>> selection = decide(evidence, constraints=max_size(2, rho=10))
+    >>> selection_probabilities(selection, n_draws=50, random_state=0)
+    array([1.  , 0.92, 0.08])
     """
-    if not isinstance(posterior, Posterior):
-        raise InputError(f"posterior must be a Posterior, as in selection.posterior; got {type(posterior).__name__}.")
     n_draws = check_int("n_draws", n_draws, low=1)
-    problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
-    chooser = as_optimizer(optimizer)
+    if isinstance(posterior, Selection):
+        again = bool(as_constraints(constraints)) or blocks is not None or X is not None
+        problem, posterior = _decided(posterior, again or (constraint_strength, min_votes) != (1, 0))
+        optimizer = problem.optimizer if optimizer is None else optimizer
+    elif isinstance(posterior, Posterior):
+        problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
+    else:
+        raise InputError(
+            f"posterior must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
+        )
+    chooser = as_optimizer("exact" if optimizer is None else optimizer)
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
-    for theta in posterior.draws(n_draws, rng):
+    for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):
         times += _best(chooser, replace(problem.utility, theta=theta), rng).chosen
-    return times / n_draws
+        if on_progress is not None and on_progress(done, n_draws) is False:
+            break
+    return times / done
+
+
+def _decided(selection: Selection, given_again: bool) -> tuple[Problem, Posterior]:
+    """Return what a selection was decided with; none of it can be given a second time."""
+    if given_again:
+        raise InputError(
+            "constraints, blocks, constraint_strength, X and min_votes are part of a selection; pass "
+            "selection.posterior to decide with others."
+        )
+    if selection.posterior is None or selection.problem is None:
+        raise InputError(
+            "a selection by maximize() or from a file has no posterior to draw from; use one that decide() returned."
+        )
+    return selection.problem, selection.posterior
 
 
 def _posterior(
@@ -314,7 +351,7 @@ def _select(
             "solver": dict(solution.info),
         },
         posterior=posterior,
-        problem=problem,
+        problem=replace(problem, optimizer=optimizer),
     )
 
 
