@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .exceptions import EnsembleError, InputError
+from .exceptions import EnsembleError, InputError, UBayFSError
 
 _METADATA = "metadata"
 
@@ -64,14 +64,14 @@ def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays
     return buffer.getvalue()
 
 
-def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
-    """Write what :func:`encode_record` returns to a file, whole or not at all.
+def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
+    """Write a file, whole or not at all, with messages for the caller.
 
     Raises
     ------
     InputError
         If `path` names no file in a directory that exists.
-    EnsembleError
+    error
         If the file cannot be written: no permission, no space left, ...
     """
     if not path.name:
@@ -82,13 +82,26 @@ def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any]
             "written. Make that directory first, or name another path."
         )
     try:
-        write_atomically(path, encode_record(kind, version, metadata, **arrays))
-    except OSError as error:
+        write_atomically(path, content)
+    except OSError as reason:
         # The message of the system would name the temporary file, which is gone by now.
-        raise EnsembleError(
-            f"{path} could not be written ({error.strerror or error}); a file that was there before is unchanged. "
+        raise error(
+            f"{path} could not be written ({reason.strerror or reason}); a file that was there before is unchanged. "
             "Name a path that you may write, or free space, and save again."
-        ) from error
+        ) from reason
+
+
+def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
+    """Write what :func:`encode_record` returns to a file, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If `path` names no file in a directory that exists.
+    EnsembleError
+        If the file cannot be written: no permission, no space left, ...
+    """
+    save_content(path, encode_record(kind, version, metadata, **arrays), EnsembleError)
 
 
 def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

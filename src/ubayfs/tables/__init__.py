@@ -1,0 +1,12 @@
+"""Tables as people have them: read with their own line numbers in every message, checked, and written.
+
+CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of them an empty cell and the words of
+:data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
+"""
+
+from .features import MISSING_RULES, read_features
+from .reading import SUFFIXES, read_table
+from .table import MISSING_CODES, Table
+from .writing import write_table
+
+__all__ = ["MISSING_CODES", "MISSING_RULES", "SUFFIXES", "Table", "read_features", "read_table", "write_table"]

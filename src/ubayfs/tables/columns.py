@@ -1,0 +1,144 @@
+"""Columns as numbers: what stands in the way, in words, and missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .table import Table, listed, quoted
+
+_EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
+_NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
+_FOR_PEOPLE = re.compile(rf"[+-]?(?:[0-9]{{1,3}}(?:[., '][0-9]{{3}})*(?:[.,][0-9]+)?|[0-9]*[.,]?[0-9]+){_EXPONENT}")
+
+
+def is_number_type(dtype: Any) -> bool:
+    """Tell whether a column of this type holds real numbers (True and False are 1 and 0)."""
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)
+
+
+def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
+    """Return a column as floats of shape (n_rows,); NaN where an entry is missing or no number.
+
+    Parameters
+    ----------
+    column : Series
+    decimal : str or None
+        Decimal sign of a text table, where a number is what reads as one. None: text is text, even if it shows digits.
+    """
+    if is_number_type(column.dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return np.full(len(column), np.nan)
+    return np.array([_as_float(entry, decimal) for entry in column.to_numpy(dtype=object)], dtype=np.float64)
+
+
+def _as_float(entry: Any, decimal: str | None) -> float:
+    if isinstance(entry, Real | Decimal | np.bool_):
+        return float(entry)
+    if decimal is None or not isinstance(entry, str) or (decimal == "," and "." in entry):
+        return np.nan
+    text = entry.strip().replace(decimal, ".")
+    return float(text) if _NUMBER.fullmatch(text) else np.nan
+
+
+def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
+    """Return a mask of the entries that are neither numbers nor missing, of shape (n_rows,)."""
+    if is_number_type(column.dtype):
+        return np.zeros(len(column), dtype=bool)
+    return column.notna().to_numpy() & np.isnan(as_floats(column, decimal))
+
+
+def number_problems(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Find columns that do not hold numbers.
+
+    Returns
+    -------
+    problems : list of str
+        One for each column that mixes numbers with something else, one for all columns that are something else.
+    wrong : list of str
+        The names of all these columns.
+    """
+    dtypes = dict(zip(table.frame.columns, table.frame.dtypes, strict=True))
+    others = [name for name in names if not is_number_type(dtypes[name])]
+    mixed: list[str] = []
+    wholly: dict[str, list[str]] = {}
+    wrong: list[str] = []
+    for name in others:
+        column = table.frame[name]
+        bad = offending(column, table.decimal)
+        if not bad.any():
+            continue
+        wrong.append(name)
+        if bad.sum() < column.notna().sum() or all(_reads_as_number(entry) for entry in column[bad]):
+            mixed.append(mixed_problem(table, name, bad))
+        else:
+            wholly.setdefault(_kind(column), []).append(name)
+    problems = [
+        f"column {quoted(found)} holds {kind}, not numbers: add it to ignore, or encode it as numbers"
+        if len(found) == 1
+        else f"columns {quoted(found)} hold {kind}, not numbers: add them to ignore, or encode them as numbers"
+        for kind, found in wholly.items()
+    ]
+    return problems + mixed, wrong
+
+
+def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_]) -> str:
+    """Say which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
+    rows = np.flatnonzero(bad)
+    entries = table.frame[name].to_numpy(dtype=object)
+    shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
+    way_out = "correct them, or empty the cell if the value is missing"
+    if all(_reads_as_number(entries[row]) for row in rows):
+        way_out = (
+            "they are numbers stored as text: convert these cells to numbers"
+            if table.decimal is None
+            else "write all numbers of the table with the same decimal sign and without thousands separators"
+        )
+    return f"column {name!r}: {shown} {'is not a number' if len(rows) == 1 else 'are not numbers'}: {way_out}"
+
+
+def _reads_as_number(entry: Any) -> bool:
+    """Tell whether a person would read text as a number, such as 1,5 or 1'234.5."""
+    return isinstance(entry, str) and _FOR_PEOPLE.fullmatch(entry.strip()) is not None
+
+
+def _kind(column: pd.Series) -> str:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "categories"
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return "dates"
+    return "text"
+
+
+def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> str:
+    """Say where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
+    gaps = np.isnan(values)
+    columns = np.flatnonzero(gaps.any(axis=0))
+    shown = []
+    for j in columns[:10]:
+        rows = np.flatnonzero(gaps[:, j])
+        shown.append(f"{names[j]!r} ({len(rows)}: {table.places(rows, 3)})")
+    return (
+        f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
+        f"{listed(shown, len(columns), 10)}. Fill them in the file, or choose missing: median (fills each with the "
+        f"median of its column), drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
+        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns)"
+    )
+
+
+def infinite_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> str | None:
+    """Say where values are infinite, or return None; `values` is of shape (n_rows, n_names)."""
+    infinite = np.isinf(values)
+    columns = np.flatnonzero(infinite.any(axis=0))
+    if not len(columns):
+        return None
+    shown = [f"{names[j]!r} ({table.places(np.flatnonzero(infinite[:, j]), 3)})" for j in columns[:10]]
+    return f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells"

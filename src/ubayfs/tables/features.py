@@ -1,0 +1,236 @@
+"""read_features: the columns of a table in their roles, as checked data for the selection."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._arguments import check_choice, did_you_mean
+from ..data import TASKS, FeatureData
+from ..exceptions import InputError, StudyError
+from .columns import (
+    as_floats,
+    infinite_problem,
+    is_number_type,
+    missing_problem,
+    mixed_problem,
+    number_problems,
+    offending,
+)
+from .table import MISSING_CODES, Table, quoted
+
+MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
+_SHOWN = 10
+
+
+def read_features(
+    table: Table,
+    *,
+    target: str | Sequence[str] | None = None,
+    task: str | None = None,
+    groups: str | None = None,
+    ignore: str | Iterable[str] = (),
+    missing: str = "error",
+) -> FeatureData:
+    """Take features, target and groups out of a table.
+
+    Parameters
+    ----------
+    table : Table
+    target : str or sequence of str, optional
+        Column that is to be explained; several 0/1 columns for a multi-label task. None: unsupervised.
+    task : str, optional
+        Said, or inferred from the target.
+    groups : str, optional
+        Column that tells which rows belong together: patient, mouse, subject...
+    ignore : str or iterable of str
+        Columns that are no features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
+    missing : {'error', 'drop_rows', 'drop_columns', 'median'}
+        What to do about missing values of features: refuse them, drop the rows or the feature columns that have any,
+        or put the median of the column there. Target and groups must be complete.
+
+    Returns
+    -------
+    data : FeatureData
+        All other columns, but for the annotations of the table, in their order.
+
+    Raises
+    ------
+    StudyError
+        If anything stands in the way: all of it at once, with columns and lines.
+    """
+    check_choice("missing", missing, MISSING_RULES)
+    if task is not None:
+        check_choice("task", task, TASKS)
+    targets = [target] if isinstance(target, str) else list(target or ())
+    roles = [*targets, *([groups] if groups is not None else [])]
+    patterns = [ignore] if isinstance(ignore, str) else list(ignore)
+    problems = _role_problems(table, targets, groups, patterns)
+    # A misspelled target is no feature either; without this its text would be a problem of its own.
+    spared = {*roles, *(near for role in roles for near in _nearest(role, table))}
+    names = [
+        name
+        for name in table.frame.columns
+        if name not in spared and name not in table.annotations and not _matches(name, patterns)
+    ]
+    if not names and not problems:
+        problems.append("no feature columns are left beside target, groups and ignored columns")
+    found = [name for name in targets if name in table.frame]
+    for name in found:
+        problems += _target_problems(table, name, task)
+    if groups in table.frame:
+        problems += _gap_problems(table, "groups", str(groups))
+    values, names, rows, more = _feature_values(table, names, missing)
+    _raise(table, problems + more)
+    y = _target_values(table, found, rows)
+    group_of_row = None if groups is None else table.frame[groups].iloc[rows].to_numpy()
+    try:
+        return FeatureData.from_table(pd.DataFrame(values, columns=pd.Index(names)), y, task=task, groups=group_of_row)
+    except InputError as error:
+        about = f" (y is the column {quoted(targets)})" if targets else ""
+        raise StudyError(f"{table.path}: {error}{about}", (str(error),)) from error
+
+
+def _raise(table: Table, problems: Sequence[str]) -> None:
+    if not problems:
+        return
+    shown = [f"{table.path}: {problem}." for problem in problems]
+    message = shown[0]
+    if len(problems) > 1:
+        rest = f"\n- and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        message = f"{table.path} has {len(problems)} problems:\n- " + "\n- ".join(problems[:_SHOWN]) + rest
+    raise StudyError(message, tuple(shown))
+
+
+def _nearest(name: str, table: Table) -> list[str]:
+    if name in table.frame:
+        return []
+    return difflib.get_close_matches(str(name), list(table.frame.columns), n=1)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _role_problems(table: Table, targets: Sequence[str], groups: str | None, patterns: Sequence[str]) -> list[str]:
+    columns = table.frame.columns
+    problems = [_absent(table, "target", name) for name in targets if name not in columns]
+    if groups is not None and groups not in columns:
+        problems.append(_absent(table, "groups", groups))
+    if groups is not None and groups in targets:
+        problems.append(f"column {groups!r} cannot be target and groups at once")
+    for pattern in patterns:
+        if pattern in targets or pattern == groups:
+            problems.append(f"column {pattern!r} is to be ignored, but it is the target or groups too")
+        elif not any(_matches(name, [pattern]) for name in columns):
+            problems.append(f"ignore {pattern!r} matches no column.{_hint(table, pattern)}")
+    return problems
+
+
+def _absent(table: Table, role: str, name: str) -> str:
+    alone = ""
+    if len(table.frame.columns) == 1 and table.decimal is not None:
+        alone = ". Columns must be separated by commas, semicolons or tabs, and the header has none of them"
+    return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}"
+
+
+def _hint(table: Table, name: str) -> str:
+    columns = table.frame.columns
+    hint = did_you_mean(name, columns) or f" The columns are {quoted(columns)}"
+    return hint.removesuffix(".")
+
+
+def _target_problems(table: Table, name: str, task: str | None) -> list[str]:
+    column = table.frame[name]
+    problems = _gap_problems(table, "target", name)
+    if task == "unsupervised":
+        return problems
+    bad = offending(column, table.decimal)
+    if task == "regression" and bad.any():
+        if bad.sum() < column.notna().sum():
+            problems.append(mixed_problem(table, name, bad))
+        else:
+            problems.append(f"target column {name!r} holds no numbers, which regression needs")
+    if column.nunique() == 1:
+        problems.append(
+            f"target column {name!r} has the same value, {column.dropna().iloc[0]!r}, in every row: there is nothing "
+            "to explain. Name another target column"
+        )
+    return problems
+
+
+def _gap_problems(table: Table, role: str, name: str) -> list[str]:
+    rows = np.flatnonzero(table.frame[name].isna())
+    if not len(rows):
+        return []
+    return [
+        f"{role} column {name!r} has no value in {len(rows)} row(s): {table.places(rows)}. Fill them in or remove "
+        f"these rows (empty cells and {', '.join(MISSING_CODES)} count as missing)"
+    ]
+
+
+def _feature_values(
+    table: Table, names: list[str], missing: str
+) -> tuple[NDArray[Any], list[str], NDArray[np.intp], list[str]]:
+    """Return values of shape (n_rows, n_names), the names and rows that are left, and problems in words."""
+    rows = np.arange(len(table.frame))
+    problems, wrong = number_problems(table, names)
+    refused = set(wrong)
+    names = [name for name in names if name not in refused]
+    values = _numbers(table.frame[names], table.decimal)
+    infinite = infinite_problem(table, names, values)
+    if infinite:
+        problems.append(infinite)
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return values, names, rows, problems
+    if missing == "error":
+        problems.append(missing_problem(table, names, values))
+    elif missing == "median":
+        void = gaps.all(axis=0)
+        if void.any():
+            found = quoted(np.array(names, dtype=object)[void])
+            problems.append(f"{found} has no value at all, so there is no median: add it to ignore")
+        else:
+            values = _with_medians(values, gaps)
+    elif missing == "drop_rows":
+        rows = np.flatnonzero(~gaps.any(axis=1))
+        values = values[rows]
+        if len(rows) < 2:
+            problems.append(f"missing: drop_rows leaves {len(rows)} row(s); choose median or drop_columns")
+    else:
+        kept = ~gaps.any(axis=0)
+        values, names = values[:, kept], [name for name, keep in zip(names, kept, strict=True) if keep]
+        if not names:
+            problems.append("missing: drop_columns leaves no feature; choose median or drop_rows")
+    return values, names, rows, problems
+
+
+def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:
+    """Return a frame without offending entries as floats; float32 stays when all columns are."""
+    single = len(frame.columns) > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
+    if all(is_number_type(dtype) for dtype in frame.dtypes):
+        return frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+    return np.column_stack([as_floats(frame[name], decimal) for name in frame.columns])
+
+
+def _with_medians(values: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
+    values = values.copy()
+    columns = np.flatnonzero(gaps.any(axis=0))
+    medians = np.nanmedian(values[:, columns], axis=0)
+    values[:, columns] = np.where(gaps[:, columns], medians, values[:, columns])
+    return values
+
+
+def _target_values(table: Table, targets: Sequence[str], rows: NDArray[np.intp]) -> Any:
+    if not targets:
+        return None
+    if len(targets) == 1:
+        return table.frame[targets[0]].iloc[rows]
+    return table.frame[list(targets)].iloc[rows].to_numpy()

@@ -1,0 +1,115 @@
+"""Parquet, Excel and AnnData."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._arguments import did_you_mean
+from ..exceptions import InputError, MissingDependencyError
+from .table import MISSING_CODES, Table, check_distinct, quoted, tidy
+
+
+@contextmanager
+def needs(package: str, extra: str, path: Path) -> Iterator[None]:
+    """Turn a failed import into one that names the line that installs the package."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'{path} needs the package {package}, which is not installed: pip install "ubayfs[{extra}]"'
+        ) from error
+
+
+@contextmanager
+def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
+    """Turn whatever a reader raises over a damaged file into one message; its warnings are none of the user's."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except MemoryError:
+        raise
+    except Exception as error:  # readers of binary formats raise nearly anything
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(f"{path} is no {kind} file, or it is damaged{also} ({reason}). Write it again.") from error
+
+
+def read_parquet(path: Path) -> Table:
+    """Read a Parquet file; an index that pandas stored in it names the rows."""
+    with needs("pyarrow", "parquet", path):
+        import pyarrow  # noqa: F401
+    with _undamaged(path, "Parquet"):
+        frame = pd.read_parquet(io.BytesIO(path.read_bytes()), engine="pyarrow")
+    if not frame.shape[1]:
+        raise InputError(f"{path} is empty; a table with columns and rows is needed.")
+    return tidy(frame, [str(name) for name in frame.columns], path)
+
+
+def read_excel(path: Path, sheet: str | None = None) -> Table:
+    """Read a sheet of an Excel file by its name; None: the first one."""
+    with needs("openpyxl", "excel", path):
+        from openpyxl import load_workbook
+    with _undamaged(path, "Excel", " or protected by a password"):
+        # Values instead of formulas; from memory, because openpyxl leaves files open.
+        workbook = load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
+        sheets = {found.title: found for found in workbook.worksheets}
+    if sheet is not None and sheet not in sheets:
+        raise InputError(
+            f"{path} has no sheet {sheet!r}.{did_you_mean(sheet, sheets)} Its sheets are {quoted(list(sheets))}."
+        )
+    if not sheets:
+        raise InputError(f"{path} has no sheet with cells.")
+    title = next(iter(sheets)) if sheet is None else sheet
+    with _undamaged(path, "Excel"):
+        sheets[title].reset_dimensions()  # what other programs note there is often wrong
+        rows = [list(row) for row in sheets[title].iter_rows(values_only=True)]
+    return _from_cells(rows, path, title)
+
+
+def _from_cells(rows: list[list[Any]], path: Path, title: str) -> Table:
+    missing = {None, "", *MISSING_CODES}
+    rows = [[None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row] for row in rows]
+    top = next((i for i, row in enumerate(rows) if any(cell is not None for cell in row)), None)
+    if top is None:
+        raise InputError(f"{path}: sheet {title!r} is empty; a table with a header and rows is needed.")
+    width = max(map(len, rows))
+    header, *body = [row + [None] * (width - len(row)) for row in rows[top:]]
+    names = ["" if cell is None else str(cell) for cell in header]
+    # The constructor of a Series finds the type of each column, and keeps text as text.
+    columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
+    frame = pd.DataFrame(columns, index=range(len(body)))
+    return tidy(frame, names, path, "row", np.arange(len(body)) + top + 2)
+
+
+def read_anndata(path: Path) -> Table:
+    """Read AnnData: `X` over `var_names` are the features, columns of `obs` annotations, `obs_names` row names."""
+    with needs("anndata", "anndata", path), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from anndata import read_h5ad
+    with _undamaged(path, "AnnData (.h5ad)"):
+        data = read_h5ad(path)
+    if data.X is None:
+        raise InputError(f"{path} has no matrix X; store the measurements in X of the AnnData object.")
+    features, annotations = [str(name) for name in data.var_names], [str(name) for name in data.obs.columns]
+    if 0 in data.X.shape:
+        raise InputError(f"{path} is empty: X has shape {tuple(data.X.shape)}.")
+    check_distinct(features, path, "feature")
+    check_distinct(annotations, path, "obs column")
+    both = sorted(set(features) & set(annotations))
+    if both:
+        raise InputError(
+            f"{path}: {quoted(both)} are columns of obs and names of features at once. Rename them in obs or in var."
+        )
+    X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+    index = pd.Index(data.obs_names)
+    values = pd.DataFrame(X.astype(np.float32, copy=False), columns=features, index=index)
+    frame = pd.concat([values, data.obs.set_axis(annotations, axis=1).set_axis(index, axis=0)], axis=1)
+    return Table(frame, frozenset(annotations), path)

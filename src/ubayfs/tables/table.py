@@ -1,0 +1,130 @@
+"""Table: what a file holds, and where in the file each row stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+
+# Cells that count as missing, besides empty ones, in text tables and in Excel.
+MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
+
+# pandas calls the unnamed column of row names so when a table is read and written once more.
+_ROW_NAMES = ("", "Unnamed: 0")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table read from a file.
+
+    Attributes
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Columns have distinct names (str); the index holds the names of the rows when the file has them.
+    annotations : frozenset of str
+        Columns that describe rows and are never features: `obs` of AnnData.
+    path : Path
+    unit : str
+        What a row of the file is called, ``"line"`` in text and ``"row"`` elsewhere.
+    numbers : ndarray of int of shape (n_rows,) or None
+        Number of each row as an editor shows it; None: rows count from 1.
+    decimal : str or None
+        Decimal sign of a text table, ``"."`` or ``","``; None for formats that tell numbers from text.
+    """
+
+    frame: pd.DataFrame
+    annotations: frozenset[str]
+    path: Path
+    unit: str = "row"
+    numbers: NDArray[np.intp] | None = None
+    decimal: str | None = None
+
+    def place(self, row: int) -> str:
+        """Return where the row at a position stands in the file, such as ``"line 14"``."""
+        return f"{self.unit} {row + 1 if self.numbers is None else self.numbers[row]}"
+
+    def places(self, rows: Sequence[int] | NDArray[Any], limit: int = 5) -> str:
+        """List where a few rows stand and say how many more there are."""
+        return listed([self.place(int(row)) for row in rows[:limit]], len(rows), limit)
+
+
+def listed(shown: Sequence[str], total: int | None = None, limit: int = 10) -> str:
+    """List at most `limit` entries of `total` and say how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    total = len(shown) if total is None else total
+    return ", ".join(shown[:limit]) + (f" and {total - limit} more" if total > limit else "")
+
+
+def quoted(names: Sequence[Any] | pd.Index, limit: int = 8) -> str:
+    """List a few names in quotes and say how many more there are."""
+    return listed([repr(str(name)) for name in names[:limit]], len(names), limit)
+
+
+def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> None:
+    """Raise if a name occurs twice, naming all such and their positions."""
+    if len(set(names)) == len(names):
+        return
+    positions: dict[str, list[int]] = {}
+    for position, name in enumerate(names, start=1):
+        positions.setdefault(name, []).append(position)
+    twice = [
+        f"{name!r} ({what}s {' and '.join(map(str, places))})" for name, places in positions.items() if len(places) > 1
+    ]
+    raise InputError(
+        f"{path}: {what} names must be distinct, but {listed(twice)} occur more than once. Rename or remove the others."
+    )
+
+
+def tidy(
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    path: Path,
+    unit: str = "row",
+    numbers: NDArray[Any] | None = None,
+    decimal: str | None = None,
+) -> Table:
+    """Make a Table of cells and the names in the header: row names and empty margins are taken off.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+        Its own column names do not count.
+    names : sequence of str of length n_columns
+        The header.
+    path, unit, numbers, decimal
+        As in :class:`Table`.
+    """
+    names = [name.strip() for name in names]
+    frame = frame.set_axis(range(len(names)), axis=1)
+    # Spreadsheets leave empty rows behind, and empty columns without a name: nothing is lost with them.
+    filled = np.flatnonzero(frame.notna().to_numpy().any(axis=1))
+    n_rows = int(filled[-1]) + 1 if len(filled) else 0
+    if not n_rows:
+        raise InputError(f"{path} has a header ({quoted(names)}), but no rows of data below it.")
+    frame, numbers = frame.iloc[:n_rows], None if numbers is None else numbers[:n_rows]
+    empty = {i for i, name in enumerate(names) if not name and frame[i].isna().all()}
+    if empty:
+        frame = frame.drop(columns=list(empty))
+        names = [name for i, name in enumerate(names) if i not in empty]
+    if len(names) > 1 and names[0] in _ROW_NAMES:
+        frame = frame.iloc[:, 1:].set_axis(pd.Index(frame.iloc[:, 0], name=None), axis=0)
+        names = names[1:]
+    unnamed = [str(int(i) + 1) for i, name in zip(frame.columns, names, strict=True) if not name]
+    if unnamed:
+        raise InputError(
+            f"{path}: column(s) {listed(unnamed)} hold values but have no name in the header. Give each a name."
+        )
+    check_distinct(names, path)
+    return Table(frame.set_axis(pd.Index(names), axis=1), frozenset(), path, unit, numbers, decimal)
