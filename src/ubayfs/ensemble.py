@@ -98,9 +98,9 @@ def collect_evidence(
     >>> collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=2, random_state=0).counts
     array([ 0,  0, 10, 10])
     """
-    n_models = check_int("n_models", n_models, low=1)
-    train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
-    _check_running(n_jobs, on_progress)
+    n_models, train_size = check_ensemble(n_models, train_size, n_features_per_model, n_jobs)
+    if on_progress is not None and not callable(on_progress):
+        raise InputError(f"on_progress must be a function of (done, total), or None; got {on_progress!r}.")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
@@ -119,7 +119,7 @@ def collect_evidence(
         "grouped": data.groups is not None,
         "seed": seed,
         "data_fingerprint": data.fingerprint,
-        "versions": _versions(),
+        "versions": versions(),
     }
     store = None if directory is None else Checkpoint.open(directory, settings)
     ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
@@ -129,17 +129,29 @@ def collect_evidence(
     return _gather(batches, failures, data, settings)
 
 
-def _check_running(n_jobs: Any, on_progress: Any) -> None:
+def check_ensemble(
+    n_models: Any = 1, train_size: Any = 0.5, n_features_per_model: Any = None, n_jobs: Any = None
+) -> tuple[int, float]:
+    """Raise what :func:`collect_evidence` would say of these arguments, before there are any data.
+
+    Returns
+    -------
+    n_models : int
+    train_size : float
+    """
+    n_models = check_int("n_models", n_models, low=1)
+    train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
+    if n_features_per_model is not None:
+        check_int("n_features_per_model", n_features_per_model, low=1)
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
         raise InputError("n_jobs must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
-    if on_progress is not None and not callable(on_progress):
-        raise InputError(f"on_progress must be a function of (done, total), or None; got {on_progress!r}.")
+    return n_models, train_size
 
 
 def _features_per_model(n_features_per_model: Any, n_features: int) -> int:
     if n_features_per_model is None:
         return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
-    wanted = check_int("n_features_per_model", n_features_per_model, low=1)
+    wanted = int(n_features_per_model)
     if wanted > n_features:
         raise InputError(
             f"n_features_per_model must be at most the number of features, {n_features}; got {wanted}. None takes "
@@ -159,7 +171,8 @@ def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
     return {"entropy": plain, "spawn_key": [int(key) for key in sequence.spawn_key]}
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that a result may depend on."""
     return {package: _version(package) for package in ("ubayfs", "numpy", "scipy", "scikit-learn")}
 
 
