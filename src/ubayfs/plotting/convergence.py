@@ -1,0 +1,157 @@
+"""Shares of votes against the number of models: has the ensemble converged?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import check_int
+from ..evidence import Evidence
+from ..exceptions import InputError
+from ..selection import Selection
+from .base import Display
+from .style import BLACK, BLUE, VERMILION, counted, divided, label_lines, short_names
+
+_MOST_POINTS = 100
+_MOST_CHOSEN = 12
+
+
+@dataclass(frozen=True)
+class ConvergenceDisplay(Display):
+    """Share of the models that chose a feature, after the first m models.
+
+    Attributes
+    ----------
+    n_models : tuple of int
+        Horizontal positions, at most 100.
+    features : tuple of str
+        Chosen features, then the strongest runners-up; each group by falling number of votes.
+    shares : tuple of tuple of float
+        One line per feature.
+    chosen : tuple of bool
+    agreement : tuple of float
+        Part of the `n_leading` features with most votes in the end that already led after m models; ties by position.
+    n_leading : int
+        As many as are chosen, at least one.
+    n_chosen : int
+        Chosen features, shown or not.
+    """
+
+    n_models: tuple[int, ...]
+    features: tuple[str, ...]
+    shares: tuple[tuple[float, ...], ...]
+    chosen: tuple[bool, ...]
+    agreement: tuple[float, ...]
+    n_leading: int
+    n_chosen: int
+
+    name: ClassVar[str] = "convergence"
+
+    @classmethod
+    def from_selection(
+        cls, selection: Selection, evidence: Evidence | None = None, n_runners_up: int = 5
+    ) -> ConvergenceDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+        evidence : Evidence, optional
+            Default: that of the selection; one read from a file keeps none.
+        n_runners_up : int, default 5
+            Features with most votes among those not chosen.
+
+        Notes
+        -----
+        Of more than twelve chosen features, those with fewest votes are shown: they are nearest to the runners-up.
+        """
+        n_runners_up = check_int("n_runners_up", n_runners_up, low=0)
+        if evidence is None and selection.posterior is not None:
+            evidence = selection.posterior.evidence
+        if not isinstance(evidence, Evidence) or not np.array_equal(evidence.feature_names, selection.feature_names):
+            raise InputError(
+                "evidence must be the Evidence that the selection was made from, over the same features; pass it "
+                "when importances were given directly or the selection was read from a file."
+            )
+        mask = selection.mask
+        order = np.argsort(-evidence.counts, kind="stable")
+        shown = np.concatenate([order[mask[order]][-_MOST_CHOSEN:], order[~mask[order]][:n_runners_up]])
+        n_leading = max(len(selection.features), 1)
+        points, shares, agreement = _course(evidence, shown, n_leading)
+        return cls(
+            n_models=tuple(points.tolist()),
+            features=tuple(selection.feature_names[shown].tolist()),
+            shares=tuple(map(tuple, shares.T.tolist())),
+            chosen=tuple(mask[shown].tolist()),
+            agreement=tuple(agreement.tolist()),
+            n_leading=n_leading,
+            n_chosen=len(selection.features),
+        )
+
+    def _heading(self) -> tuple[str, str]:
+        settled = self._settled()
+        title = f"Has the ensemble converged? Share of votes after 1 to {self.n_models[-1]:,} models"
+        details = (
+            "Solid line, bold: chosen; dashed: strongest of the others. "
+            f"Below: how many of the {counted(self.n_leading, 'feature')} with most votes in the end led already; "
+            f"all of them from model {settled:,} on."
+        )
+        if sum(self.chosen) < self.n_chosen:
+            details += f" {sum(self.chosen)} of {self.n_chosen:,} chosen features shown, those with fewest votes."
+        return title, details
+
+    def _settled(self) -> int:
+        """Return the number of models from which on the leading features never changed."""
+        wrong = [i for i, part in enumerate(self.agreement) if part < 1.0]
+        return self.n_models[wrong[-1] + 1 if wrong else 0]
+
+    def _height(self) -> float:
+        return 4.2 + 0.08 * max(len(self.features) - 8, 0)
+
+    def _draw(self, ax: Any) -> None:
+        last = self.n_models[-1]
+        ax.set_xlim(min(1, last - 1), last)
+        ax.set_ylim(0, 1.02)
+        ax.set_ylabel("share of the models\nthat chose the feature")
+        colors = [BLUE if marked else VERMILION for marked in self.chosen]
+        for values, marked, color in zip(self.shares, self.chosen, colors, strict=True):
+            ax.plot(
+                self.n_models, values, color=color, linestyle="-" if marked else "--", linewidth=1.1 if marked else 0.9,
+                gid="chosen" if marked else "runner-up",
+            )  # fmt: skip
+        ends = [values[-1] for values in self.shares]
+        label_lines(ax, ends, short_names(self.features), colors, self.chosen)
+        below = divided(ax, (4, 1))
+        ax.tick_params(labelbottom=False)
+        below.step(self.n_models, [self.n_leading * part for part in self.agreement], where="post", color=BLACK)
+        below.set_ylim(0, 1.08 * self.n_leading)
+        below.set_yticks([0, self.n_leading])
+        below.set_ylabel("leading\nalready")
+        below.set_xlabel("number of models")
+
+
+def _course(
+    evidence: Evidence, shown: NDArray[np.intp], n_leading: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Return numbers of models, shares of the shown features, and agreement of the leading ones, at each point."""
+    n_models, n_features = evidence.n_models, evidence.n_features
+    points = np.unique(np.linspace(1, n_models, min(n_models, _MOST_POINTS)).round().astype(np.intp))
+    final = _leading(evidence.counts, n_leading)
+    counts, before = np.zeros(n_features, dtype=np.int64), 0
+    shares, agreement = np.empty((len(points), len(shown))), np.empty(len(points))
+    for i, point in enumerate(points.tolist()):
+        votes = evidence.sets.indices[evidence.sets.indptr[before] : evidence.sets.indptr[point]]
+        counts += np.bincount(votes, minlength=n_features)
+        before = point
+        shares[i] = counts[shown] / point
+        agreement[i] = np.mean(np.isin(final, _leading(counts, n_leading)))
+    return points, shares, agreement
+
+
+def _leading(counts: NDArray[np.int64], n: int) -> NDArray[np.intp]:
+    """Return the n features with most votes; ties by position."""
+    keys = np.arange(len(counts)) - counts * len(counts)  # all different
+    return np.argpartition(keys, n - 1)[:n]

@@ -1,0 +1,152 @@
+"""Correlations among the chosen features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import FeatureIndex, check_choice, check_int
+from ..blocks import Blocks
+from ..correlation import METHODS
+from ..data import FeatureData
+from ..exceptions import InputError
+from ..selection import Selection
+from .base import Display
+from .style import LIGHT_GREY, WIDTH, counted, draw_blocks, list_features, short_names
+
+_MOST_NUMBERS = 16  # features up to which there is room for a number in each cell
+
+
+@dataclass(frozen=True)
+class CorrelationDisplay(Display):
+    """Heat map of the correlations among the chosen features, block by block.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Chosen features by block, most important first within a block.
+    correlation : tuple of tuple of float
+        Signed, in [-1, 1].
+    blocks : tuple of tuple of str
+        Names of the blocks of each feature.
+    method : str
+    n_chosen : int
+        Chosen features, shown or not.
+    """
+
+    features: tuple[str, ...]
+    correlation: tuple[tuple[float, ...], ...]
+    blocks: tuple[tuple[str, ...], ...]
+    method: str
+    n_chosen: int
+
+    name: ClassVar[str] = "correlation"
+
+    @classmethod
+    def from_selection(
+        cls,
+        selection: Selection,
+        X: Any = None,
+        blocks: Any = None,
+        method: str = "spearman",
+        max_features: int = 40,
+    ) -> CorrelationDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features), optional
+            The data of the fit; default: those that the selection was made with.
+        blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
+        method : {"spearman", "pearson", "kendall"}
+        max_features : int, default 40
+            Of more chosen features, the most important ones are shown.
+        """
+        check_choice("method", method, METHODS)
+        max_features = check_int("max_features", max_features, low=1)
+        names = selection.feature_names
+        if X is None and (selection.problem is None or selection.problem.X is None):
+            raise InputError("X must be given, the data of the fit: the selection was made without them.")
+        values = selection.problem.X if X is None and selection.problem else FeatureData.of_fit(X, names).X
+        members = Blocks.of(blocks)
+        by_importance = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
+        shown = by_importance[:max_features]
+        belongs = members.matrix(FeatureIndex(names))[:, shown].toarray()
+        of_feature = [[name for name, i in zip(members.names, column, strict=True) if i] for column in belongs.T]
+        # Features without a block come last.
+        first = [members.names.index(own[0]) if own else len(members) for own in of_feature]
+        order = np.argsort(first, kind="stable")
+        return cls(
+            features=tuple(names[shown[order]].tolist()),
+            correlation=tuple(map(tuple, _signed_correlations(values[:, shown[order]], method).tolist())),
+            blocks=tuple(tuple(of_feature[i]) for i in order),
+            method=method,
+            n_chosen=len(selection.indices),
+        )
+
+    def _heading(self) -> tuple[str, str]:
+        matrix = np.abs(np.array(self.correlation))
+        n = len(self.features)
+        if n < 2:
+            return f"{counted(self.n_chosen, 'feature')} chosen: there is no pair to correlate", ""
+        pairs = np.triu_indices(n, 1)
+        first, second = (int(side[np.argmax(matrix[pairs])]) for side in pairs)
+        title = f"Correlation among the chosen features: at most {matrix[first, second]:.2f} in absolute value"
+        names = short_names(self.features)
+        details = f"Strongest between {names[first]} and {names[second]}. {self.method.capitalize()} correlation"
+        details += "; the shade is its absolute value." if n > _MOST_NUMBERS else "; numbers with sign, shade without."
+        if n < self.n_chosen:
+            details += f" The {n} most important of {self.n_chosen:,} chosen features are shown."
+        return title, details
+
+    def _height(self) -> float:
+        return 1.2 + max(min(0.27 * len(self.features), 0.55 * WIDTH), 0.165 * len(self.features), 1.2)
+
+    def _draw(self, ax: Any) -> None:
+        from matplotlib import colormaps
+
+        n = len(self.features)
+        matrix = np.array(self.correlation).reshape(n, n)
+        shade = np.ma.masked_where(np.eye(n, dtype=bool), np.abs(matrix))
+        image = ax.imshow(
+            shade,
+            vmin=0,
+            vmax=1,
+            cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
+            aspect="equal" if n > 3 else "auto",
+        )
+        list_features(ax, self.features, [False] * n)
+        labels = [f"{label.get_text()}  {i}" for i, label in enumerate(ax.get_yticklabels(), start=1)]
+        ax.set_yticks(range(n), labels)
+        ax.set_ylim(n - 0.5, -0.5)
+        ax.set_xticks(range(n), [str(i) for i in range(1, n + 1)], size=7.5 if n <= 25 else 5)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if n <= _MOST_NUMBERS:
+            for (row, column), value in np.ndenumerate(matrix):
+                if row != column:
+                    ax.text(
+                        column, row, f"{value:.2f}".replace("-", "−"), ha="center", va="center", size=6.5,
+                        color="white" if abs(value) > 0.6 else "black",
+                    )  # fmt: skip
+        first = [own[0] if own else "" for own in self.blocks]
+        borders = [i - 0.5 for i in range(1, n) if first[i] != first[i - 1]]
+        ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
+        ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
+        if any(self.blocks):
+            draw_blocks(ax, self.blocks, 4.0)
+        bar = ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=25, pad=0.03)
+        bar.set_label(f"absolute {self.method.capitalize()} correlation")
+        bar.outline.set_visible(False)
+
+
+def _signed_correlations(X: NDArray[Any], method: str) -> NDArray[np.float64]:
+    matrix = np.zeros((X.shape[1], X.shape[1]))
+    for part, values in METHODS[method](X):  # of some features with themselves and all later ones
+        matrix[part, part.start :] = values
+        matrix[part.start :, part] = values.T
+    return np.clip(matrix, -1.0, 1.0)

@@ -1,0 +1,154 @@
+"""Votes and prior weights of the leading features, with constraints and blocks beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._arguments import FeatureIndex
+from ..blocks import Blocks
+from ..constraints import resolve
+from ..selection import Selection
+from .base import Display, leading, shown_of
+from .links import Links, draw_links, find_links
+from .style import BLACK, SKY, SMALL, VERMILION, counted, draw_blocks, list_features, list_height, right_margin
+
+
+@dataclass(frozen=True)
+class EvidenceDisplay(Display):
+    """Stacked bars of votes and prior weights, most important feature on top.
+
+    Beside the bars stand a mark for each chosen feature, its blocks, and a line with a circle per member for each
+    constraint: full where the member is chosen, thick and in color where the constraint is violated.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The chosen features and the leading ones.
+    votes : tuple of float
+        How many models chose each; its importance when there was no ensemble.
+    weights : tuple of float
+        Prior weights, in votes.
+    chosen : tuple of bool
+    blocks : tuple of tuple of str
+        Names of the blocks of each feature.
+    links : Links
+    n_features, n_chosen : int
+        Of the whole selection.
+    n_models : int or None
+        None when there was no ensemble.
+    """
+
+    features: tuple[str, ...]
+    votes: tuple[float, ...]
+    weights: tuple[float, ...]
+    chosen: tuple[bool, ...]
+    blocks: tuple[tuple[str, ...], ...]
+    links: Links
+    n_features: int
+    n_chosen: int
+    n_models: int | None
+
+    name: ClassVar[str] = "evidence"
+
+    @classmethod
+    def from_selection(
+        cls, selection: Selection, blocks: Any = None, constraints: Any = None, max_features: int = 30
+    ) -> EvidenceDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+        blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
+        constraints : Constraint or iterable of Constraint, optional
+            Default: all that the selection was made with; a selection read from a file keeps none.
+        max_features : int, default 30
+            Shown features; more when more are chosen.
+
+        Examples
+        --------
+        >>> from ubayfs import Evidence, decide, max_size
+        >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+        >>> display = EvidenceDisplay.from_selection(decide(evidence, {"area": 3}, constraints=max_size(1)))
+        >>> display.features, display.votes, display.weights
+        (('area', 'radius', 'texture'), (1.0, 2.0, 0.0), (3.0, 0.01, 0.01))
+        """
+        names, problem = selection.feature_names, selection.problem
+        shown = leading(selection.importance, selection.mask, max_features)
+        system = None if problem is None else problem.utility.system
+        if constraints is not None:
+            system = resolve(constraints, names, blocks, None if problem is None else problem.X)
+        members = Blocks.of(blocks)
+        belongs = members.matrix(FeatureIndex(names))[:, shown].toarray()
+        votes = selection.importance if selection.counts is None else selection.counts
+        weights = np.zeros(len(names)) if selection.weights is None else selection.weights
+        return cls(
+            features=tuple(names[shown].tolist()),
+            votes=tuple(votes[shown].astype(float).tolist()),
+            weights=tuple(weights[shown].tolist()),
+            chosen=tuple(selection.mask[shown].tolist()),
+            blocks=tuple(
+                tuple(name for name, inside in zip(members.names, column, strict=True) if inside)
+                for column in belongs.T
+            ),
+            links=Links() if system is None else find_links(system, selection.mask, shown),
+            n_features=len(names),
+            n_chosen=len(selection.features),
+            n_models=None if selection.posterior is None else selection.posterior.evidence.n_models,
+        )
+
+    @property
+    def _has_votes(self) -> bool:
+        return self.n_models is not None or any(self.weights)
+
+    def _heading(self) -> tuple[str, str]:
+        basis = "importance of each feature"
+        if self._has_votes:
+            models = "the models" if self.n_models is None else counted(self.n_models, "model")
+            basis = f"votes of {models} plus prior weight"
+        title = f"{self.n_chosen:,} of {counted(self.n_features, 'feature')} chosen: {basis}"
+        details = shown_of(len(self.features), self.n_features) + "Bold, black square: chosen. "
+        if self.links.drawn:
+            details += "Lines join the members of a constraint; full circle: chosen member, thick: violated. "
+        if self.links.omitted:
+            details += f"Not drawn: {', '.join(self.links.omitted)}. "
+        if self.links.notes:
+            details += f"Also asked: {', '.join(self.links.notes)}."
+        return title, details.strip()
+
+    def _height(self) -> float:
+        return 1.4 + list_height(len(self.features)) + (0.7 if self.links.drawn else 0.0)
+
+    def _draw(self, ax: Any) -> None:
+        rows = np.arange(len(self.features))
+        ax.barh(rows, self.votes, color=SKY, label="votes of the ensemble" if self._has_votes else "importance")
+        if any(self.weights):
+            ax.barh(
+                rows, self.weights, left=self.votes, color=VERMILION, hatch="/////", edgecolor="white", linewidth=0,
+                label="prior weight",
+            )  # fmt: skip
+        ax.set_xlim(left=0)
+        ax.set_xlabel("votes (number of models)" if self._has_votes else "importance")
+        list_features(ax, self.features, self.chosen)
+        marked = np.flatnonzero(self.chosen)
+        ax.plot(
+            np.full(len(marked), 8.0), marked, "s", color=BLACK, markersize=4, transform=right_margin(ax),
+            clip_on=False, gid="chosen",
+        )  # fmt: skip
+        ax.text(
+            8.0,
+            -0.9,
+            "chosen",
+            size=SMALL,
+            rotation=60,
+            rotation_mode="anchor",
+            va="bottom",
+            transform=right_margin(ax),
+        )
+        right = 18.0
+        if any(self.blocks):
+            right = draw_blocks(ax, self.blocks, right) + 4.0
+        draw_links(ax, self.links, self.chosen, right)

@@ -1,0 +1,222 @@
+"""Constraints among listed features: which to draw, and beside each other or below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..system import ConstraintSystem
+from ..utility import Admissibility
+from .style import BLACK, SMALL, VERMILION, relaxation, right_margin, short
+
+# Kinds whose rows say one thing together: a group of three linked features has six rows.
+_JOINED = {"must-link", "implies", "require", "exclude"}
+_SINGLE = {"require", "exclude"}  # these speak of one feature at a time
+_LINES = {"must-link": "-", "implies": "-.", "cannot-link": "--", "decorrelate": ":", "at-least-one": (0, (6, 1.5))}
+_MARKERS = {"require": "^", "exclude": "X"}
+
+_MOST_LANES = 12
+_OWN_LANES = 3  # up to so many constraints of a kind are drawn in a lane each
+_MOST_CANDIDATES = 500
+_MOST_NOTES = 3
+LANE = 11.0  # points
+
+
+@dataclass(frozen=True)
+class Link:
+    """A constraint between listed features.
+
+    Attributes
+    ----------
+    kind : str
+        Such as ``must-link``.
+    label : str
+        Its first row in words.
+    members : tuple of int
+        Positions in the list, from 0 on top.
+    targets : tuple of int
+        Those members that an ``implies`` asks for.
+    n_members : int
+        Members altogether, listed or not.
+    rho : float
+        The largest of its rows.
+    violated : bool
+    lane : int
+        Column in which it is drawn; what shares a lane does not overlap.
+    """
+
+    kind: str
+    label: str
+    members: tuple[int, ...]
+    targets: tuple[int, ...]
+    n_members: int
+    rho: float
+    violated: bool
+    lane: int = 0
+
+
+@dataclass(frozen=True)
+class Links:
+    """Constraints as far as they can be drawn beside a list of features.
+
+    Attributes
+    ----------
+    drawn : tuple of Link
+    notes : tuple of str
+        Constraints on everything or on blocks, in words.
+    omitted : tuple of str
+        What is not drawn, in words.
+    """
+
+    drawn: tuple[Link, ...] = ()
+    notes: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
+
+
+def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArray[np.intp]) -> Links:
+    """Return the constraints among listed features.
+
+    Parameters
+    ----------
+    system : ConstraintSystem
+    chosen : ndarray of bool of shape (n_features,)
+    shown : ndarray of int
+        The listed features from top to bottom.
+    """
+    violated = Admissibility(system).violations(chosen)[0] > 0
+    place = np.full(system.A.shape[1], -1)
+    place[shown] = np.arange(len(shown))
+    candidates: list[Link] = []
+    notes: list[str] = []
+    omitted: dict[str, int] = {}
+    for kind, rows in _groups(system):
+        A = system.A[rows]
+        if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
+            notes += [f"{system.label(row)} ({'violated' if violated[row] else 'kept'})" for row in rows[:_MOST_NOTES]]
+            continue
+        listed = _listed_rows(system, kind, rows, place, violated)
+        parts = [rows] if kind in _JOINED and len(listed) else [[row] for row in listed.tolist()]
+        candidates += [_link(system, kind, np.asarray(part), place, violated) for part in parts]
+        n_left = 0 if kind in _JOINED and len(listed) else len(rows) - len(listed)
+        omitted[kind] = omitted.get(kind, 0) + (min(n_left, 1) if kind in _JOINED else n_left)
+    drawn = _in_lanes(sorted(candidates, key=lambda link: _priority(link, chosen[shown])), omitted)
+    if len(notes) > _MOST_NOTES:
+        notes[_MOST_NOTES:] = [f"{len(notes) - _MOST_NOTES} more"]
+    return Links(drawn, tuple(notes), tuple(f"{n:,} more {kind}" for kind, n in omitted.items() if n))
+
+
+def _groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
+    """Yield the kind and the rows of each constraint."""
+    starts = [start for start, _ in system.parts]
+    for start, stop in zip(starts, [*starts[1:], system.n_rows], strict=True):
+        kind = system.label(start).split()[0]  # labels begin with the kind
+        yield ("cost budget" if kind == "cost" else kind), np.arange(start, stop)
+
+
+def _listed_rows(
+    system: ConstraintSystem, kind: str, rows: NDArray[np.intp], place: NDArray[Any], violated: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Return the rows between two listed features (one, where a row has no more or is violated), weightiest first."""
+    A = system.A[rows]
+    owner = np.repeat(np.arange(len(rows)), np.diff(A.indptr))
+    n_listed = np.bincount(owner, weights=place[A.indices] >= 0, minlength=len(rows))
+    needed = np.where(violated[rows] | (kind in _SINGLE), 1, 2)
+    kept = np.flatnonzero(n_listed >= needed)
+    order = np.lexsort([-system.rho[rows[kept]], ~violated[rows[kept]]])
+    return rows[kept[order][:_MOST_CANDIDATES]]
+
+
+def _link(
+    system: ConstraintSystem, kind: str, rows: NDArray[np.intp], place: NDArray[Any], violated: NDArray[np.bool_]
+) -> Link:
+    A = system.A[rows]
+    columns = np.unique(A.indices)
+    then = np.unique(A.indices[A.data < 0]) if kind == "implies" else columns[:0]
+    members, targets = (sorted(place[some][place[some] >= 0].tolist()) for some in (columns, then))
+    return Link(
+        kind=kind,
+        label=system.label(int(rows[0])),
+        members=tuple(members),
+        targets=tuple(targets),
+        n_members=len(columns),
+        rho=float(system.rho[rows].max()),
+        violated=bool(violated[rows].any()),
+    )
+
+
+def _priority(link: Link, chosen: NDArray[np.bool_]) -> tuple[bool, int, float]:
+    """Violated ones first, then those that concern many chosen features, then the strict ones."""
+    return not link.violated, -int(chosen[list(link.members)].sum()), -link.rho
+
+
+def _in_lanes(links: list[Link], omitted: dict[str, int]) -> tuple[Link, ...]:
+    """Give each link a lane in which it overlaps nothing; those for which none is left are counted in `omitted`."""
+    lanes: list[tuple[str, list[tuple[int, int]]]] = []
+    placed: list[Link] = []
+    for link in links:
+        own = sum(other.kind == link.kind for other in links) <= _OWN_LANES
+        low, high = min(link.members), max(link.members)
+        free = (
+            i
+            for i, (kind, spans) in enumerate(lanes)
+            if not own and kind == link.kind and all(high < a or b < low for a, b in spans)
+        )
+        lane = next(free, len(lanes))
+        if lane == _MOST_LANES:
+            omitted[link.kind] = omitted.get(link.kind, 0) + 1
+            continue
+        if lane == len(lanes):
+            lanes.append((link.kind, []))
+        lanes[lane][1].append((low, high))
+        placed.append(replace(link, lane=lane))
+    # Lanes of one kind stand side by side, under one heading.
+    kinds = list(dict.fromkeys(kind for kind, _ in lanes))
+    order = sorted(range(len(lanes)), key=lambda lane: (kinds.index(lanes[lane][0]), lane))
+    return tuple(replace(link, lane=order.index(link.lane)) for link in placed)
+
+
+def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> None:
+    """Draw links right of the axes: a line per link with a circle per member, full where the member is chosen."""
+    margin = right_margin(ax)
+    for link in links.drawn:
+        x = left + LANE * (link.lane + 0.5)
+        color, weight = (VERMILION, 2.0) if link.violated else (BLACK, 0.9)
+        if len(link.members) > 1 and link.kind not in _SINGLE:
+            ax.plot(
+                [x, x], [link.members[0], link.members[-1]], color=color, linewidth=weight, transform=margin,
+                linestyle=_LINES.get(link.kind, "-"), clip_on=False, gid=f"link {link.kind}", zorder=3,
+            )  # fmt: skip
+        for member in link.members:
+            marker = _MARKERS.get(link.kind, "v" if member in link.targets else "o")
+            ax.plot(
+                [x], [member], marker=marker, markersize=4.5, color=color, linestyle="none", transform=margin,
+                markerfacecolor=color if chosen[member] else "white", markeredgewidth=0.9, clip_on=False, zorder=4,
+            )  # fmt: skip
+    for lane, heading, violated in _headings(links):
+        ax.text(
+            left + LANE * (lane + 0.5), -0.9, heading, size=SMALL, rotation=60, rotation_mode="anchor", va="bottom",
+            color=VERMILION if violated else BLACK, transform=margin, parse_math=False,
+        )  # fmt: skip
+
+
+def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
+    """Yield lane, words and whether these tell of a violation; lanes of a kind that share links have one heading."""
+    by_kind: dict[str, list[Link]] = {}
+    for link in links.drawn:
+        by_kind.setdefault(link.kind, []).append(link)
+    for kind, members in by_kind.items():
+        if len(members) <= _OWN_LANES:
+            for link in members:
+                hidden = link.n_members - len(link.members)
+                # Other kinds are not told by their members alone: max-per-block 2 has a number and a block.
+                told = kind if kind in _LINES or kind in _MARKERS else short(link.label)
+                words = f"{told}, {relaxation(link.rho)}" + (f", {hidden} not shown" if hidden else "")
+                yield link.lane, words + (", violated" if link.violated else ""), link.violated
+        else:
+            n_violated = sum(link.violated for link in members)
+            words = f"{len(members)} {kind}" + (f", {n_violated} violated" if n_violated else "")
+            yield min(link.lane for link in members), words, n_violated > 0

@@ -1,0 +1,241 @@
+"""What all figures share: colors, sizes, and text that is shown as it is.
+
+Colors are those of Okabe and Ito, which color-blind readers can tell apart; whatever a color says, a hatch, a marker, a
+line style or a word says too, so that a greyscale print loses nothing. Figures are as wide as a page of text (16 cm).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import MissingDependencyError
+
+BLUE, SKY, VERMILION, ORANGE, GREEN, PURPLE, YELLOW, BLACK = (
+    "#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#000000",
+)  # fmt: skip
+BLOCK_COLORS = (SKY, ORANGE, GREEN, PURPLE, YELLOW, BLUE, VERMILION)
+GREY, LIGHT_GREY = "0.45", "0.88"
+
+WIDTH = 6.3  # inches
+ROW_HEIGHT = 0.165  # inches of a line of a list of features
+SMALL = 7.0  # points
+_LONGEST_NAME = 28
+_LONGEST_LINE = 88  # characters of a title across the page
+
+STYLE: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "font.size": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.titlesize": 8.0,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "lines.linewidth": 1.2,
+    "hatch.linewidth": 0.8,
+    # A feature may be called $x_1$ or \alpha: text is text.
+    "text.parse_math": False,
+    "text.usetex": False,
+    # Equal figures are equal files; text in a PDF stays text.
+    "svg.hashsalt": "ubayfs",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the style of the package, whatever the user's own settings are; they are untouched afterwards."""
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'figures need the package matplotlib ({error}). Run: pip install "ubayfs[plot]"'
+        ) from error
+    with style.context(["default", STYLE]):
+        yield
+
+
+def short(name: str, longest: int = _LONGEST_NAME) -> str:
+    r"""Return a name on one line, with an ellipsis in its middle when it is long.
+
+    Examples
+    --------
+    >>> short("expression of\tthe interferon regulatory factor 7")
+    'expression of …tory factor 7'
+    """
+    line = " ".join("".join(c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in name).split())
+    if len(line) <= longest:
+        return line
+    head = longest // 2
+    return f"{line[:head]}…{line[len(line) - (longest - head - 1) :]}"
+
+
+def short_names(names: Sequence[str], longest: int = _LONGEST_NAME) -> list[str]:
+    """Return names shortened by :func:`short`; those that would look alike are numbered."""
+    lines = [short(name, longest) for name in names]
+    return [f"{line} #{lines[: i + 1].count(line)}" if lines.count(line) > 1 else line for i, line in enumerate(lines)]
+
+
+def wrapped(text: str, longest: int = _LONGEST_LINE) -> str:
+    """Return a text broken into lines."""
+    return "\n".join(textwrap.fill(line, longest) for line in text.splitlines())
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun: ``1 model``, ``10,000 models``."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def relaxation(rho: float) -> str:
+    """Return rho in words."""
+    return "hard" if np.isinf(rho) else f"ρ = {rho:.3g}"
+
+
+def list_features(ax: Any, names: Sequence[str], chosen: Sequence[bool]) -> None:
+    """Put the names of features along the vertical axis, the first one on top, chosen ones in bold."""
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.set_yticks(range(len(names)), short_names(names))
+    ax.tick_params(axis="y", length=0)
+    for label, marked in zip(ax.get_yticklabels(), chosen, strict=True):
+        # Axes that the caller made have labels of their own, made under other settings.
+        label.set(parse_math=False, usetex=False, fontweight="bold" if marked else "normal")
+
+
+def list_height(n_features: int) -> float:
+    """Return the height in inches of axes that list features."""
+    return 0.25 + ROW_HEIGHT * max(n_features, 3)
+
+
+def text_width(text: str, size: float = SMALL) -> float:
+    """Return the width of a text in points."""
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), text, size=size).get_extents().width) if text.strip() else 0.0
+
+
+def right_margin(ax: Any) -> Any:
+    """Return the transform of points right of the axes: x in points from the right edge, y in the units of the axes."""
+    from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
+
+    points = Affine2D().scale(1 / 72, 1) + ax.figure.dpi_scale_trans + ScaledTranslation(1, 0, ax.transAxes)
+    return blended_transform_factory(points, ax.transData)
+
+
+def divided(ax: Any, heights: Sequence[float]) -> Any:
+    """Return axes below the given ones, with the same horizontal axis, in a part of their room."""
+    place = ax.get_subplotspec()
+    if place is None:  # axes put somewhere by hand
+        return ax.inset_axes((0.0, -0.3 - heights[1] / heights[0], 1.0, heights[1] / heights[0]), sharex=ax)
+    grid = place.subgridspec(2, 1, height_ratios=heights)
+    ax.set_subplotspec(grid[0])
+    return ax.figure.add_subplot(grid[1], sharex=ax)
+
+
+def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> float:
+    """Draw the blocks of listed features right of the axes: a colored cell and the name, row by row.
+
+    Parameters
+    ----------
+    ax : Axes
+    blocks : sequence of sequence of str
+        Names of the blocks of each listed feature.
+    left : float
+        Where to begin, in points from the right edge.
+
+    Returns
+    -------
+    right : float
+        Where the last name ends.
+    """
+    from matplotlib.patches import Rectangle
+
+    known = list(dict.fromkeys(name for names in blocks for name in names))
+    margin, right = right_margin(ax), left
+    for row, names in enumerate(blocks):
+        for i, name in enumerate(names[:1] if len(names) == 1 else names[:3]):
+            cell = Rectangle(
+                (left + 3 * i, row - 0.5), 3, 1, facecolor=BLOCK_COLORS[known.index(name) % len(BLOCK_COLORS)],
+                edgecolor="white", linewidth=0.4, transform=margin, clip_on=False, gid="block",
+            )  # fmt: skip
+            ax.add_artist(cell)
+        start = left + 3 * min(len(names), 3) + 2
+        words = short(", ".join(names), 20)
+        ax.text(start, row, words, size=SMALL, va="center", transform=margin, parse_math=False)
+        right = max(right, start + text_width(words))
+    return right
+
+
+def legend_below(ax: Any) -> None:
+    """Put the legend, if there is anything to explain, below the labels of the horizontal axis: it hides no data."""
+    from matplotlib.transforms import ScaledTranslation
+
+    if ax.get_legend_handles_labels()[0]:
+        below = ax.transAxes + ScaledTranslation(0, -30 / 72, ax.figure.dpi_scale_trans)
+        ax.legend(
+            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, ncols=2, borderaxespad=0, borderpad=0.2
+        )
+
+
+def spread(positions: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf) -> NDArray[np.float64]:
+    """Return positions moved apart as little as needed, so that neighbors are at least `gap` apart.
+
+    This is least squares under order constraints: after subtracting the gaps, isotonic regression, and within
+    limits its result cut at these.
+
+    Examples
+    --------
+    >>> spread([1.0, 1.0, 5.0], gap=1.0)
+    array([0.5, 1.5, 5. ])
+    >>> spread([1.0, 1.0, 5.0], gap=1.0, low=1.0)
+    array([1., 2., 5.])
+    """
+    from scipy.optimize import isotonic_regression
+
+    values = np.asarray(positions, dtype=np.float64)
+    if len(values) < 2:
+        return values
+    order = np.argsort(values, kind="stable")
+    gaps = gap * np.arange(len(values))
+    moved = np.empty_like(values)
+    apart = isotonic_regression(values[order] - gaps).x
+    moved[order] = np.clip(apart, low, max(high - gaps[-1], low)) + gaps
+    return moved
+
+
+def label_lines(
+    ax: Any, ends: Sequence[float], words: Sequence[str], colors: Sequence[str], bold: Sequence[bool] = ()
+) -> None:
+    """Write words right of the axes at the heights where lines end, moved apart where they would overlap.
+
+    Call it when the limits of the axes are set.
+    """
+    low, high = ax.get_ylim()
+    # The layout may yet take a quarter of the height for titles and labels.
+    height = 0.75 * 72 * ax.get_position().height * ax.figure.get_size_inches()[1]
+    margin = right_margin(ax)
+    for end, place, text, color, strong in zip(
+        ends,
+        spread(ends, 1.3 * SMALL / height * (high - low), low, high),
+        words,
+        colors,
+        bold or [False] * len(ends),
+        strict=True,
+    ):
+        ax.plot([0, 10], [end, place], color=color, linewidth=0.5, transform=margin, clip_on=False)
+        ax.text(
+            12, place, text, color=color, size=SMALL, va="center", transform=margin, parse_math=False,
+            fontweight="bold" if strong else "normal",
+        )  # fmt: skip
