@@ -77,7 +77,7 @@ class Drawing:
         except OSError as error:
             # The message of the system would name a temporary file, which is gone by now.
             raise UBayFSError(
-                f"{path} could not be written ({error.strerror or error}). Name a path that you may write, or free space."
+                f"{path} could not be written ({error.strerror or error}). Free space, or name another path."
             ) from error
         return path
 

@@ -1,4 +1,4 @@
-"""Shares of votes against the number of models: has the ensemble converged?"""
+"""Shares of votes against the number of models, which tell whether the ensemble has converged."""
 
 from __future__ import annotations
 

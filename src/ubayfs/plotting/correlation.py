@@ -69,9 +69,10 @@ class CorrelationDisplay(Display):
         check_choice("method", method, METHODS)
         max_features = check_int("max_features", max_features, low=1)
         names = selection.feature_names
-        if X is None and (selection.problem is None or selection.problem.X is None):
+        known = selection.problem.X if X is None and selection.problem is not None else None
+        if X is None and known is None:
             raise InputError("X must be given, the data of the fit: the selection was made without them.")
-        values = selection.problem.X if X is None and selection.problem else FeatureData.of_fit(X, names).X
+        values = FeatureData.of_fit(X, names).X if known is None else known
         members = Blocks.of(blocks)
         by_importance = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
         shown = by_importance[:max_features]
@@ -130,7 +131,7 @@ class CorrelationDisplay(Display):
             for (row, column), value in np.ndenumerate(matrix):
                 if row != column:
                     ax.text(
-                        column, row, f"{value:.2f}".replace("-", "−"), ha="center", va="center", size=6.5,
+                        column, row, f"{value:.2f}".replace("-", "\N{MINUS SIGN}"), ha="center", va="center", size=6.5,
                         color="white" if abs(value) > 0.6 else "black",
                     )  # fmt: skip
         first = [own[0] if own else "" for own in self.blocks]

@@ -12,7 +12,7 @@ from ..blocks import Blocks
 from ..constraints import resolve
 from ..selection import Selection
 from .base import Display, leading, shown_of
-from .links import Links, draw_links, find_links
+from .links import Links, draw_links, find_links, headings_height
 from .style import BLACK, SKY, SMALL, VERMILION, counted, draw_blocks, list_features, list_height, right_margin
 
 
@@ -120,7 +120,7 @@ class EvidenceDisplay(Display):
         return title, details.strip()
 
     def _height(self) -> float:
-        return 1.4 + list_height(len(self.features)) + (0.7 if self.links.drawn else 0.0)
+        return 1.45 + list_height(len(self.features)) + headings_height(self.links)
 
     def _draw(self, ax: Any) -> None:
         rows = np.arange(len(self.features))

@@ -203,6 +203,12 @@ def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> 
         )  # fmt: skip
 
 
+def headings_height(links: Links) -> float:
+    """Return the height in inches that the slanted headings need."""
+    longest = max((len(words) for _, words, _ in _headings(links)), default=0)
+    return 0.55 * SMALL * longest * 0.87 / 72  # a character is about half as wide as it is high; sine of 60 degrees
+
+
 def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
     """Yield lane, words and whether these tell of a violation; lanes of a kind that share links have one heading."""
     by_kind: dict[str, list[Link]] = {}

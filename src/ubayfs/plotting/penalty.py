@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..selection import Selection, Violation
 from ..utility import log_row_admissibility
 from .base import Display, problem_of
-from .style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, GREY, counted, label_lines, relaxation, short
+from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, counted, label_lines, relaxation, short
 
 _MOST_CURVES = 7
 _MOST_VIOLATIONS = 6
@@ -95,7 +95,7 @@ class PenaltyDisplay(Display):
             "Numbered: rows that the chosen set violates." if self.violations else "The chosen set keeps all rows."
         )
         if self.n_relaxations > len(self.curves):
-            details += f" {len(self.curves)} of {self.n_relaxations:,} relaxations ρ shown."
+            details += f" {len(self.curves)} of {self.n_relaxations:,} values of rho shown."
         for number, row in enumerate(self.violations, start=1):
             cost = f"by {row.amount:g}, {relaxation(row.rho)}, costs {100 * (1 - row.admissibility):.3g} %"
             details += f"\n{number}  {short(row.label, 62)}: {cost}"

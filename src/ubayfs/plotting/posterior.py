@@ -74,12 +74,11 @@ class PosteriorDisplay(Display):
             )
         lower, upper = posterior.credible_interval(level, n_draws, random_state)
         shown = leading(posterior.mean, selection.mask, max_features)
-        mean, lower, upper = (tuple(values[shown].tolist()) for values in (posterior.mean, lower, upper))
         return cls(
             features=tuple(selection.feature_names[shown].tolist()),
-            mean=mean,
-            lower=lower,
-            upper=upper,
+            mean=tuple(posterior.mean[shown].tolist()),
+            lower=tuple(lower[shown].tolist()),
+            upper=tuple(upper[shown].tolist()),
             chosen=tuple(selection.mask[shown].tolist()),
             level=float(level),
             prior=posterior.prior,

@@ -128,7 +128,7 @@ class SizeUtilityDisplay(Display):
 
     def _heading(self) -> tuple[str, str]:
         title = f"{counted(self.chosen_size, 'feature')} chosen: the best value that each size can reach"
-        details = f"Value = importance + {self.constraint_strength:g} × admissibility."
+        details = f"Value = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
         if any(not point.complete for point in self.points):
             details += " Hollow: not proved to be the best of its size within the time limit."
         for sizes, why in ((self.infeasible, "no set keeps the hard constraints"), (self.omitted, "no time was left")):
@@ -140,7 +140,7 @@ class SizeUtilityDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         size = [point.size for point in self.points]
-        strength = "" if self.constraint_strength == 1 else f"{self.constraint_strength:g} × "
+        strength = "" if self.constraint_strength == 1 else f"{self.constraint_strength:g} \N{MULTIPLICATION SIGN} "
         for values, color, line, marker, words in (
             ([point.value for point in self.points], BLACK, "-", "o", "value of the best set"),
             ([point.importance for point in self.points], BLUE, "--", "s", "its importance"),

@@ -101,7 +101,7 @@ def counted(n: int, noun: str) -> str:
 
 def relaxation(rho: float) -> str:
     """Return rho in words."""
-    return "hard" if np.isinf(rho) else f"ρ = {rho:.3g}"
+    return "hard" if np.isinf(rho) else f"rho = {rho:.3g}"
 
 
 def list_features(ax: Any, names: Sequence[str], chosen: Sequence[bool]) -> None:
