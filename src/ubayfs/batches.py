@@ -6,9 +6,11 @@ index modulo the number of selectors. So neither workers nor batches nor their o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -54,8 +56,10 @@ class EnsembleTask:
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return fresh generators of one run: for its subsample, and for its selector."""
-        own = np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, run))
-        rows, selector = own.spawn(2)
+        # What SeedSequence.spawn makes of the seed of the run, without making that one first.
+        rows, selector = (
+            np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, run, child)) for child in range(2)
+        )
         return np.random.default_rng(rows), np.random.default_rng(selector)
 
 
@@ -79,6 +83,11 @@ class Batch:
     def head(self, stop: int) -> Batch:
         """Return the runs before `stop`."""
         return Batch(self.start, self.outcomes[: stop - self.start])
+
+    def pieces(self) -> Iterator[Batch]:
+        """Yield the runs in batches of the usual size; `start` is the beginning of one."""
+        for first in range(0, len(self.outcomes), BATCH_SIZE):
+            yield Batch(self.start + first, self.outcomes[first : first + BATCH_SIZE])
 
 
 def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
@@ -126,10 +135,27 @@ def _inner_limits(threads: int | None) -> Iterator[None]:
         yield
         return
     from joblib import parallel_config
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(threads, user_api="openmp"), parallel_config(backend="sequential"):
+    with thread_limit(threads, "openmp"), parallel_config(backend="sequential"):
         yield
+
+
+def thread_limit(threads: int, kind: str) -> AbstractContextManager[Any]:
+    """Limit the threads of numerical libraries, of kind "blas" (for the process) or "openmp" (for this thread)."""
+    # Selected first: a limit is taken back for all libraries of its controller, whichever it was set for.
+    limit: AbstractContextManager[Any] = _libraries(len(sys.modules)).select(user_api=kind).limit(limits=threads)
+    return limit
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> Any:
+    """Return what controls the libraries loaded now; looking for them again takes milliseconds.
+
+    Libraries come with modules, so their number tells when to look again.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:

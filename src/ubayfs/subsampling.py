@@ -15,6 +15,7 @@ groups and no class occurs in fewer, so every group holds every class.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class SubsamplePlan:
     strata : ndarray of int of shape (n_units,)
         Stratum of each unit, 0..n_strata-1.
     takes : ndarray of int of shape (n_strata,)
-        Units of each stratum in a subsample.
+        Units of each stratum in a subsample, at least one.
     unit_of_row : ndarray of int of shape (n_samples,) or None
         Group of each row; None when rows are the units.
     """
@@ -45,12 +46,15 @@ class SubsamplePlan:
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Draw one subsample: a mask of the rows inside, of shape (n_samples,)."""
-        shuffled = np.lexsort((rng.random(len(self.strata)), self.strata))
-        stratum = self.strata[shuffled]
-        starts = np.searchsorted(stratum, np.arange(len(self.takes)))
+        lots = rng.random(len(self.strata))
         inside = np.zeros(len(self.strata), dtype=bool)
-        inside[shuffled] = np.arange(len(stratum)) - starts[stratum] < self.takes[stratum]
+        for members, take in zip(self._members, self.takes.tolist(), strict=True):
+            inside[members[np.argpartition(lots[members], take - 1)[:take]]] = True
         return inside if self.unit_of_row is None else inside[self.unit_of_row]
+
+    @cached_property
+    def _members(self) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(self.strata == stratum) for stratum in range(len(self.takes))]
 
 
 def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:

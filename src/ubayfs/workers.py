@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
-from .batches import Batch, EnsembleTask, run_batch
+from .batches import Batch, EnsembleTask, run_batch, thread_limit
 from .data import FeatureData
 from .exceptions import EnsembleError, MissingDependencyError, UBayFSError
+
+# Entries of the table times runs that a worker does at once when its selectors are joint (see ElementarySelector): a
+# tenth of a second. With more to do, batches are what progress and cancelling need.
+_MOST_AT_ONCE = 1 << 26
+# With less to do, threads wait for the interpreter more than they gain.
+_WORTH_A_THREAD = 1 << 23
 
 # So many losses in a row, without a finished batch between them, and there is nothing to wait for.
 _MAX_LOSSES = 3
@@ -88,7 +96,7 @@ def completed_batches(
     EnsembleError
         If a selector cannot be sent to the workers, or these are lost too often.
     """
-    in_this_process = getattr(_backend(), "supports_sharedmem", False)
+    in_this_process = _shares_memory(_backend())
     missing, losses = list(bounds), list[Exception]()
     while missing and not stopped():
         try:
@@ -118,6 +126,11 @@ def _backend() -> Any:
     return get_active_backend(prefer="threads")[0]
 
 
+def _shares_memory(backend: Any) -> bool:
+    """Return whether the workers are threads of this process."""
+    return bool(getattr(backend, "supports_sharedmem", False))
+
+
 def _attempt(
     data: FeatureData,
     ensemble: EnsembleTask,
@@ -129,20 +142,113 @@ def _attempt(
 
     # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
     n_workers = min(effective_n_jobs(n_jobs), len(missing))
-    unstopped = (bounds for bounds in missing if not stopped())
     backend = _backend()
+    if _shares_memory(backend):
+        return _in_this_process(data, ensemble, missing, n_workers, stopped)
+    unstopped = (bounds for bounds in missing if not stopped())
     if hasattr(backend, "client"):  # a Dask client; no other backend has one
         return _on_dask(backend, data, ensemble, unstopped, n_workers)
-    return _on_this_machine(data, ensemble, unstopped, n_workers)
+    return _in_processes(data, ensemble, unstopped, n_workers)
 
 
-def _on_this_machine(
+def _in_this_process(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    missing: Sequence[tuple[int, int]],
+    n_workers: int,
+    stopped: Callable[[], bool],
+) -> Generator[Batch, None, None]:
+    """Yield batches that this thread or others have finished; those of a small table are run together."""
+    inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
+    if all(selector.joint for selector in ensemble.selectors):
+        entries = data.X.size * sum(stop - start for start, stop in missing)
+        if entries <= _MOST_AT_ONCE * n_workers:
+            n_workers = min(n_workers, 1 + entries // _WORTH_A_THREAD)
+            missing = _joined(missing, -(-len(missing) // n_workers))
+            # The products are too small for the threads of BLAS.
+            inner_threads = 1
+    unstopped = (bounds for bounds in missing if not stopped())
+    with _blas_limit(inner_threads):
+        if n_workers == 1:
+            batches = (run_batch(data.X, ensemble, *bounds, inner_threads) for bounds in unstopped)
+        else:
+            batches = _in_threads(data, ensemble, unstopped, n_workers, inner_threads)
+        with closing(batches):
+            for batch in batches:
+                yield from batch.pieces()
+
+
+def _joined(bounds: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """Join bounds that follow each other without a gap, at most so many.
+
+    Examples
+    --------
+    >>> _joined([(0, 25), (25, 50), (50, 75), (100, 110)], 2)
+    [(0, 50), (50, 75), (100, 110)]
+    """
+    joined: list[tuple[int, int]] = []
+    n_inside = most
+    for start, stop in bounds:
+        if joined and n_inside < most and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
+            n_inside += 1
+        else:
+            joined.append((start, stop))
+            n_inside = 1
+    return joined
+
+
+def _in_threads(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    bounds: Iterator[tuple[int, int]],
+    n_workers: int,
+    inner_threads: int | None,
+) -> Generator[Batch, None, None]:
+    """Yield batches that threads have finished.
+
+    joblib's own loop sleeps 10 ms at a time, as long as a small ensemble takes. As its threads do, these let the
+    program end when the caller leaves early.
+    """
+    results = SimpleQueue[Batch | BaseException | None]()
+    lock, left = Lock(), False
+
+    def next_bounds() -> tuple[int, int] | None:
+        with lock:
+            return None if left else next(bounds, None)
+
+    def work() -> None:
+        try:
+            while (here := next_bounds()) is not None:
+                results.put(run_batch(data.X, ensemble, *here, inner_threads))
+            results.put(None)
+        except BaseException as error:
+            results.put(error)
+
+    for _ in range(n_workers):
+        Thread(target=work, daemon=True).start()
+    try:
+        while n_workers:
+            with suppress(Empty):
+                # The time limit lets an interrupt through on systems where waiting would not.
+                found = results.get(timeout=0.1)
+                if isinstance(found, BaseException):
+                    raise found
+                if found is None:
+                    n_workers -= 1
+                else:
+                    yield found
+    finally:
+        left = True
+
+
+def _in_processes(
     data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
 ) -> Generator[Batch, None, None]:
-    """Yield batches that threads or processes have finished."""
-    from joblib import Parallel, cpu_count, delayed
+    """Yield batches that processes (or whatever joblib is configured for) have finished."""
+    from joblib import Parallel, delayed
 
-    inner_threads = max(cpu_count() // n_workers, 1) if n_workers > 1 else None
+    inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
     tasks = (delayed(run_batch)(data.X, ensemble, start, stop, inner_threads) for start, stop in bounds)
     # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
     parallel = Parallel(
@@ -159,6 +265,12 @@ def _on_this_machine(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 results.close()
+
+
+def _threads_per_worker(n_workers: int) -> int:
+    from joblib import cpu_count
+
+    return max(cpu_count() // n_workers, 1)
 
 
 def _on_dask(
@@ -211,9 +323,4 @@ def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
     restored it in turn would leave each other's limit behind. The limit of OpenMP belongs to each thread; workers set
     it themselves. Worker processes of joblib and of Dask set theirs when they start.
     """
-    if threads is None:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limit: AbstractContextManager[Any] = threadpool_limits(threads, user_api="blas")
-    return limit
+    return nullcontext() if threads is None else thread_limit(threads, "blas")

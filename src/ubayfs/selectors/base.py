@@ -25,10 +25,13 @@ class ElementarySelector(ABC):
         Its name in the registry, in messages and in results.
     tasks : frozenset of str
         The tasks it can do; any other is refused before work begins.
+    joint : bool
+        True when many runs together take far less time than each alone. On small data they are then run all at once.
     """
 
     name: ClassVar[str]
     tasks: ClassVar[frozenset[str]]
+    joint: ClassVar[bool] = False
 
     @abstractmethod
     def select_many(
@@ -108,6 +111,10 @@ def best_first(scores: NDArray[np.floating], n_features: int) -> NDArray[np.intp
     array([1, 2, 0])
     """
     remaining = np.array(scores, dtype=np.float64)
+    order = np.argsort(-remaining, kind="stable")[: int(np.isfinite(remaining).sum())]
+    gaps = remaining[order[:-1]] - remaining[order[1:]]
+    if not ((gaps > 0) & (gaps <= 2 * TIE)).any():  # equal or far apart: the order says it all
+        return order[:n_features]
     picks = []
     for _ in range(min(n_features, int(np.isfinite(remaining).sum()))):
         pick = first_best(remaining)

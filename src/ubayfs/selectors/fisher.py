@@ -27,6 +27,7 @@ class Fisher(ElementarySelector):
 
     name: ClassVar[str] = "fisher"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
+    joint: ClassVar[bool] = True
 
     def select_many(
         self,

@@ -46,6 +46,7 @@ class MRMR(ElementarySelector):
 
     name: ClassVar[str] = "mrmr"
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression"})
+    joint: ClassVar[bool] = True
 
     def select_many(
         self,
