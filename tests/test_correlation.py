@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from ubayfs import correlation
-from ubayfs.correlation import METHODS, absolute_correlations, correlated_pairs
+from ubayfs.correlation import METHODS, absolute_correlations, correlated_pairs, forget_pairs, kept_pairs
 
 
 def full_matrix(X, method):
@@ -83,3 +83,56 @@ def test_single_precision_data_are_correlated_in_double_precision(rng):
 
 def test_one_feature_has_no_pairs():
     assert [len(part) for part in correlated_pairs(np.arange(5.0)[:, None], 0.0, "pearson")] == [0, 0, 0]
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """Thresholds for which pairs were computed; nothing is kept before or after."""
+    forget_pairs()
+    calls = []
+
+    def counting(X, threshold, method):
+        calls.append(threshold)
+        return correlated_pairs(X, threshold, method)
+
+    monkeypatch.setattr(correlation, "correlated_pairs", counting)
+    yield calls
+    forget_pairs()
+
+
+def test_kept_pairs_are_those_of_the_values_at_the_time(rng, computed):
+    X = rng.normal(size=(20, 6))
+    for _ in range(2):
+        for one, other in zip(kept_pairs(X.copy(), 0.1), correlated_pairs(X, 0.1), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert computed == [0.1]
+    X[:, 0] = X[:, 1]  # in place: the same object is now another table
+    first, second, strength = kept_pairs(X, 0.1)
+    assert (first[0], second[0], strength[0]) == (0, 1, 1.0)
+    assert computed == [0.1, 0.1]
+
+
+def test_threshold_and_method_belong_to_what_is_kept(rng, computed):
+    X = rng.normal(size=(20, 6))
+    for arguments in ((0.1, "spearman"), (0.1, "pearson"), (0.3, "pearson")):
+        for one, other in zip(kept_pairs(X, *arguments), correlated_pairs(X, *arguments), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert computed == [0.1, 0.1, 0.3]
+
+
+def test_few_tables_are_kept_and_none_with_very_many_pairs(rng, computed, monkeypatch):
+    X = rng.normal(size=(20, 6))
+    for threshold in (0.0, 0.01, 0.0, 0.02, 0.0, 0.01):  # 0.01 was used longest ago when 0.02 came
+        kept_pairs(X, threshold)
+    assert computed == [0.0, 0.01, 0.02, 0.01]
+    assert len(correlation._kept) == 2
+    monkeypatch.setattr(correlation, "_LARGEST_KEPT", 14)  # six features have 15 pairs
+    for _ in range(2):
+        kept_pairs(X, 0.0, "pearson")
+    assert computed[4:] == [0.0, 0.0]
+
+
+def test_kept_pairs_cannot_be_changed(rng, computed):
+    for part in kept_pairs(rng.normal(size=(20, 6)), 0.0):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 0

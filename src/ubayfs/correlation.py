@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._arguments import freeze
 from .data import feature_chunks
+from .table_file import hash_values
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
 
 # Columns per block of correlations, and rows of one chunk of sample pairs: both bound memory only.
 _BLOCK = 512
@@ -16,6 +22,11 @@ _SAMPLE_PAIRS = 8192
 
 # Correlations this close to each other, to a threshold or to 1 differ by rounding only.
 _ROUNDING = 1e-12
+
+# The pairs of so many tables are kept, unless there are more than so many of them (50 MB).
+_MOST_KEPT, _LARGEST_KEPT = 2, 2**21
+_kept: OrderedDict[tuple[str, float, str], Pairs] = OrderedDict()
+_keeping = Lock()
 
 
 def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -42,9 +53,7 @@ def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[
         yield part, values
 
 
-def correlated_pairs(
-    X: NDArray[Any], threshold: float, method: str = "spearman"
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def correlated_pairs(X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
     """Return all pairs of features whose absolute correlation exceeds a threshold.
 
     Returns
@@ -71,6 +80,33 @@ def correlated_pairs(
         seconds.append(column + part.start)
         strengths.append(values[row, column])
     return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(strengths)
+
+
+def kept_pairs(X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+    """Return what :func:`correlated_pairs` returns, read-only; from an earlier call if the values of X are the same.
+
+    An expert decides many times on the same data, and correlations take most of the time of a decision. A table is
+    known by its values: one that was changed in place is another table.
+    """
+    key = (hash_values(X), threshold, method)
+    with _keeping:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    first, second, strength = correlated_pairs(X, threshold, method)
+    pairs = freeze(first), freeze(second), freeze(strength)
+    if len(first) <= _LARGEST_KEPT:
+        with _keeping:
+            _kept[key] = pairs
+            while len(_kept) > _MOST_KEPT:
+                _kept.popitem(last=False)
+    return pairs
+
+
+def forget_pairs() -> None:
+    """Free what :func:`kept_pairs` keeps."""
+    with _keeping:
+        _kept.clear()
 
 
 def _pearson(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ._arguments import FeatureIndex
 from .blocks import Blocks
-from .correlation import correlated_pairs
+from .correlation import kept_pairs
 from .data import FeatureData
 from .exceptions import ConstraintError
 from .system import Rows
@@ -232,7 +232,7 @@ def _coefficients(context: Context, values: Any, on: str, kind: str, argument: s
 
 def decorrelate(context: Context, threshold: float, method: str) -> list[Rows]:
     """One row z_i + z_j <= 1 per pair of correlated features; the odds of the correlation are rho."""
-    first, second, strength = correlated_pairs(context.values, threshold, method)
+    first, second, strength = kept_pairs(context.values, threshold, method)
     with np.errstate(divide="ignore"):
         odds = strength / (1.0 - strength)
     names = context.index.names
