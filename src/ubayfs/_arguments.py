@@ -132,7 +132,11 @@ class FeatureIndex:
         """Return the positions of several features; a feature named twice is an error."""
         if isinstance(features, str | Integral) or not isinstance(features, Iterable):
             features = [features]
-        found = np.array([self.position(f, argument, error) for f in features], dtype=np.intp)
+        features = list(features)
+        if set(map(type, features)) == {int} and min(features) >= 0 and max(features) < len(self.names):
+            found = np.array(features, dtype=np.intp)  # blocks may list thousands of positions
+        else:
+            found = np.array([self.position(f, argument, error) for f in features], dtype=np.intp)
         unique, counts = np.unique(found, return_counts=True)
         if len(unique) < len(found):
             twice = self.names[int(unique[counts > 1][0])]
