@@ -67,6 +67,8 @@ def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     log_kappa : float
         Sets with a lower log kappa are of no interest.
     """
+    if utility.system.n_blocks == 0:
+        return None
     n, levels = utility.n_features, Levels.of(utility)
     highest = levels.highest_level(log_kappa) if np.isfinite(log_kappa) else np.where(levels.hard, 0.0, np.inf)
     fewest, found = _MOST_ENTRIES / max(n, 1), None
