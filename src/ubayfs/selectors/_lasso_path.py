@@ -10,7 +10,8 @@ correlation |x_j^T r| / n of another column reaches the penalty (it enters), or 
 leaves). The derivative of the solution predicts the penalty of the next event, exactly in the linear model (which
 makes it the LARS-lasso of Efron et al. 2004), and to second order in the logistic one (Park and Hastie 2007). There the
 prediction is corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known
-to lie behind the event, until the event is met. Each repetition costs two products with all of X.
+to lie behind the event, until the event is met. Each repetition costs two products with the columns of a working set,
+and those with all of X only where its bound cannot rule the others out (see ``_working_set.py``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._positive import solve_positive
 from ._working_set import WorkingSet
 
 # A column is left out for good when this share of its variance, or less, is not explained by the active ones.
@@ -75,10 +77,10 @@ class LassoPath:
     """
 
     def __init__(self, X: Array, y: Array, logistic: bool) -> None:
-        self._X = X
+        self._X = np.asfortranarray(X)
         self._y = y
         self._logistic = logistic
-        self._working_set = WorkingSet(X)
+        self._working_set = WorkingSet(self._X)
         self.active: list[int] = []
         self._signs = np.zeros(1)  # of the coefficients; the intercept has none
         self._barred = np.zeros(X.shape[1], dtype=bool)
@@ -88,6 +90,7 @@ class LassoPath:
         self.top = float(np.abs(self._correlations()).max())
         self._tie = _TIE * self.top
         self._working_set.renew(self._point.residual[None] / len(y), np.array([self.top]))
+        self._update_candidates()
 
     @property
     def intercept(self) -> float:
@@ -123,8 +126,15 @@ class LassoPath:
     def _update_active(self) -> None:
         """Recompute what depends on the active columns only."""
         self._Z = np.column_stack([np.ones(len(self._y)), self._X[:, self.active]])
-        self._outside = ~self._barred
-        self._outside[self.active] = False
+        self._update_candidates()
+
+    def _update_candidates(self) -> None:
+        """List the columns whose events are sought: members of the working set by either sign, then active ones."""
+        members = self._working_set.columns
+        outside = ~self._barred
+        outside[self.active] = False
+        self._columns = np.concatenate([members, members, np.array(self.active, dtype=np.intp)])
+        self._closed = np.flatnonzero(np.tile(~outside[members], 2))
 
     def _admit(self, feature: int) -> bool:
         """Let a column enter with weight 0; bar it instead if the active ones determine it."""
@@ -134,7 +144,7 @@ class LassoPath:
         own = float(weighted @ column)
         if own - cross @ self._newton_direction(cross) <= _COLLINEAR * own:
             self._barred[feature] = True
-            self._outside[feature] = False
+            self._update_candidates()
             return False
         self._signs = np.append(self._signs, np.sign(column @ point.residual))
         self.active.append(feature)
@@ -161,7 +171,7 @@ class LassoPath:
         decay = np.exp(-np.minimum(np.abs(linear), 600))
         total = 1 + decay
         residual = y - np.where(linear > 0, 1, decay) / total
-        loss = np.log(total) + np.maximum(linear, 0) - y * linear
+        loss = np.log1p(decay) + np.maximum(linear, 0) - y * linear
         return _Point(coefficients, residual, decay / (n * total**2), float(loss.sum()) / n)
 
     def _correlations(self) -> Array:
@@ -171,7 +181,7 @@ class LassoPath:
         return point.loss + penalty * float(self._signs @ point.coefficients)
 
     def _newton_direction(self, right: Array) -> Array:
-        return np.linalg.solve(self._Z.T @ (self._point.curvature[:, None] * self._Z), right)
+        return solve_positive(self._Z.T @ (self._point.curvature[:, None] * self._Z), right)
 
     def _solve_at(self, penalty: float) -> None:
         """Move the coefficients to the solution at `penalty` with the present columns and signs."""
@@ -198,7 +208,7 @@ class LassoPath:
     def _next_event(self, penalty: float, floor: float) -> tuple[float, int] | None:
         """Move to the next event at or below `penalty`; return its penalty and column, None if there is none."""
         if not self.active:
-            correlations = np.where(self._outside, np.abs(self._correlations()), -np.inf)
+            correlations = np.where(self._barred, -np.inf, np.abs(self._correlations()))
             best = float(correlations.max())
             return None if best < floor else (best, int(np.argmax(correlations >= best - self._tie)))
         before, behind, late = penalty, floor, None
@@ -234,45 +244,46 @@ class LassoPath:
 
         Columns out of the working set are left out of the search, which changes nothing: by the prediction, the
         correlation of a column and the penalty are linear in the distance fallen. If it is below the penalty at both
-        ends of the way to the event that was found, it is so everywhere between them.
+        ends of the way to the event that was found (and a tie further), it is so everywhere between them. Where the
+        working set cannot show that, all columns are looked at; every one that reaches the penalty at either end is
+        a member then, and the others are below it at both.
         """
-        correlation = self._point.residual / len(self._y)
-        change = self._point.curvature * (self._Z @ direction)
-        found = self._nearest_member(penalty, direction, correlation, change)
+        vectors = np.array([self._point.residual / len(self._y), self._point.curvature * (self._Z @ direction)])
+        found = self._nearest_member(penalty, direction, vectors)
         way = min(max(found[0], 0.0), reach) + self._tie
-        ends = np.stack([correlation, correlation + way * change])
-        levels = np.array([penalty, penalty - way])
-        if all(self._working_set.others_are_below(v, level - self._tie) for v, level in zip(ends, levels, strict=True)):
+        ends, levels = np.array([vectors[0], vectors[0] + way * vectors[1]]), np.array([penalty, penalty - way])
+        if self._working_set.others_are_below(ends, levels - self._tie):
             return found
         self._working_set.renew(ends, levels)
-        return self._nearest_member(penalty, direction, correlation, change)
+        self._update_candidates()
+        return self._nearest_member(penalty, direction, vectors)
 
-    def _nearest_member(
-        self, penalty: float, direction: Array, correlation: Array, change: Array
-    ) -> tuple[float, int | None]:
-        """Search the nearest event among active columns and those of the working set."""
-        members = self._working_set.columns
-        products = self._working_set.products(np.stack([correlation, change]))
-        columns, excess, rate = [], [], []
-        for sign in (1.0, -1.0):
-            columns.append(members)
-            excess.append(np.where(self._outside[members], sign * products[0] - penalty, -np.inf))
-            rate.append(1 - sign * products[1])
-        columns.append(np.array(self.active))
-        excess.append(-(self._signs * self._point.coefficients)[1:])
-        rate.append(-(self._signs * direction)[1:])
-        return self._first(np.concatenate(columns), np.concatenate(excess), np.concatenate(rate))
+    def _nearest_member(self, penalty: float, direction: Array, vectors: Array) -> tuple[float, int | None]:
+        """Search the nearest event among the members of the working set and the active columns.
 
-    def _first(self, columns: NDArray[np.intp], excess: Array, rate: Array) -> tuple[float, int | None]:
+        The rows of `vectors` are those whose products with a column are its correlation and the change of that.
+        """
+        correlations, changes = self._working_set.products(vectors)
+        excess = np.concatenate(
+            [correlations - penalty, -penalty - correlations, -(self._signs * self._point.coefficients)[1:]]
+        )
+        rate = np.concatenate([1 - changes, 1 + changes, -(self._signs * direction)[1:]])
+        excess[self._closed] = -np.inf
+        return self._first(excess, rate)
+
+    def _first(self, excess: Array, rate: Array) -> tuple[float, int | None]:
         """Return how far the penalty falls until the first `excess`, growing by `rate`, is zero, and whose it is."""
         approaching = rate > _FLAT
-        distance = np.full(len(columns), np.inf)
+        distance = np.full(len(excess), np.inf)
         np.divide(-excess, rate, out=distance, where=approaching)
-        late = excess > self._tie * np.maximum(np.abs(rate), 1)
-        np.maximum(distance, 0, out=distance, where=~late)
-        # Behind the event but not coming from it by the linear prediction: far away, to be found by halving.
-        distance[late & ~approaching] = -np.inf
+        if excess.max() <= self._tie:
+            np.maximum(distance, 0, out=distance)
+        else:
+            late = excess > self._tie * np.maximum(np.abs(rate), 1)
+            np.maximum(distance, 0, out=distance, where=~late)
+            # Behind the event but not coming from it by the linear prediction: far away, to be found by halving.
+            distance[late & ~approaching] = -np.inf
         first = float(distance.min())
         if not np.isfinite(first):
-            return first, int(columns[np.argmin(distance)]) if first < 0 else None
-        return first, int(columns[distance <= first + self._tie].min())
+            return first, int(self._columns[np.argmin(distance)]) if first < 0 else None
+        return first, int(self._columns[distance <= first + self._tie].min())

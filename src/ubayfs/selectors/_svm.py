@@ -17,11 +17,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ._positive import solve_positive
+
 # An error of a regression up to this many standard deviations costs nothing; the default of scikit-learn's SVR.
 EPSILON = 0.1
 
 # 2 to 15 steps are usual. The limit only guards against rounding errors that move a row to and fro.
 _MAX_STEPS = 200
+# A line search that goes no further has met the minimum but for rounding errors.
+_SMALLEST_STEP = 1e-12
 
 Array = NDArray[np.float64]
 
@@ -70,20 +74,22 @@ class LinearMachines:
     def _fit(self, k: int) -> None:
         y, a, b = self._outputs[:, k], self._coordinates[:, k], float(self._intercepts[k])
         scores = self._scores(a)
+        gap = y - scores - b
+        excess = self._excess(y, gap)
         for _ in range(_MAX_STEPS):
-            excess = self._excess(y, y - scores - b)
-            lossy = excess != 0
-            da, db = self._ridge(lossy, (scores + b + excess)[lossy], b)
-            da, db = da - a, db - b
-            ds = self._scores(da)
-            same_piece = np.array_equal(np.sign(self._excess(y, y - scores - b - ds - db)), np.sign(excess))
+            new_a, new_scores, new_b = self._ridge(excess != 0, y - gap + excess, b)
+            da, ds, db = new_a - a, new_scores - scores, new_b - b
+            new_excess = self._excess(y, gap - ds - db)
+            same_piece = bool((np.sign(new_excess) == np.sign(excess)).all())
             # |w|^2 is a^T X X^T a in the space of rows.
             slope = float(da @ (a if self._gram is None else scores))
             curvature = float(da @ (da if self._gram is None else ds))
-            step = 1.0 if same_piece else self._line_search(y, y - scores - b, ds + db, slope, curvature)
+            step = 1.0 if same_piece else self._line_search(y, gap, ds + db, slope, curvature)
             a, b, scores = a + step * da, b + step * db, scores + step * ds
-            if same_piece or step == 0:
+            if same_piece or step < _SMALLEST_STEP:
                 break
+            gap = y - scores - b
+            excess = self._excess(y, gap)
         self._coordinates[:, k], self._intercepts[k] = a, b
 
     def _scores(self, a: Array) -> Array:
@@ -96,43 +102,61 @@ class LinearMachines:
             return np.sign(gap) * np.maximum(np.abs(gap) - EPSILON, 0.0)
         return np.where(y * gap > 0, gap, 0.0)
 
-    def _ridge(self, rows: NDArray[np.bool_], t: Array, b: float) -> tuple[Array, float]:
-        """Return coordinates and intercept of the ridge regression of t on some rows."""
+    def _ridge(self, rows: NDArray[np.bool_], t: Array, b: float) -> tuple[Array, Array, float]:
+        """Return coordinates, scores (of all rows) and intercept of the ridge regression of t on some rows."""
         a = np.zeros(len(rows) if self._gram is not None else len(self._columns))
-        if len(t) == 0:
-            return a, b
-        deviation, penalty = t - t.mean(), 0.5 / self._C
+        chosen = np.flatnonzero(rows)
+        n_chosen = len(chosen)
+        if n_chosen == 0:
+            return a, np.zeros(len(rows)), b
+        t = t[chosen]
+        deviation, penalty = t - t.sum() / n_chosen, 0.5 / self._C
         if self._gram is not None:
-            gram = self._gram[np.ix_(rows, rows)]
-            average = gram.mean(axis=0)
-            gram -= average + average[:, None] - average.mean()
-            gram.flat[:: len(t) + 1] += penalty
-            solution = np.linalg.solve(gram, deviation)
+            gram = self._gram[chosen[:, None], chosen]
+            average = gram.sum(axis=0) / n_chosen
+            gram -= average + average[:, None] - average.sum() / n_chosen
+            gram.flat[:: n_chosen + 1] += penalty
+            solution = solve_positive(gram, deviation)
             # Its sum is 0 but for a rounding error, which 1 / penalty has made larger.
-            a[rows] = solution - solution.mean()
+            a[chosen] = solution - solution.sum() / n_chosen
         else:
-            columns = self._columns[:, rows]
-            columns = columns - columns.mean(axis=1, keepdims=True)
+            columns = self._columns[:, chosen]
+            columns -= columns.mean(axis=1, keepdims=True)
             covariance = columns @ columns.T
             covariance.flat[:: len(a) + 1] += penalty
-            a = np.linalg.solve(covariance, columns @ deviation)
-        return a, float((t - self._scores(a)[rows]).mean())
+            a = solve_positive(covariance, columns @ deviation)
+        scores = self._scores(a)
+        return a, scores, float((t - scores[chosen]).sum()) / n_chosen
 
     def _line_search(self, y: Array, gap: Array, df: Array, slope: float, curvature: float) -> float:
         """Return the step, at most 1, at which the objective is least along the way; 0 if it falls no more.
 
-        Its derivative is sought, not its value: values near the minimum agree to half of their digits.
+        Its derivative is sought, not its value: values near the minimum agree to half of their digits. It grows
+        along the way, and linearly between the steps at which a row begins or ceases to cost something.
         """
 
         def derivative(step: float) -> float:
             return slope + step * curvature - 2 * self._C * float(self._excess(y, gap - step * df) @ df)
 
-        if derivative(0.0) >= 0:
-            return 0.0
-        if derivative(1.0) <= 0:
-            return 1.0
         low, high = 0.0, 1.0
-        for _ in range(40):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if derivative(middle) <= 0 else (low, middle)
-        return low
+        at_low, at_high = derivative(low), derivative(high)
+        if at_low >= 0:
+            return 0.0
+        if at_high <= 0:
+            return 1.0
+        turns = self._turns(gap, df)
+        while len(turns):
+            middle = len(turns) // 2
+            at_middle = derivative(turns[middle])
+            if at_middle <= 0:
+                low, at_low, turns = float(turns[middle]), at_middle, turns[middle + 1 :]
+            else:
+                high, at_high, turns = float(turns[middle]), at_middle, turns[:middle]
+        return low + (high - low) * at_low / (at_low - at_high)
+
+    def _turns(self, gap: Array, df: Array) -> Array:
+        """Return, in order, the steps between 0 and 1 at which a row begins or ceases to cost something."""
+        moving = df != 0
+        gap, df = gap[moving], df[moving]
+        turns = np.concatenate([gap - EPSILON, gap + EPSILON]) / np.tile(df, 2) if self._regression else gap / df
+        return np.sort(turns[(turns > 0) & (turns < 1)])

@@ -40,28 +40,38 @@ class WorkingSet:
     """
 
     def __init__(self, X: Array) -> None:
-        self._X = np.ascontiguousarray(X)
+        self._rows = np.ascontiguousarray(X.T)  # one row per column of X
         self._length = sqrt(len(X))
-        self._members = self._X
+        self._members = self._rows
         self.columns = np.arange(X.shape[1])
         # Vectors v with |v|^2 and the size m below which the products of the columns outside are.
         self._references: list[tuple[Array, float, float]] = []
 
     def products(self, vectors: Array) -> Array:
         """Return the products of vectors, of shape (n_vectors, n_samples), with the members."""
-        products: Array = vectors @ self._members
-        return products
+        products: Array = self._members @ np.ascontiguousarray(vectors.T)
+        return products.T
 
-    def others_are_below(self, vector: Array, level: float) -> bool:
-        """Return whether the product of `vector` with every column outside is certainly smaller than `level`."""
-        if len(self.columns) == self._X.shape[1]:
+    def others_are_below(self, vectors: Array, levels: Array) -> bool:
+        """Return whether the products of each vector with all columns outside are certainly smaller than its level.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_vectors, n_samples)
+        levels : ndarray of shape (n_vectors,)
+        """
+        if len(self.columns) == len(self._rows):
             return True
+        return all(self._bound(vector) < level for vector, level in zip(vectors, levels, strict=True))
+
+    def _bound(self, vector: Array) -> float:
+        """Return what no product of `vector` with a column outside exceeds in size."""
+        bounds = []
         for reference, square, largest in self._references:
             share = float(vector @ reference) / square
             turned = vector - share * reference
-            if abs(share) * largest + self._length * sqrt(float(turned @ turned)) < level:
-                return True
-        return False
+            bounds.append(abs(share) * largest + self._length * sqrt(float(turned @ turned)))
+        return min(bounds)
 
     def renew(self, vectors: Array, levels: Array) -> None:
         """Look at all columns; members become those that come near a level.
@@ -71,11 +81,12 @@ class WorkingSet:
         vectors : ndarray of shape (n_vectors, n_samples)
         levels : ndarray of shape (n_vectors,)
             Every column whose product with a vector reaches its level, or a large share of it, is a member afterwards.
+            A vector that is zero must have the level zero.
         """
-        if self._X.shape[1] <= _FEW_COLUMNS:
+        if len(self._rows) <= _FEW_COLUMNS:
             return
         thresholds = _SHARE * levels
-        near = (np.abs(vectors @ self._X) >= thresholds[:, None]).any(axis=0)
-        self.columns = np.flatnonzero(near)
-        self._members = self._X.take(self.columns, axis=1)
+        sizes = np.abs(self._rows @ np.ascontiguousarray(vectors.T))
+        self.columns = np.flatnonzero(np.any([size >= m for size, m in zip(sizes.T, thresholds, strict=True)], axis=0))
+        self._members = self._rows[self.columns]
         self._references = [(v, float(v @ v), float(m)) for v, m in zip(vectors, thresholds, strict=True)]

@@ -44,7 +44,7 @@ class Lasso(PerRunSelector):
     def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """Choose at most `n_features` columns, first to enter first."""
         logistic = target.task != "regression"
-        columns, outputs = standardized(X), output_columns(target)
+        columns, outputs = np.asfortranarray(standardized(X)), output_columns(target)
         if logistic:
             outputs = (outputs + 1) / 2
         paths = [LassoPath(columns, y, logistic) for y in outputs.T]

@@ -12,7 +12,7 @@ from .._arguments import check_real
 from ..target import CLASSIFICATION, Target
 from ._subsample import output_columns, ranking, standardized
 from ._svm import LinearMachines
-from .base import PerRunSelector
+from .base import TIE, PerRunSelector
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,23 @@ class RFE(PerRunSelector):
         while True:
             # The root of the sum of squares, relative to the largest: of order one, as the rule for ties expects.
             size = np.linalg.norm(machines.weights(), axis=1)
-            order = ranking(size / max(size.max(), np.finfo(float).tiny))
+            size /= max(size.max(), np.finfo(float).tiny)
             n_remaining = len(remaining)
             if n_remaining <= n_features:
-                return remaining[order]
+                return remaining[ranking(size)]
             n_kept = max(n_features, n_remaining - max(1, int(self.step * n_remaining)))
-            kept = np.sort(order[:n_kept])
+            kept = _largest(size, n_kept)
             machines.keep(kept)
             remaining = remaining[kept]
+
+
+def _largest(scores: NDArray[np.float64], n_kept: int) -> NDArray[np.intp]:
+    """Return, in ascending order, the first `n_kept` positions of the ranking of the scores, fewer than all.
+
+    Only where scores tie across the border must the ranking be made.
+    """
+    border = len(scores) - n_kept
+    part = np.argpartition(scores, [border - 1, border])
+    if scores[part[border]] - scores[part[border - 1]] > TIE:
+        return np.sort(part[border:])
+    return np.sort(ranking(scores)[:n_kept])
