@@ -90,7 +90,7 @@ class Hyperdirichlet(Prior):
     def _update(
         self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
     ) -> HyperdirichletPosterior:
-        rows, multiplicity = self._resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
+        rows, multiplicity = self.resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
         sets.eliminate_zeros()
         multiplicity = np.concatenate([np.ones(evidence.n_models, dtype=np.int64), multiplicity])
@@ -122,7 +122,7 @@ class Hyperdirichlet(Prior):
             states=states,
         )
 
-    def _resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
         n_features = len(index.names)
         chosen: list[NDArray[np.intp]] = []

@@ -1,0 +1,21 @@
+"""Study files: data, ensemble, knowledge, constraints and decision in one YAML file that reproduces a result."""
+
+from .knowledge import PrefixBlocks, TableBlocks, Weights
+from .model import Study
+from .named import Named
+from .reading import load_study
+from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
+
+__all__ = [
+    "DataSection",
+    "DecisionSection",
+    "EvidenceSection",
+    "Named",
+    "OutputSection",
+    "PrefixBlocks",
+    "PriorSection",
+    "Study",
+    "TableBlocks",
+    "Weights",
+    "load_study",
+]

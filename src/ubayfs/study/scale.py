@@ -40,7 +40,7 @@ def as_belief(name: object, value: Any) -> Belief:
             return check_choice("weight", word, VOTES)
         except InputError as error:
             raise InputError(f"{error} Or give a number of votes.") from None
-    if not isinstance(value, Real):
+    if not isinstance(value, Real) or isinstance(value, bool):
         words = ", ".join(map(repr, VOTES))
         raise InputError(f"weight must be a number of votes or one of {words}; got {value!r}.")
     return float(resolve_weights([value], [str(name)])[0])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from .._arguments import as_seed_sequence, check_choice, check_int, did_you_mean
 from ..ensemble import check_ensemble
 from ..exceptions import InputError
+from ..tables import MISSING_RULES
 from ..target import TASKS
 from ..workflow import check_decision
 from .knowledge import Weights, as_weights, read_weights
@@ -22,13 +23,14 @@ Check = Callable[[str, Any, Report], Any]
 S = TypeVar("S", bound="Section")
 
 
-def _rule(default: Any, check: Check, read: Check | None = None) -> Any:
+def _rule(default: Any, check: Check, read: Check | None = None, nullable: bool = False) -> Any:
     """Return a field with its default and its rule.
 
     A rule takes the name and the value of the field and a report of problems, and returns the value in its plainest
-    form. `read` is the rule for values that come from a file, if it is stricter.
+    form. `read` is the rule for values that come from a file, if it is stricter. A key without a value takes the
+    default, unless null says something (`nullable`).
     """
-    return field(default=default, metadata={"check": check, "read": read or check})
+    return field(default=default, metadata={"check": check, "read": read or check, "nullable": nullable})
 
 
 def _raising(check: Callable[[str, Any], Any]) -> Check:
@@ -55,6 +57,16 @@ def _text(name: str, value: Any) -> str:
 
 def _optional_text(name: str, value: Any) -> str | None:
     return None if value is None else _text(name, value)
+
+
+def _columns(name: str, value: Any) -> str | tuple[str, ...] | None:
+    """Return one column, or several (a multi-label target)."""
+    if value is None or isinstance(value, str | int):
+        return _optional_text(name, value)
+    several = _texts(name, value)
+    if not several:
+        raise InputError(f"{name} must name a column; got {value!r}. Leave it out for an unsupervised selection.")
+    return several[0] if len(several) == 1 else several
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
@@ -92,12 +104,12 @@ def _decision(name: str, value: Any) -> Any:
     return value
 
 
-def _seed(name: str, value: Any) -> int:
+def _seed(name: str, value: Any) -> int | None:
     try:
-        as_seed_sequence(None if value is None else value)
+        as_seed_sequence(value)
     except InputError as error:
         raise InputError(str(error).replace("random_state", name, 1)) from None
-    return check_int(name, value)  # None and generators do not repeat a result
+    return None if value is None else check_int(name, value)  # generators cannot be written to a file
 
 
 class Section:
@@ -128,7 +140,7 @@ class Section:
             if key not in known:
                 hint = did_you_mean(key, known) or f" Keys of {cls.key}: {', '.join(known)}."
                 problems((cls.key, key), f"is not a key of {cls.key}; got {key!r}.{hint}")
-            elif entry is not None or known[key].default is None:
+            elif entry is not None or known[key].metadata["nullable"]:
                 checked[key] = known[key].metadata["read"](key, entry, below(problems, cls.key, key))
         cls._check_presence(value, problems)
         if len(problems.found) > n_before:
@@ -152,8 +164,8 @@ class DataSection(Section):
         Of the table, relative to the study file.
     sheet : str or None
         Of an Excel file; default the first.
-    target : str or None
-        Column to explain; None for an unsupervised selection.
+    target : str, tuple of str or None
+        Column to explain, several for a multi-label task; None for an unsupervised selection.
     task : str or None
         Default: inferred from the target.
     groups : str or None
@@ -168,11 +180,11 @@ class DataSection(Section):
 
     path: str = _rule("", _raising(_text))
     sheet: str | None = _rule(None, _raising(_optional_text))
-    target: str | None = _rule(None, _raising(_optional_text))
+    target: str | tuple[str, ...] | None = _rule(None, _raising(_columns))
     task: str | None = _rule(None, _choice(TASKS, optional=True))
     groups: str | None = _rule(None, _raising(_optional_text))
     ignore: tuple[str, ...] = _rule((), _raising(_texts))
-    missing: str = _rule("error", _choice(("error", "drop_rows", "drop_columns", "median")))
+    missing: str = _rule("error", _choice(MISSING_RULES))
 
     @classmethod
     def _check_presence(cls, value: Mapping[Any, Any], problems: Problems) -> None:
@@ -190,7 +202,8 @@ class EvidenceSection(Section):
     n_models : int
     train_size : float
     n_features_per_model : int or None
-    seed : int
+    seed : int or None
+        None takes fresh entropy, which does not repeat a result.
     n_jobs : int or None
     """
 
@@ -200,7 +213,7 @@ class EvidenceSection(Section):
     n_models: int = _rule(100, _raising(_ensemble))
     train_size: float = _rule(0.75, _raising(_ensemble))
     n_features_per_model: int | None = _rule(None, _raising(_ensemble))
-    seed: int = _rule(0, _raising(_seed))
+    seed: int | None = _rule(0, _raising(_seed), nullable=True)
     n_jobs: int | None = _rule(None, _raising(_ensemble))
 
 
@@ -252,7 +265,8 @@ class DecisionSection(Section):
         Seconds.
     min_votes : int
     n_alternatives : int
-    seed : int
+    seed : int or None
+        None takes fresh entropy, which does not repeat a result.
     """
 
     key: ClassVar[str] = "decision"
@@ -262,11 +276,10 @@ class DecisionSection(Section):
     time_limit: float | None = _rule(None, _raising(_decision))
     min_votes: int = _rule(0, _raising(_decision))
     n_alternatives: int = _rule(5, _raising(_decision))
-    seed: int = _rule(0, _raising(_seed))
+    seed: int | None = _rule(0, _raising(_seed), nullable=True)
 
     def _check_together(self) -> None:
         if self.time_limit is not None:
-            OPTIMIZER.accept(self.optimizer if isinstance(self.optimizer, str) else build(OPTIMIZER, self.optimizer))
             check_decision(["x"], optimizer=build(OPTIMIZER, self.optimizer), time_limit=self.time_limit)
 
 
@@ -282,7 +295,7 @@ class OutputSection(Section):
     reduced_table : bool
         Whether to write the data table with the chosen features only.
     n_draws : int
-        Draws from the posterior for the selection probabilities.
+        Draws from the posterior for the selection probabilities; 0 leaves them out.
     """
 
     key: ClassVar[str] = "outputs"
@@ -290,4 +303,4 @@ class OutputSection(Section):
     directory: str = _rule("results", _raising(_text))
     figures: tuple[str, ...] = _rule(("png",), _raising(_formats))
     reduced_table: bool = _rule(False, _raising(_yes_or_no))
-    n_draws: int = _rule(100, _raising(lambda name, value: check_int(name, value, low=1)))
+    n_draws: int = _rule(100, _raising(lambda name, value: check_int(name, value, low=0)))

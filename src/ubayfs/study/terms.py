@@ -106,6 +106,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
 
 def _make(kind: str, given: dict[str, Any], named: bool, report: Report) -> Constraint | None:
     """Call the builder; after a problem once more without the argument in question, until all are told."""
+    first = next(iter(parameters(kind)))
     complete = True
     while True:
         try:
@@ -117,11 +118,11 @@ def _make(kind: str, given: dict[str, Any], named: bool, report: Report) -> Cons
         wrong = next((name for name in given if message.startswith(f"{kind}: {name} ")), None)
         path: Path = (wrong,) if wrong is not None and named else ()
         report(path, without_name(message, f"{kind}: {wrong}", f"{kind}:", kind))
-        if wrong is None:
+        wrong = wrong or first  # "must_link needs at least 2 features" is about what it is given first
+        if given.pop(wrong, None) is _STAND_INS.get(wrong):
             return None
-        del given[wrong]
         if parameters(kind)[wrong].default is inspect.Parameter.empty:
-            if wrong not in _STAND_INS or given.get(wrong) is _STAND_INS[wrong]:
+            if wrong not in _STAND_INS:
                 return None
             given[wrong] = _STAND_INS[wrong]
 

@@ -1,0 +1,68 @@
+"""load_study: a study file, checked as a whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .._arguments import did_you_mean
+from .document import read_document
+from .knowledge import as_blocks
+from .model import Study
+from .problems import Problems, below
+from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
+from .terms import as_constraints
+
+_KEYS = ("data", "evidence", "prior", "blocks", "constraints", "decision", "outputs", "versions")
+
+
+def load_study(path: str | os.PathLike[str]) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    study : Study
+        Its names are not compared with the data yet; :meth:`Study.arguments` does that.
+
+    Raises
+    ------
+    StudyError
+        If there is anything wrong: all problems at once, each with its line and key.
+    """
+    file = Path(path)
+    document = read_document(file)
+    problems, value = document.problems, document.value
+    if value is None:
+        problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.", 0)
+    elif not isinstance(value, dict):
+        problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.", 0)
+    problems.raise_any() if not isinstance(value, dict) else None
+    parts = _read_parts(value, problems)
+    problems.raise_any()
+    study = Study(**parts, folder=file.parent)
+    object.__setattr__(study, "_origin", Problems(file.name, problems.lines))
+    return study
+
+
+def _read_parts(value: dict[Any, Any], problems: Problems) -> dict[str, Any]:
+    for key in value:
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS) or f" Known keys: {', '.join(_KEYS)}."
+            problems((key,), f"is not a key of a study; got {key!r}.{hint}")
+    parts: dict[str, Any] = {
+        section.key: section.read(value.get(section.key), problems)
+        for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, OutputSection)
+    }
+    parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
+    parts["constraints"] = as_constraints(value.get("constraints"), below(problems, "constraints"))
+    versions = value.get("versions") or {}
+    if not isinstance(versions, dict):
+        problems(("versions",), f"must map packages to versions; got {versions!r}. It may be left out.")
+    else:
+        parts["versions"] = {str(package): str(version) for package, version in versions.items()}
+    return parts

@@ -1,0 +1,194 @@
+"""Blocks and constraints of a study, tied to the features at hand; problems of names are all told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import constraints
+from .._arguments import FeatureIndex
+from ..blocks import Blocks
+from ..constraints import Constraint
+from ..evidence import Evidence
+from .beliefs import Beliefs, members_by_name
+from .knowledge import PrefixBlocks, TableBlocks
+from .knowledge_table import KnowledgeTable, read_knowledge, report_unknown
+from .named import PRIOR, Named, build
+from .patterns import Names, is_pattern
+from .problems import Problems, Report, below, reported, without_name
+from .scale import UNLIKELY_RHO
+from .sections import PriorSection
+from .terms import arguments_of, builder
+
+
+class Resolver:
+    """Ties what a study says to the features of a data set.
+
+    Parameters
+    ----------
+    feature_names : iterable of str
+    folder : path
+        Where tables are looked for.
+    problems : Problems
+    """
+
+    def __init__(self, feature_names: Iterable[Any], folder: FilePath, problems: Problems) -> None:
+        self.names = Names([str(name) for name in feature_names])
+        self.folder = folder
+        self.problems = problems
+
+    def blocks(self, blocks: Blocks | PrefixBlocks | TableBlocks | None) -> Blocks | None:
+        """Return the blocks with their members by name; patterns are replaced by what they match."""
+        if isinstance(blocks, PrefixBlocks):
+            members = self._by_prefix(blocks.prefix)
+        elif isinstance(blocks, TableBlocks):
+            members = self._by_table(blocks)
+        else:
+            given = {} if blocks is None else blocks.members
+            members = {
+                name: self.expand(items, self.names, below(self.problems, "blocks", name))
+                for name, items in given.items()
+            }
+        return Blocks({name: items for name, items in members.items() if items}) if members else None
+
+    def _by_prefix(self, separator: str) -> dict[str, list[Any]]:
+        members: dict[str, list[Any]] = {}
+        for name in self.names.names:
+            prefix, found, _ = name.partition(separator)
+            if found and prefix:
+                members.setdefault(prefix, []).append(name)
+        if not members:
+            self.problems(
+                ("blocks", "prefix"), f"no feature has {separator!r} in its name, so that there are no blocks."
+            )
+        return members
+
+    def _by_table(self, blocks: TableBlocks) -> dict[str, list[Any]]:
+        report = below(self.problems, "blocks", "table")
+        table = read_knowledge(self.folder / blocks.table, blocks.sheet, ("feature", "block"), report)
+        members: dict[str, list[Any]] = {}
+        report_unknown(table, self.names, None, report)
+        for row in table.rows:
+            if row.block is not None and row.feature in self.names:
+                members.setdefault(row.block, []).append(row.feature)
+        return {name: list(dict.fromkeys(features)) for name, features in members.items()}
+
+    def weights(
+        self, prior: PriorSection, blocks: Blocks | None, n_models: int
+    ) -> tuple[NDArray[np.float64], list[str]]:
+        """Return one weight per feature and the names of the features held unlikely."""
+        table: KnowledgeTable | None = None
+        if prior.table is not None:
+            report = below(self.problems, "prior", "table")
+            table = read_knowledge(self.folder / prior.table, prior.sheet, ("weight",), report)
+        beliefs = Beliefs(self.names, members_by_name(blocks, self.names), n_models, self.problems)
+        return beliefs.resolve(prior.weights, table)
+
+    def prior(self, choice: Any, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
+        """Return the prior, ready for :func:`ubayfs.decide`."""
+        prior = build(PRIOR, choice)
+        if isinstance(choice, Named):
+            with reported(below(self.problems, "prior", "kind"), (), *(name for name, _ in choice.settings)):
+                if "set_weights" in dict(choice.settings):
+                    prior.resolve_set_weights(FeatureIndex(self.names.names), Blocks.of(blocks))
+                else:
+                    nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
+                    prior.update(nothing, weights, blocks, 0)
+        return prior
+
+    def constraints(
+        self, given: tuple[Constraint, ...], blocks: Blocks | None, unlikely: list[str]
+    ) -> list[Constraint]:
+        """Return the constraints with patterns replaced, and a soft exclusion of what is unlikely."""
+        n_before = len(self.problems.found)
+        block_names = Names(() if blocks is None else blocks.names, "block")
+        found = []
+        for position, one in enumerate(given):
+            report = below(self.problems, "constraints", position, one.kind)
+            expanded = self._constraint(one, block_names, report)
+            if expanded is not None:
+                found.append((expanded, report))
+        if len(self.problems.found) == n_before:
+            self._check_rows(found, blocks)
+        made = [one for one, _ in found]
+        return [*made, constraints.exclude(unlikely, rho=UNLIKELY_RHO)] if unlikely else made
+
+    def _constraint(self, one: Constraint, block_names: Names, report: Report) -> Constraint | None:
+        given = dict(one.arguments)
+        changed: dict[str, Any] = {}
+        columns = block_names if given.get("on") == "blocks" else self.names
+        own = given.get("blocks")
+        if one.kind == "linear" and own is not None:
+            columns = block_names
+            if isinstance(own, tuple):
+                columns = Names([name for name, _ in own], "block")
+                changed["blocks"] = tuple(
+                    (name, tuple(self.expand(items, self.names, below(report, "blocks", name)))) for name, items in own
+                )
+        for name, value in given.items():
+            if name.endswith("features"):
+                changed[name] = tuple(self.expand(value, columns, below(report, name)))
+            elif name == "blocks" and one.kind != "linear" and value is not None:
+                changed[name] = tuple(self.expand(value, block_names, below(report, name)))
+            elif isinstance(value, tuple) and value and isinstance(value[0], tuple) and name != "blocks":
+                changed[name] = tuple(self._expand_pairs(value, columns, below(report, name)).items())
+        if all(given[name] == value for name, value in changed.items()):
+            return one
+        with reported(report, (), one.kind):
+            if all(changed.values()):
+                return builder(one.kind)(**arguments_of(Constraint(one.kind, tuple((given | changed).items()))))
+        return None
+
+    def expand(self, items: Iterable[Any], names: Names, report: Report) -> list[Any]:
+        """Return items with each pattern replaced by the names that it matches; a name stands only once."""
+        found: list[list[str]] = []
+        kept: list[Any] = []
+        for position, item in enumerate(items):
+            with reported(report, (position,)):
+                found.append(names.find(item))
+                kept.append(item)
+        said = {name for item, matches in zip(kept, found, strict=True) if _is_one(item, matches) for name in matches}
+        expanded: list[Any] = []
+        for item, matches in zip(kept, found, strict=True):
+            if _is_one(item, matches):
+                # A position stays one, unless the number is a name.
+                expanded.append(matches[0] if str(item) == matches[0] else item)
+            else:
+                expanded += [name for name in matches if name not in said]
+                said.update(matches)
+        return expanded
+
+    def _expand_pairs(self, pairs: Iterable[tuple[Any, float]], names: Names, report: Report) -> dict[Any, float]:
+        literal: dict[Any, float] = {}
+        matched: dict[str, tuple[str, float]] = {}
+        for item, number in pairs:
+            with reported(report, (item,)):
+                matches = names.find(item)
+                if _is_one(item, matches):
+                    literal[matches[0] if str(item) == matches[0] else item] = number
+                    continue
+                for name in matches:
+                    first, before = matched.setdefault(name, (item, number))
+                    if before != number:
+                        report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
+        said = {names.names[item] if isinstance(item, int) else item for item in literal}
+        return literal | {name: number for name, (_, number) in matched.items() if name not in said}
+
+    def _check_rows(self, found: list[tuple[Constraint, Report]], blocks: Blocks | None) -> None:
+        # decorrelate names no feature, and needs data.
+        checked = [(one, report) for one, report in found if one.kind != "decorrelate"]
+        try:
+            constraints.resolve([one for one, _ in checked], self.names.names, blocks)
+        except constraints.ConstraintError:
+            for one, report in checked:
+                with reported(lambda path, text, kind=one.kind, to=report: to(path, without_name(text, kind))):
+                    constraints.resolve(one, self.names.names, blocks)
+
+
+def _is_one(item: Any, matches: list[str]) -> bool:
+    """Tell whether an item names one thing, rather than matches it."""
+    return not is_pattern(item) or matches == [item]
