@@ -1,0 +1,23 @@
+"""Reports: one summary as HTML, Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .html import render_html
+from .markdown import render_markdown
+
+__all__ = ["render_html", "render_json", "render_markdown"]
+
+
+def render_json(summary: Mapping[str, Any]) -> str:
+    """Return the summary as strict JSON: no NaN, no Infinity.
+
+    Parameters
+    ----------
+    summary : mapping
+        From :func:`~ubayfs.summary.summarize`.
+    """
+    return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

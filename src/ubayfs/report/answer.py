@@ -1,0 +1,174 @@
+"""The tables that answer: chosen features, constraints, alternatives, key figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..summary.plain import listing, rounded
+from .document import Cell, Column, Table
+
+_MISSING = Cell("")
+
+
+def key_figures(summary: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+    """Return the few numbers that a reader looks for first: value, name, remark."""
+    figures = [(f"{len(summary['chosen']):,}", "features chosen", f"of {summary['data']['features']:,}")]
+    gap = "gap 0: proved" if summary["proved"] else f"gap {_number(summary['gap'])}: not proved"
+    figures.append((_number(summary["value"], 4), "value", gap))
+    lines = summary["constraints"]
+    if lines:
+        kept = sum(line["holds"] is not False for line in lines)
+        remark = f"admissibility {_number(summary['admissibility'])}"
+        figures.append((f"{kept} of {len(lines)}", "constraints hold", remark))
+    ensemble = summary["ensemble"]
+    if ensemble is not None:
+        figures.append((f"{ensemble['models']:,}", "models voted", f"{ensemble['n_voted']:,} features have votes"))
+        if ensemble["stability"] is not None:
+            figures.append((f"{ensemble['stability']['value']:.2f}", "stability", ensemble["stability"]["words"]))
+    return tuple(figures)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "unknown" if value is None else rounded(value, digits)
+
+
+def chosen(summary: Mapping[str, Any]) -> Table | None:
+    """Return the chosen features, most important first; columns that nothing is known for are left out."""
+    records = summary["chosen"]
+    if not records:
+        return None
+    level = f"{100 * summary['level']:.0f} % interval"
+    longest = max((record["importance"] or 0.0) for record in records) or 1.0
+    columns: list[tuple[str, bool, Any, Any]] = [
+        ("Blocks", False, lambda r: r["blocks"], lambda r: Cell(", ".join(r["blocks"]))),
+        ("Votes", True, lambda r: r["count"] is not None, _votes),
+        ("Prior weight", True, lambda r: r["weight"] is not None, lambda r: Cell(_number(r["weight"]))),
+        ("Importance", True, lambda r: r["importance"] is not None, lambda r: _importance(r, longest)),
+        (level, True, lambda r: r["low"] is not None, lambda r: Cell(f"{r['low']:.4f} to {r['high']:.4f}")),
+        ("Selection probability", True, lambda r: r["probability"] is not None, _probability),
+        ("Chosen because of", False, lambda r: r["reasons"], lambda r: Cell("", badges=tuple(r["reasons"]))),
+        ("Also without the prior", False, lambda r: r["without_prior"] is not None, lambda r: _yes(r["without_prior"])),
+        (
+            "Also without the constraints",
+            False,
+            lambda r: r["without_constraints"] is not None,
+            lambda r: _yes(r["without_constraints"]),
+        ),
+    ]
+    shown = [column for column in columns if any(column[2](record) for record in records)]
+    headings = (Column("Feature"), *(Column(heading, numeric) for heading, numeric, _, _ in shown))
+    rows = tuple(
+        (Cell(record["feature"], badges=("no vote",) * record["without_vote"]), *(make(record) for *_, make in shown))
+        for record in records
+    )
+    return Table("Chosen features, most important first", headings, rows)
+
+
+def _votes(record: Mapping[str, Any]) -> Cell:
+    return Cell(f"{record['count']:,}", record["share"])
+
+
+def _importance(record: Mapping[str, Any], longest: float) -> Cell:
+    return Cell(f"{record['importance']:.4f}", record["importance"] / longest)
+
+
+def _probability(record: Mapping[str, Any]) -> Cell:
+    return _MISSING if record["probability"] is None else Cell(f"{record['probability']:.2f}", record["probability"])
+
+
+def _yes(value: bool | None) -> Cell:
+    return _MISSING if value is None else Cell("yes" if value else "no")
+
+
+def constraints(summary: Mapping[str, Any]) -> tuple[Table, ...]:
+    """Return the constraints, and the rows of them that are violated most."""
+    lines = summary["constraints"]
+    columns = (
+        Column("Constraint"),
+        Column("Rows", True),
+        Column("rho", True),
+        Column("Holds"),
+        Column("Violated by", True),
+        Column("Factor", True),
+    )
+    rows = tuple(
+        (
+            Cell(line["label"]),
+            _MISSING if line["n_rows"] is None else Cell(f"{line['n_rows']:,}"),
+            Cell(_rho(line)),
+            _holds(line),
+            Cell(_amount(line)),
+            _MISSING if line["admissibility"] is None else Cell(_number(line["admissibility"])),
+        )
+        for line in lines
+    )
+    table = Table("Constraints and what they cost", columns, rows)
+    worst = [row for line in lines if line["n_rows"] != 1 for row in line["worst"]]
+    return (table, _worst(worst)) if worst else (table,)
+
+
+def _worst(violated: list[Mapping[str, Any]]) -> Table:
+    columns = (Column("Row"), Column("rho", True), Column("Violated by", True), Column("Factor", True))
+    rows = tuple(
+        (
+            Cell(row["label"]),
+            Cell(_relaxation(row["rho"])),
+            Cell(rounded(row["violation"])),
+            Cell(_number(row["admissibility"])),
+        )
+        for row in violated
+    )
+    return Table("Rows that are violated most", columns, rows)
+
+
+def _rho(line: Mapping[str, Any]) -> str:
+    low, high = line["rho"], line["rho_highest"]
+    if low is None:
+        return ""
+    return _relaxation(low) if low == high else f"{_relaxation(low)} to {_relaxation(high)}"
+
+
+def _relaxation(rho: float | str) -> str:
+    return rho if isinstance(rho, str) else rounded(rho)
+
+
+def _holds(line: Mapping[str, Any]) -> Cell:
+    if line["holds"] is None:
+        return Cell("not known")
+    return Cell("", badges=("holds",) if line["holds"] else ("violated",))
+
+
+def _amount(line: Mapping[str, Any]) -> str:
+    if line["holds"] is not False or line["violation"] is None:
+        return ""
+    if line["n_rows"] == 1:
+        return rounded(line["violation"])
+    return f"up to {rounded(line['violation'])} ({line['n_violated']:,} of {line['n_rows']:,} rows)"
+
+
+def alternatives(summary: Mapping[str, Any]) -> Table | None:
+    """Return the next best sets, or None when none were asked for."""
+    others = summary["alternatives"]
+    if not others:
+        return None
+    columns = (
+        Column("Alternative", True),
+        Column("Value", True),
+        Column("Less by", True),
+        Column("Comes in"),
+        Column("Goes"),
+        Column("Similarity (Jaccard)", True),
+    )
+    rows = tuple(
+        (
+            Cell(str(position)),
+            Cell(_number(other["value"], 6)),
+            Cell("", badges=("as good",)) if other["as_good"] else Cell(_number(other["loss"])),
+            Cell(listing(other["added"], 12)),
+            Cell(listing(other["removed"], 12)),
+            Cell(f"{other['jaccard']:.2f}", other["jaccard"]),
+        )
+        for position, other in enumerate(others, start=1)
+    )
+    return Table("Sets as good or nearly as good", columns, rows)

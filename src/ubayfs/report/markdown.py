@@ -1,0 +1,91 @@
+"""The report as Markdown (GitHub's tables); text from data files stays text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .content import document
+from .document import Cell, Listing, Section, Table
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
+_LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
+
+
+def render_markdown(summary: Mapping[str, Any], figures: Mapping[str, str] | None = None) -> str:
+    """Return the report as Markdown.
+
+    Parameters
+    ----------
+    summary : mapping
+        From :func:`~ubayfs.summary.summarize`.
+    figures : mapping of str to str, optional
+        Name of a display -> path of its picture, relative to the report. Without it, figures are left out.
+    """
+    report = document(summary)
+    parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
+    parts.append("\n".join(f"- **{escaped(a)}** {escaped(b)} ({escaped(c)})" for a, b, c in report.key_figures))
+    if report.warnings:
+        parts += ["## Warnings", _items(report.warnings)]
+    for section in report.sections:
+        parts += _section(section, figures or {})
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    r"""Return text that Markdown shows as it is: no markup, no HTML, no links, on one line.
+
+    >>> escaped("a|b [x](y) <i>")
+    'a\\|b \\[x\\](y) &lt;i&gt;'
+    """
+    line = " ".join(text.split())
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = _SPECIAL.sub(r"\\\1", line)
+    # What looks like an address becomes a link otherwise.
+    line = line.replace("://", "&#58;//").replace("www.", "www&#46;").replace("@", "&#64;")
+    return _LEADING.sub(lambda m: m[1] + (f"\\{m[2]}" if m[2] else f"{m[3]}\\{m[4]}"), line)
+
+
+def _items(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+
+
+def _section(section: Section, figures: Mapping[str, str]) -> list[str]:
+    parts = [f"## {escaped(section.heading)}"]
+    if section.sentences:
+        parts.append(_items(section.sentences))
+    parts += [_table(table) for table in section.tables]
+    parts += [escaped(note) for note in section.notes]
+    parts += [
+        f"![{escaped(figure.caption)}](<{_address(figures[figure.name])}>)"
+        for figure in section.figures
+        if figure.name in figures
+    ]
+    parts += [_listing(listing) for listing in section.listings]
+    return parts
+
+
+def _address(path: str) -> str:
+    return path.replace("\\", "/").replace("<", "%3C").replace(">", "%3E").replace("\n", "%0A")
+
+
+def _table(table: Table) -> str:
+    head = [escaped(column.heading) for column in table.columns]
+    rule = ["---:" if column.numeric else "---" for column in table.columns]
+    rows = [[_cell(cell) for cell in row] for row in table.rows]
+    lines = [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+    return f"{escaped(table.caption)}:\n\n" + "\n".join(lines)
+
+
+def _cell(cell: Cell) -> str:
+    marks = ", ".join(cell.badges)
+    if not cell.text:
+        return marks
+    return escaped(cell.text) + (f" ({marks})" if marks else "")
+
+
+def _listing(listing: Listing) -> str:
+    longest = max((len(run) for run in re.findall("`+", listing.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{escaped(listing.caption)}:\n\n{fence}\n{listing.text}\n{fence}"

@@ -1,0 +1,159 @@
+"""Facts about the data, the ensemble and the members of a set."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..data import FeatureData
+from ..ensemble import versions
+from ..evidence import Evidence
+from ..metrics import redundancy_rate, stability
+from ..selection import Selection
+from .plain import number
+
+_LISTED = 20  # constant columns that are named
+_MATRIX = 60  # chosen features up to which all correlations are told; beyond, the strongest pairs
+_PAIRS = 10
+_CONFIDENCE = 0.95
+
+CITATION = {
+    "text": (
+        "Jenul, A., Schrunner, S., Pilz, J., Tomic, O. (2022). A user-guided Bayesian framework for ensemble feature "
+        "selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923."
+    ),
+    "doi": "10.1007/s10994-022-06221-9",
+    "bibtex": (
+        "@article{jenul2022ubayfs,\n"
+        '  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\\"u}rgen and Tomic, Oliver},\n'
+        "  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications "
+        "({UBayFS})},\n"
+        "  journal = {Machine Learning},\n"
+        "  volume  = {111},\n"
+        "  pages   = {3897--3923},\n"
+        "  year    = {2022},\n"
+        "  doi     = {10.1007/s10994-022-06221-9}\n"
+        "}"
+    ),
+}
+
+
+def version_facts() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    return {"python": platform.python_version(), **versions()}
+
+
+def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data at a glance; what is not known is None."""
+    settings = selection.provenance.get("evidence", {})
+    given = asked.get("data")
+    section: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    path = section.get("path") or (data.path if data is not None else None)
+    facts: dict[str, Any] = {
+        "file": None if path is None else PurePath(str(path)).name,
+        "target": section.get("target"),
+        "rows": settings.get("n_samples"),
+        "features": len(selection.feature_names),
+        "task": settings.get("task"),
+        "classes": [],
+        "range": None,
+        "groups": None,
+        "n_constant": None,
+        "constant": [],
+    }
+    constant = None if selection.posterior is None else selection.posterior.evidence.constant
+    if data is not None:
+        constant = data.constant
+        facts |= {"rows": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
+        if data.target.values is not None:
+            facts |= {"task": data.target.task, **_target_facts(data)}
+    if constant is not None:
+        facts |= {"n_constant": int(constant.sum()), "constant": selection.feature_names[constant][:_LISTED].tolist()}
+    return facts
+
+
+def _target_facts(data: FeatureData) -> dict[str, Any]:
+    target = data.target
+    assert target.values is not None
+    if target.task == "regression":
+        low, middle, high = np.quantile(target.values, [0, 0.5, 1])
+        return {"range": {"lowest": number(low), "median": number(middle), "highest": number(high)}}
+    if target.classes is None:  # one row may have several labels
+        counts = target.values.sum(axis=0)
+        names = [f"label {position}" for position in range(len(counts))]
+    else:
+        counts, names = np.bincount(target.values, minlength=target.n_classes), [str(c) for c in target.classes]
+    return {"classes": [{"label": a, "count": int(b)} for a, b in zip(names, counts, strict=True)]}
+
+
+def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
+    """Return how the evidence was made, and how much its models agree."""
+    settings = evidence.settings
+    parts = settings.get("parts", [settings])
+    sizes = np.diff(evidence.sets.indptr)
+    errors = Counter(failure.error for failure in evidence.failures)
+    return {
+        "models": evidence.n_models,
+        "selector": list(dict.fromkeys(name for part in parts for name in part.get("selector", []))),
+        "train_size": _common(parts, "train_size"),
+        "n_features_per_model": _common(parts, "n_features_per_model"),
+        "seed": _common(parts, "seed"),
+        "grouped": _common(parts, "grouped"),
+        "set_sizes": {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())},
+        "n_voted": int((evidence.counts > 0).sum()),
+        "stability": _stability(evidence),
+        "n_failures": len(evidence.failures),
+        "failures": [{"error": error, "times": times} for error, times in errors.most_common(5)],
+        "versions": _common(parts, "versions"),
+    }
+
+
+def _common(parts: list[Mapping[str, Any]], key: str) -> Any:
+    """Return a setting that all parts of merged evidence share, or None."""
+    values = [part.get(key) for part in parts]
+    return values[0] if all(value == values[0] for value in values) else None
+
+
+def _stability(evidence: Evidence) -> dict[str, Any] | None:
+    if evidence.n_models < 2:
+        return None
+    found = stability(evidence.sets, _CONFIDENCE)
+    if np.isnan(found.value):
+        return None
+    # Bounds of Nogueira et al. (2018), after Fleiss.
+    words = "excellent" if found.value > 0.75 else "intermediate to good" if found.value >= 0.4 else "poor"
+    return {
+        "value": found.value,
+        "low": number(found.lower),
+        "high": number(found.upper),
+        "confidence": _CONFIDENCE,
+        "words": words,
+    }
+
+
+def correlation_facts(selection: Selection, X: NDArray[Any] | None) -> dict[str, Any] | None:
+    """Return the rank correlations among the chosen features; None without data or with fewer than two of them."""
+    names, indices = list(selection.features), selection.indices
+    if X is None or len(names) < 2:
+        return None
+    matrix = pd.DataFrame(X[:, indices]).corr(method="spearman").to_numpy(copy=True)
+    first, second = np.triu_indices(len(names), 1)
+    strength = np.nan_to_num(np.abs(matrix[first, second]), nan=-1.0)
+    strongest = np.argsort(-strength, kind="stable")[:_PAIRS]
+    return {
+        "method": "spearman",
+        "redundancy": number(redundancy_rate(X[:, indices], np.arange(len(names)))),
+        "features": names,
+        "matrix": [[number(entry) for entry in row] for row in matrix] if len(names) <= _MATRIX else None,
+        "strongest": [
+            {"first": names[first[i]], "second": names[second[i]], "value": number(matrix[first[i], second[i]])}
+            for i in strongest
+        ],
+    }

@@ -1,0 +1,106 @@
+"""Constraints, kept or violated: one line for each, however many rows it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows import ROWS
+from ..selection import Problem, Selection, Violation
+from ..utility import log_row_admissibility
+from .plain import counted, relaxation
+
+_LISTED = 6  # rows that one line spells out
+_WORST = 5  # violated rows that are shown of one constraint
+
+
+def constraint_lines(selection: Selection) -> list[dict[str, Any]]:
+    """Return one line per constraint: what it says, whether it holds, by how much it is violated, what that costs."""
+    if selection.problem is None:
+        return _remembered(selection)
+    return _measured(selection.problem, selection.mask)
+
+
+def _measured(problem: Problem, chosen: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    system = problem.utility.system
+    amounts = problem.utility.admissibility.violations(chosen)[0]
+    logs = log_row_admissibility(amounts, system.rho)
+    starts = [start for start, _ in system.parts]
+    lines = []
+    for (first, last), (_, label) in zip(pairwise([*starts, system.n_rows]), system.parts, strict=True):
+        rows = slice(first, last)
+        worst = [
+            Violation(label(int(row)), float(amounts[rows][row]), float(system.rho[rows][row]), float(np.exp(log)))
+            for row, log in sorted(enumerate(logs[rows].tolist()), key=lambda pair: pair[1])[:_WORST]
+            if amounts[rows][row] > 0
+        ]
+        lines.append(
+            {
+                "label": _label(label, last - first),
+                "kind": _kind(label(0)),
+                "n_rows": last - first,
+                "n_violated": int((amounts[rows] > 0).sum()),
+                "holds": bool((amounts[rows] == 0).all()),
+                "violation": float(amounts[rows].max()),
+                "rho": relaxation(system.rho[rows].min()),
+                "rho_highest": relaxation(system.rho[rows].max()),
+                "admissibility": float(np.exp(logs[rows].sum())),
+                "worst": [_violated(row) for row in worst],
+            }
+        )
+    return lines
+
+
+def _violated(row: Violation) -> dict[str, Any]:
+    return {
+        "label": row.label,
+        "violation": row.amount,
+        "rho": relaxation(row.rho),
+        "admissibility": row.admissibility,
+    }
+
+
+def _kind(label: str) -> str:
+    """Return the builder whose rows are labeled so."""
+    words = label.replace("-", "_").replace(" ", "_")
+    return next((kind for kind in ROWS if words.startswith(kind)), label.split(" ")[0])
+
+
+def _label(label: Callable[[int], str], n_rows: int) -> str:
+    """Return the words for all rows of one constraint: "must-link a, b; a, c" rather than one line per pair."""
+    first = label(0)
+    if n_rows == 1:
+        return first
+    kind = _kind(first)
+    head = first.split(":")[0] + ":" if kind == "max_per_block" else first[: len(kind)]
+    if kind == "decorrelate":
+        return f"{head}: {counted(n_rows, 'pair')} of correlated features"
+    if n_rows > 2 * _LISTED:
+        return f"{head}: {counted(n_rows, 'row')}"
+    said: dict[Any, str] = {}
+    for row in range(n_rows):
+        words = label(row)[len(head) :].strip()
+        # A must-link has a row for each direction of a pair; one mention will do.
+        said.setdefault(frozenset(words.split(", ")) if kind == "must_link" else words, words)
+    return f"{head} {'; '.join(said.values())}" if len(said) <= _LISTED else f"{head}: {counted(n_rows, 'row')}"
+
+
+def _remembered(selection: Selection) -> list[dict[str, Any]]:
+    """Return what a selection read from a file knows: its constraints as they were written, and violated rows."""
+    violations = selection.metrics.violations
+    said = selection.provenance.get("constraints", [])
+    unknown = {"n_rows": None, "n_violated": None, "violation": None, "rho": None, "rho_highest": None}
+    lines = [
+        {"label": words, "kind": words.split("(")[0], "holds": None if violations else True, **unknown}
+        | {"admissibility": None if violations else 1.0, "worst": []}
+        for words in said
+    ]
+    return lines + [
+        {**_violated(row), "kind": _kind(row.label), "holds": False, "n_rows": 1, "n_violated": 1}
+        | {"rho_highest": relaxation(row.rho), "worst": []}
+        for row in violations
+    ]
