@@ -105,8 +105,12 @@ class Display:
         title, details = self._heading()
         with house_style():
             if ax is not None:
-                ax.set_title(wrapped(title, 60), loc="left", fontweight="bold", parse_math=False)
+                width = 72 * ax.figure.get_size_inches()[0] * ax.get_position().width
+                ax.set_title(wrapped(title, max(int(width / 5.5), 20)), loc="left", fontweight="bold", size=8.0)
                 self._draw(ax)
+                ax.tick_params(labelsize=7.5)  # axes of the caller were made under other settings
+                ax.xaxis.label.set_size(8.0)
+                ax.yaxis.label.set_size(8.0)
                 if ax.get_legend_handles_labels()[0]:
                     ax.legend(loc="best")
                 return Drawing(ax.figure, ax)

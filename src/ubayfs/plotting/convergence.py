@@ -66,7 +66,8 @@ class ConvergenceDisplay(Display):
 
         Notes
         -----
-        Of more than twelve chosen features, those with fewest votes are shown: they are nearest to the runners-up.
+        Of more than twelve chosen features, twelve are shown, evenly from the one with most votes to the one with
+        fewest.
         """
         n_runners_up = check_int("n_runners_up", n_runners_up, low=0)
         if evidence is None and selection.posterior is not None:
@@ -78,7 +79,10 @@ class ConvergenceDisplay(Display):
             )
         mask = selection.mask
         order = np.argsort(-evidence.counts, kind="stable")
-        shown = np.concatenate([order[mask[order]][-_MOST_CHOSEN:], order[~mask[order]][:n_runners_up]])
+        members = order[mask[order]]
+        if len(members) > _MOST_CHOSEN:
+            members = members[np.linspace(0, len(members) - 1, _MOST_CHOSEN).round().astype(np.intp)]
+        shown = np.concatenate([members, order[~mask[order]][:n_runners_up]])
         n_leading = max(len(selection.features), 1)
         points, shares, agreement = _course(evidence, shown, n_leading)
         return cls(
@@ -100,7 +104,7 @@ class ConvergenceDisplay(Display):
             f"all of them from model {settled:,} on."
         )
         if sum(self.chosen) < self.n_chosen:
-            details += f" {sum(self.chosen)} of {self.n_chosen:,} chosen features shown, those with fewest votes."
+            details += f" {sum(self.chosen)} of {self.n_chosen:,} chosen features shown."
         return title, details
 
     def _settled(self) -> int:

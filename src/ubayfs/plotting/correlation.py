@@ -15,7 +15,7 @@ from ..data import FeatureData
 from ..exceptions import InputError
 from ..selection import Selection
 from .base import Display
-from .style import LIGHT_GREY, WIDTH, counted, draw_blocks, list_features, short_names
+from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, counted, draw_blocks, list_features, short_names
 
 _MOST_NUMBERS = 16  # features up to which there is room for a number in each cell
 
@@ -105,7 +105,8 @@ class CorrelationDisplay(Display):
         return title, details
 
     def _height(self) -> float:
-        return 1.2 + max(min(0.27 * len(self.features), 0.55 * WIDTH), 0.165 * len(self.features), 1.2)
+        n = len(self.features)
+        return 1.3 + max(ROW_HEIGHT * n, min(0.24 * n, 0.6 * WIDTH), 0.5)
 
     def _draw(self, ax: Any) -> None:
         from matplotlib import colormaps
@@ -118,7 +119,7 @@ class CorrelationDisplay(Display):
             vmin=0,
             vmax=1,
             cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
-            aspect="equal" if n > 3 else "auto",
+            aspect="auto",
         )
         list_features(ax, self.features, [False] * n)
         labels = [f"{label.get_text()}  {i}" for i, label in enumerate(ax.get_yticklabels(), start=1)]
@@ -131,18 +132,24 @@ class CorrelationDisplay(Display):
             for (row, column), value in np.ndenumerate(matrix):
                 if row != column:
                     ax.text(
-                        column, row, f"{value:.2f}".replace("-", "\N{MINUS SIGN}"), ha="center", va="center", size=6.5,
+                        column, row, _in_cell(value), ha="center", va="center", size=6.5,
                         color="white" if abs(value) > 0.6 else "black",
                     )  # fmt: skip
         first = [own[0] if own else "" for own in self.blocks]
         borders = [i - 0.5 for i in range(1, n) if first[i] != first[i - 1]]
-        ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
-        ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
+        if len(borders) <= n / 2:  # a line around nearly every feature would say nothing
+            ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
+            ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
         if any(self.blocks):
             draw_blocks(ax, self.blocks, 4.0)
         bar = ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=25, pad=0.03)
         bar.set_label(f"absolute {self.method.capitalize()} correlation")
         bar.outline.set_visible(False)
+
+
+def _in_cell(value: float) -> str:
+    """Return a correlation in as few characters as it takes: 0.91 is written .91."""
+    return f"{value:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
 
 
 def _signed_correlations(X: NDArray[Any], method: str) -> NDArray[np.float64]:

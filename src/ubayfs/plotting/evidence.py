@@ -119,6 +119,9 @@ class EvidenceDisplay(Display):
             details += f"Also asked: {', '.join(self.links.notes)}."
         return title, details.strip()
 
+    def _weight_label(self) -> str:
+        return "prior weight" if len(set(self.weights)) > 1 else f"prior weight ({self.weights[0]:g} each)"
+
     def _height(self) -> float:
         return 1.45 + list_height(len(self.features)) + headings_height(self.links)
 
@@ -128,7 +131,7 @@ class EvidenceDisplay(Display):
         if any(self.weights):
             ax.barh(
                 rows, self.weights, left=self.votes, color=VERMILION, hatch="/////", edgecolor="white", linewidth=0,
-                label="prior weight",
+                label=self._weight_label(),
             )  # fmt: skip
         ax.set_xlim(left=0)
         ax.set_xlabel("votes (number of models)" if self._has_votes else "importance")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -103,7 +105,18 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
         candidates += [_link(system, kind, np.asarray(part), place, violated) for part in parts]
         n_left = 0 if kind in _JOINED and len(listed) else len(rows) - len(listed)
         omitted[kind] = omitted.get(kind, 0) + (min(n_left, 1) if kind in _JOINED else n_left)
-    drawn = _in_lanes(sorted(candidates, key=lambda link: _priority(link, chosen[shown])), omitted)
+    n_of_kind = Counter(link.kind for link in candidates)
+    # What an expert said one by one comes before what was said of all pairs; then violated ones, then those that
+    # concern many chosen features, then the strict ones.
+    candidates.sort(
+        key=lambda link: (
+            n_of_kind[link.kind] > _OWN_LANES,
+            not link.violated,
+            -int(chosen[shown[list(link.members)]].sum()),
+            -link.rho,
+        )
+    )
+    drawn = _in_lanes(candidates, n_of_kind, omitted)
     if len(notes) > _MOST_NOTES:
         notes[_MOST_NOTES:] = [f"{len(notes) - _MOST_NOTES} more"]
     return Links(drawn, tuple(notes), tuple(f"{n:,} more {kind}" for kind, n in omitted.items() if n))
@@ -111,8 +124,8 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
 
 def _groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
     """Yield the kind and the rows of each constraint."""
-    starts = [start for start, _ in system.parts]
-    for start, stop in zip(starts, [*starts[1:], system.n_rows], strict=True):
+    borders = [*(start for start, _ in system.parts), system.n_rows]
+    for start, stop in pairwise(borders):
         kind = system.label(start).split()[0]  # labels begin with the kind
         yield ("cost budget" if kind == "cost" else kind), np.arange(start, stop)
 
@@ -148,17 +161,12 @@ def _link(
     )
 
 
-def _priority(link: Link, chosen: NDArray[np.bool_]) -> tuple[bool, int, float]:
-    """Violated ones first, then those that concern many chosen features, then the strict ones."""
-    return not link.violated, -int(chosen[list(link.members)].sum()), -link.rho
-
-
-def _in_lanes(links: list[Link], omitted: dict[str, int]) -> tuple[Link, ...]:
+def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: dict[str, int]) -> tuple[Link, ...]:
     """Give each link a lane in which it overlaps nothing; those for which none is left are counted in `omitted`."""
     lanes: list[tuple[str, list[tuple[int, int]]]] = []
     placed: list[Link] = []
     for link in links:
-        own = sum(other.kind == link.kind for other in links) <= _OWN_LANES
+        own = n_of_kind[link.kind] <= _OWN_LANES
         low, high = min(link.members), max(link.members)
         free = (
             i

@@ -122,14 +122,21 @@ class PenaltyDisplay(Display):
             [f"{relaxation(curve.rho)} ({counted(curve.n_rows, 'row')})" for curve in self.curves],
             colors,
         )
-        points: dict[tuple[float, float], list[str]] = {}
-        for number, row in enumerate(self.violations, start=1):
-            points.setdefault((row.amount, row.admissibility), []).append(str(number))
-        for (amount, value), numbers in points.items():
+        for (amount, value), numbers in self._marks().items():
             ax.plot([amount], [value], "o", color=BLACK, markersize=5, zorder=4, gid="violated")
             ax.annotate(
                 ", ".join(numbers), (amount, value), xytext=(5, 4), textcoords="offset points", fontweight="bold"
             )
+
+    def _marks(self) -> dict[tuple[float, float], list[str]]:
+        """Return the numbers of the violated rows at each point; points too close to be told apart are one."""
+        marks: dict[tuple[float, float], list[str]] = {}
+        apart = 0.03 * self.violation[-1], 0.05
+        for number, row in enumerate(self.violations, start=1):
+            here = row.amount, row.admissibility
+            close = (mark for mark in marks if all(abs(a - b) < c for a, b, c in zip(mark, here, apart, strict=True)))
+            marks.setdefault(next(close, here), []).append(str(number))
+        return marks
 
 
 def _representative(rhos: NDArray[np.float64], violated: NDArray[np.float64]) -> list[int]:

@@ -76,7 +76,7 @@ class SizeUtilityDisplay(Display):
 
     @classmethod
     def from_selection(
-        cls, selection: Selection, sizes: Iterable[int] | None = None, time_limit: float | None = 10.0
+        cls, selection: Selection, sizes: Iterable[int] | None = None, time_limit: float | None = 5.0
     ) -> SizeUtilityDisplay:
         """Find the best set of each size, by the exact optimizer and under all constraints.
 
@@ -86,7 +86,7 @@ class SizeUtilityDisplay(Display):
             As :func:`~ubayfs.decide` returns it.
         sizes : iterable of int, optional
             Default: up to ten smaller and ten larger than the chosen set.
-        time_limit : float or None, default 10.0
+        time_limit : float or None, default 5.0
             Seconds for all sizes together, those near the chosen one first. Sets that are not proved to be the best
             by then are drawn as such, and sizes that were not begun are left out.
         """

@@ -78,7 +78,7 @@ def short(name: str, longest: int = _LONGEST_NAME) -> str:
     """
     line = " ".join("".join(c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in name).split())
     if len(line) <= longest:
-        return line
+        return line or "(no name)"
     head = longest // 2
     return f"{line[:head]}…{line[len(line) - (longest - head - 1) :]}"
 
