@@ -5,6 +5,7 @@ from .model import Study
 from .named import Named
 from .reading import load_study
 from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
+from .template import template
 
 __all__ = [
     "DataSection",
@@ -18,4 +19,5 @@ __all__ = [
     "TableBlocks",
     "Weights",
     "load_study",
+    "template",
 ]

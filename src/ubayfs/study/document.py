@@ -187,12 +187,12 @@ class _Builder:
             key = self._scalar(key_node, kind, path)
             if isinstance(key, Refused):
                 continue
+            place = (*path, key)
             if key in found:
-                first = self.lines[(*path, key)]
-                self.problems((*path, key), f"stands twice, first on line {first}; keep one of them.", line)
+                self.problems(place, f"stands twice, first on line {self.lines[place]}; keep one of them.", line)
                 continue
-            self.lines[(*path, key)] = line
-            found[key] = self.build(value_node, (*path, key))
+            self.lines[place] = line
+            found[key] = self.build(value_node, place)
         return found
 
 
@@ -214,28 +214,32 @@ def _yaml() -> Any:
 def _loader() -> Any:
     yaml = _yaml()
 
-    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
         yaml_implicit_resolvers = _resolvers()
 
     return Loader
 
 
-def _resolvers() -> dict[str | None, list[tuple[str, re.Pattern[str]]]]:
+Resolvers = dict[str, list[tuple[str, re.Pattern[str]]]]
+
+
+def _resolvers() -> Resolvers:
     """Return how plain texts are told apart, in the form PyYAML wants: by first character."""
     entries = [(_TAG + kind, re.compile(rf"^(?:{pattern.pattern})$")) for kind, pattern in _SCALARS.items()]
-    return {first: entries for first in (*"~nNtTfF+-.0123456789", "")}
+    return dict.fromkeys((*"~nNtTfF+-.0123456789", ""), entries)
+
+
+def _joined(old: Resolvers, new: Resolvers) -> Resolvers:
+    return {first: [*old.get(first, []), *new.get(first, [])] for first in {*old, *new}}
 
 
 @lru_cache
 def _dumper() -> Any:
     yaml = _yaml()
 
-    class Dumper(yaml.SafeDumper):  # type: ignore[misc, name-defined]
+    class Dumper(yaml.SafeDumper):  # type: ignore[name-defined]
         # What either version of YAML takes for something else than text is put into quotes.
-        yaml_implicit_resolvers = {
-            first: [*yaml.SafeDumper.yaml_implicit_resolvers.get(first, []), *_resolvers().get(first, [])]
-            for first in {*yaml.SafeDumper.yaml_implicit_resolvers, *_resolvers()}
-        }
+        yaml_implicit_resolvers = _joined(yaml.SafeDumper.yaml_implicit_resolvers, _resolvers())
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
@@ -250,11 +254,11 @@ def _dumper() -> Any:
     return Dumper
 
 
-class _InLine(dict):  # type: ignore[type-arg]
+class _InLine(dict):
     """A mapping that is written in one line."""
 
 
-class _ListInLine(list):  # type: ignore[type-arg]
+class _ListInLine(list):
     """A list that is written in one line."""
 
 
@@ -283,8 +287,10 @@ def dump_scalar(value: Any) -> str:
     >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
     ('mean radius', "'a: b'", "'no'", "'a, b'")
     """
-    text = str(_yaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9))
-    return text.strip()[1:-1]
+    # Line breaks and the like are written as escapes: a text must not end the comment that it stands in.
+    style = None if str(value).isprintable() else '"'
+    text = _yaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9, default_style=style)
+    return str(text).strip()[1:-1]
 
 
 def _styled(value: Any, depth: int) -> Any:

@@ -19,7 +19,7 @@ from .knowledge import PrefixBlocks, TableBlocks
 from .knowledge_table import KnowledgeTable, read_knowledge, report_unknown
 from .named import PRIOR, Named, build
 from .patterns import Names, is_pattern
-from .problems import Problems, Report, below, reported, without_name
+from .problems import Problems, Report, below, reported
 from .scale import UNLIKELY_RHO
 from .sections import PriorSection
 from .terms import arguments_of, builder
@@ -53,7 +53,7 @@ class Resolver:
                 name: self.expand(items, self.names, below(self.problems, "blocks", name))
                 for name, items in given.items()
             }
-        return Blocks({name: items for name, items in members.items() if items}) if members else None
+        return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
     def _by_prefix(self, separator: str) -> dict[str, list[Any]]:
         members: dict[str, list[Any]] = {}
@@ -185,7 +185,7 @@ class Resolver:
             constraints.resolve([one for one, _ in checked], self.names.names, blocks)
         except constraints.ConstraintError:
             for one, report in checked:
-                with reported(lambda path, text, kind=one.kind, to=report: to(path, without_name(text, kind))):
+                with reported(report, (), one.kind):
                     constraints.resolve(one, self.names.names, blocks)
 
 

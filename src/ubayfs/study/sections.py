@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from .._arguments import as_seed_sequence, check_choice, check_int, did_you_mean
@@ -23,14 +24,14 @@ Check = Callable[[str, Any, Report], Any]
 S = TypeVar("S", bound="Section")
 
 
-def _rule(default: Any, check: Check, read: Check | None = None, nullable: bool = False) -> Any:
-    """Return a field with its default and its rule.
+def _rule(check: Check, read: Check | None = None, nullable: bool = False) -> dict[str, Any]:
+    """Return the rule of a field, to be its metadata.
 
     A rule takes the name and the value of the field and a report of problems, and returns the value in its plainest
     form. `read` is the rule for values that come from a file, if it is stricter. A key without a value takes the
     default, unless null says something (`nullable`).
     """
-    return field(default=default, metadata={"check": check, "read": read or check, "nullable": nullable})
+    return {"check": check, "read": read or check, "nullable": nullable}
 
 
 def _raising(check: Callable[[str, Any], Any]) -> Check:
@@ -42,6 +43,11 @@ def _raising(check: Callable[[str, Any], Any]) -> Check:
         return None
 
     return rule
+
+
+def _from(read: Callable[[Any, Report], Any]) -> Check:
+    """Make a rule of a reader that tells its problems itself."""
+    return lambda name, value, report: read(value, report)
 
 
 def _text(name: str, value: Any) -> str:
@@ -178,13 +184,13 @@ class DataSection(Section):
 
     key: ClassVar[str] = "data"
 
-    path: str = _rule("", _raising(_text))
-    sheet: str | None = _rule(None, _raising(_optional_text))
-    target: str | tuple[str, ...] | None = _rule(None, _raising(_columns))
-    task: str | None = _rule(None, _choice(TASKS, optional=True))
-    groups: str | None = _rule(None, _raising(_optional_text))
-    ignore: tuple[str, ...] = _rule((), _raising(_texts))
-    missing: str = _rule("error", _choice(MISSING_RULES))
+    path: str = field(default="", metadata=_rule(_raising(_text)))
+    sheet: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
+    target: str | tuple[str, ...] | None = field(default=None, metadata=_rule(_raising(_columns)))
+    task: str | None = field(default=None, metadata=_rule(_choice(TASKS, optional=True)))
+    groups: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
+    ignore: tuple[str, ...] = field(default=(), metadata=_rule(_raising(_texts)))
+    missing: str = field(default="error", metadata=_rule(_choice(MISSING_RULES)))
 
     @classmethod
     def _check_presence(cls, value: Mapping[Any, Any], problems: Problems) -> None:
@@ -209,12 +215,12 @@ class EvidenceSection(Section):
 
     key: ClassVar[str] = "evidence"
 
-    selector: Any = _rule("mrmr", lambda name, value, report: as_selectors(value, report))
-    n_models: int = _rule(100, _raising(_ensemble))
-    train_size: float = _rule(0.75, _raising(_ensemble))
-    n_features_per_model: int | None = _rule(None, _raising(_ensemble))
-    seed: int | None = _rule(0, _raising(_seed), nullable=True)
-    n_jobs: int | None = _rule(None, _raising(_ensemble))
+    selector: Any = field(default="mrmr", metadata=_rule(_from(as_selectors)))
+    n_models: int = field(default=100, metadata=_rule(_raising(_ensemble)))
+    train_size: float = field(default=0.75, metadata=_rule(_raising(_ensemble)))
+    n_features_per_model: int | None = field(default=None, metadata=_rule(_raising(_ensemble)))
+    seed: int | None = field(default=0, metadata=_rule(_raising(_seed), nullable=True))
+    n_jobs: int | None = field(default=None, metadata=_rule(_raising(_ensemble)))
 
 
 @dataclass(frozen=True)
@@ -235,14 +241,12 @@ class PriorSection(Section):
 
     key: ClassVar[str] = "prior"
 
-    kind: Any = _rule("dirichlet", lambda name, value, report: as_named(PRIOR, value, report))
-    weights: Weights | tuple[float, ...] = _rule(
-        Weights(),
-        lambda name, value, report: as_weights(value, report),
-        lambda name, value, report: read_weights(value, report),
+    kind: Any = field(default="dirichlet", metadata=_rule(_from(partial(as_named, PRIOR))))
+    weights: Weights | tuple[float, ...] = field(
+        default=Weights(), metadata=_rule(_from(as_weights), _from(read_weights))
     )
-    table: str | None = _rule(None, _raising(_optional_text))
-    sheet: str | None = _rule(None, _raising(_optional_text))
+    table: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
+    sheet: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
 
     def _check_together(self) -> None:
         if self.table is not None and isinstance(self.weights, tuple):
@@ -271,12 +275,12 @@ class DecisionSection(Section):
 
     key: ClassVar[str] = "decision"
 
-    constraint_strength: float = _rule(1.0, _raising(_decision))
-    optimizer: Any = _rule("exact", lambda name, value, report: as_named(OPTIMIZER, value, report))
-    time_limit: float | None = _rule(None, _raising(_decision))
-    min_votes: int = _rule(0, _raising(_decision))
-    n_alternatives: int = _rule(5, _raising(_decision))
-    seed: int | None = _rule(0, _raising(_seed), nullable=True)
+    constraint_strength: float = field(default=1.0, metadata=_rule(_raising(_decision)))
+    optimizer: Any = field(default="exact", metadata=_rule(_from(partial(as_named, OPTIMIZER))))
+    time_limit: float | None = field(default=None, metadata=_rule(_raising(_decision)))
+    min_votes: int = field(default=0, metadata=_rule(_raising(_decision)))
+    n_alternatives: int = field(default=5, metadata=_rule(_raising(_decision)))
+    seed: int | None = field(default=0, metadata=_rule(_raising(_seed), nullable=True))
 
     def _check_together(self) -> None:
         if self.time_limit is not None:
@@ -300,7 +304,7 @@ class OutputSection(Section):
 
     key: ClassVar[str] = "outputs"
 
-    directory: str = _rule("results", _raising(_text))
-    figures: tuple[str, ...] = _rule(("png",), _raising(_formats))
-    reduced_table: bool = _rule(False, _raising(_yes_or_no))
-    n_draws: int = _rule(100, _raising(lambda name, value: check_int(name, value, low=0)))
+    directory: str = field(default="results", metadata=_rule(_raising(_text)))
+    figures: tuple[str, ...] = field(default=("png",), metadata=_rule(_raising(_formats)))
+    reduced_table: bool = field(default=False, metadata=_rule(_raising(_yes_or_no)))
+    n_draws: int = field(default=100, metadata=_rule(_raising(lambda name, value: check_int(name, value, low=0))))

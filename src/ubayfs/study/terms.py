@@ -35,7 +35,8 @@ _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 
 def builder(kind: str) -> Callable[..., Constraint]:
     """Return the function that makes constraints of one kind."""
-    return getattr(builders, kind)  # type: ignore[no-any-return]
+    made: Callable[..., Constraint] = getattr(builders, kind)
+    return made
 
 
 @lru_cache
