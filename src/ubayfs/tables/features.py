@@ -100,7 +100,7 @@ def read_features(
 def _raise(table: Table, problems: Sequence[str]) -> None:
     if not problems:
         return
-    shown = [f"{table.path}: {problem}." for problem in problems]
+    shown = [f"{table.path}: {problem}{'' if problem[-1] in '.?' else '.'}" for problem in problems]
     message = shown[0]
     if len(problems) > 1:
         rest = f"\n- and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""

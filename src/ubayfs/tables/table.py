@@ -109,8 +109,7 @@ def tidy(
     names = [name.strip() for name in names]
     frame = frame.set_axis(range(len(names)), axis=1)
     # Spreadsheets leave empty rows behind, and empty columns without a name: nothing is lost with them.
-    filled = np.flatnonzero(frame.notna().to_numpy().any(axis=1))
-    n_rows = int(filled[-1]) + 1 if len(filled) else 0
+    n_rows = _n_rows(frame)
     if not n_rows:
         raise InputError(f"{path} has a header ({quoted(names)}), but no rows of data below it.")
     frame, numbers = frame.iloc[:n_rows], None if numbers is None else numbers[:n_rows]
@@ -128,3 +127,11 @@ def tidy(
         )
     check_distinct(names, path)
     return Table(frame.set_axis(pd.Index(names), axis=1), frozenset(), path, unit, numbers, decimal)
+
+
+def _n_rows(frame: pd.DataFrame) -> int:
+    """Return the number of rows up to the last one with a value."""
+    if not len(frame) or frame.iloc[-1].notna().any():  # nearly always; looking at all cells takes long
+        return len(frame)
+    filled = np.flatnonzero(frame.notna().to_numpy().any(axis=1))
+    return int(filled[-1]) + 1 if len(filled) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -17,10 +18,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .columns import is_number_type
 from .table import MISSING_CODES, Table, listed, tidy
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAMPLE = 20  # records that decide about the delimiter
+# Numbers that only one decimal sign can explain.
+_WITH_SIGN = {sign: re.compile(rf"[+-]?[0-9]*[{sign}][0-9]+(?:[eE][+-]?[0-9]+)?") for sign in ".,"}
+_BOM = b"\xef\xbb\xbf"  # how Excel marks UTF-8
 _SAVE_AS = "In a spreadsheet: save as 'CSV UTF-8'."
 # Only exact reading gives back the numbers that were written; newer pandas does nothing else.
 _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
@@ -30,16 +35,17 @@ _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
 def read_text(path: Path) -> Table:
     """Read a text table whose columns are separated by commas, semicolons or tabs; .gz is decompressed."""
     content = _content(path)
-    text = _decoded(content, path)
-    delimiter, shifted = _find_delimiter(text, path)
-    header = next(_records(text, delimiter))[1]
+    _check_encoding(content, path)
+    # One kind of line end: pandas does not see an empty first field after a lone carriage return.
+    content = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    delimiter, shifted = _find_delimiter(content, path)
+    header = next(_records(content, delimiter))[1]
     if len(header) == 1:
-        _refuse_other_delimiters(text, header[0], path)
+        _refuse_other_delimiters(content, header[0], path)
     n_fields = len(header) + shifted
-    lines = _line_numbers(text, delimiter, n_fields, len(header), path)
-    frame, decimal = _parsed(content, delimiter, n_fields, path)
-    numbers = lines if len(lines) == len(frame) else None
-    return tidy(frame, [""] * shifted + header, path, "row" if numbers is None else "line", numbers, decimal)
+    lines = _line_numbers(content, delimiter, n_fields, len(header), path)
+    frame, decimal = _parsed(content, delimiter, n_fields, len(lines), path)
+    return tidy(frame, [""] * shifted + header, path, "line", lines, decimal)
 
 
 def _content(path: Path) -> bytes:
@@ -54,63 +60,74 @@ def _content(path: Path) -> bytes:
             ) from error
     elif content[:2] == b"\x1f\x8b":
         raise InputError(f"{path} is compressed by gzip, but its name does not say so; rename it to '{path.name}.gz'.")
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
+    if not content.removeprefix(_BOM).strip():
         raise InputError(f"{path} is empty; a table with a header and rows is needed.")
     return content
 
 
-def _decoded(content: bytes, path: Path) -> str:
-    """Return the text; anything but UTF-8 is refused, because a guess may garble names."""
+def _check_encoding(content: bytes, path: Path) -> None:
+    """Refuse anything but UTF-8: a guess may garble names."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{path} is text in UTF-16, but UTF-8 is needed. {_SAVE_AS}")
     if b"\0" in content:
         raise InputError(f"{path} holds zero bytes, so it is no text table. Check the file, or its suffix.")
     try:
-        return content.decode("utf-8")
+        content.decode("utf-8")
     except UnicodeDecodeError as error:
         start = error.start
-        # What stands before the byte is UTF-8; io counts lines as editors do.
-        *_, last = ["", *io.StringIO(content[:start].decode("utf-8"), newline="")]
-        line = 1 + content[:start].replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+        *above, last = content[:start].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         raise InputError(
-            f"{path} is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {line}, after "
-            f"{last.rstrip()[-20:]!r}. {_SAVE_AS} In an editor: save with the encoding UTF-8."
+            f"{path} is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {len(above) + 1}, "
+            f"after {last.decode('utf-8')[-20:]!r}. {_SAVE_AS} In an editor: save with the encoding UTF-8."
         ) from error
 
 
-def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each record starts, and its fields; blank lines are no records, as in pandas."""
-    blank = " \t".replace(delimiter, "")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        if len(fields) > 1 or (fields and fields[0].strip(blank)):
-            yield line, fields
+def _lines(content: bytes) -> io.TextIOWrapper:
+    """Return the lines; unlike a StringIO this makes no copy of a large table."""
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="\n")
 
 
-def _field_counts(text: str, delimiter: str) -> Iterator[tuple[int, int]]:
-    """Yield the line on which each record starts, and its number of fields."""
-    if '"' in text:
-        yield from ((line, len(fields)) for line, fields in _records(text, delimiter))
+def _is_blank(line: str, delimiter: str) -> bool:
+    """Tell whether a line is no record, as pandas sees it."""
+    return not line.strip(" \t\n".replace(delimiter, ""))
+
+
+def _records(content: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each record starts, and its fields."""
+    first = ""
+
+    def lines() -> Iterator[str]:
+        nonlocal first
+        for line in _lines(content):
+            first = first or line
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=True)
+    number = 1
+    for fields in reader:
+        if not _is_blank(first, delimiter):
+            yield number, fields
+        number, first = reader.line_num + 1, ""
+
+
+def _field_counts(content: bytes, delimiter: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield the line on which each record starts, its number of fields, and whether all of them are empty."""
+    if b'"' in content:
+        for number, fields in _records(content, delimiter):
+            yield number, len(fields), not any(field.strip() for field in fields)
         return
     # The same without making a string of each field, which takes longer than reading the numbers.
-    blank = " \t\r\n".replace(delimiter, "")
-    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
-        if line.strip(blank):
-            yield number, line.count(delimiter) + 1
+    for number, line in enumerate(_lines(content), start=1):
+        if not _is_blank(line, delimiter):
+            yield number, line.count(delimiter) + 1, not line.strip(" \t\n" + delimiter)
 
 
-def _find_delimiter(text: str, path: Path) -> tuple[str, bool]:
+def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool]:
     """Return the delimiter, and whether rows begin with a name that the header leaves out (as R writes them)."""
     best: tuple[tuple[bool, int], str, bool] = ((False, 0), ",", False)
     for delimiter in sorted(_DELIMITERS, key=lambda d: (d == "\t") != (".tsv" in path.name.lower())):
         try:
-            header, *rows = [fields for _, fields in islice(_records(text, delimiter), _SAMPLE)]
+            header, *rows = [fields for _, fields in islice(_records(content, delimiter), _SAMPLE)]
         except csv.Error:  # a field that never ends: the wrong delimiter, or a quotation mark left open
             continue
         shifted = len(header) > 1 and bool(rows) and _begin_with_names(rows, len(header) + 1)
@@ -131,9 +148,9 @@ def _begin_with_names(rows: Sequence[list[str]], n_fields: int) -> bool:
     return len(set(names)) == len(names) and bool(pd.to_numeric(pd.Series(names), errors="coerce").isna().all())
 
 
-def _refuse_other_delimiters(text: str, header: str, path: Path) -> None:
+def _refuse_other_delimiters(content: bytes, header: str, path: Path) -> None:
     """Refuse one column that falls into several at another sign, in the header and below it alike."""
-    lines = [line for line in islice(io.StringIO(text), _SAMPLE) if line.strip()]
+    lines = [line for line in islice(_lines(content), _SAMPLE) if line.strip()]
     for sign, word in (("|", "'|'"), (":", "':'"), (None, "spaces")):
         counts = {len(line.split(sign)) for line in lines}
         if len(counts) == 1 and counts != {1} and len(lines) > 1:
@@ -143,17 +160,19 @@ def _refuse_other_delimiters(text: str, header: str, path: Path) -> None:
             )
 
 
-def _line_numbers(text: str, delimiter: str, n_fields: int, n_names: int, path: Path) -> NDArray[np.intp]:
-    """Return the line of each row below the header; rows of another length are refused."""
+def _line_numbers(content: bytes, delimiter: str, n_fields: int, n_names: int, path: Path) -> NDArray[np.intp]:
+    """Return the line of each row below the header, up to the last with a value; other lengths are refused."""
     try:
-        (first, _), *counts = _field_counts(text, delimiter)
+        (first, _, _), *counts = _field_counts(content, delimiter)
     except csv.Error as error:
         raise InputError(
             f"{path} cannot be read as a table ({error}); is there a quotation mark without its partner?"
         ) from error
-    wrong = [(line, count) for line, count in counts if count != n_fields]
+    while counts and counts[-1][2]:  # spreadsheets leave empty rows behind
+        counts.pop()
+    wrong = [(line, count) for line, count, _ in counts if count != n_fields]
     if not wrong:
-        return np.array([line for line, _ in counts], dtype=np.intp)
+        return np.array([line for line, _, _ in counts], dtype=np.intp)
     shown = listed([f"line {line} has {count}" for line, count in wrong[:5]], len(wrong), 5)
     way_out = "Look there for a missing or unquoted delimiter, a decimal comma, or an open quotation mark."
     if len(wrong) == len(counts) and {count for _, count in wrong} == {n_names + 1}:
@@ -169,27 +188,23 @@ def _line_numbers(text: str, delimiter: str, n_fields: int, n_names: int, path: 
     )
 
 
-def _parsed(content: bytes, delimiter: str, n_fields: int, path: Path) -> tuple[pd.DataFrame, str]:
-    frame = _read_csv(content, delimiter, n_fields, ".", path)
-    # Where commas separate columns they cannot be decimal signs. Elsewhere the sign that makes more numbers is right.
-    if delimiter != "," and any(
-        column.astype(str).str.fullmatch(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?").any() for _, column in _text_columns(frame)
-    ):
-        other = _read_csv(content, delimiter, n_fields, ",", path)
-        if len(_text_columns(other)) < len(_text_columns(frame)):
-            return other, ","
-    return frame, "."
+def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Path) -> tuple[pd.DataFrame, str]:
+    """Return the cells, and the decimal sign: the one that makes numbers of more columns."""
+    if delimiter == ",":  # then it cannot be a decimal sign too
+        return _read_csv(content, delimiter, n_fields, n_rows, ".", path), "."
+    # The first rows nearly always tell which of the two is worth trying first.
+    sample = [field.strip() for _, fields in islice(_records(content, delimiter), _SAMPLE) for field in fields]
+    first, second = ",." if any(_WITH_SIGN[","].fullmatch(field) for field in sample) else ".,"
+    frame = _read_csv(content, delimiter, n_fields, n_rows, first, path)
+    text = [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]
+    if any(frame[i].astype(str).str.fullmatch(_WITH_SIGN[second]).any() for i in text):
+        other = _read_csv(content, delimiter, n_fields, n_rows, second, path)
+        if sum(not is_number_type(dtype) for dtype in other.dtypes) < len(text):
+            return other, second
+    return frame, first
 
 
-def _text_columns(frame: pd.DataFrame) -> list[tuple[int, pd.Series]]:
-    return [
-        (i, frame[i])
-        for i, dtype in enumerate(frame.dtypes)
-        if pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
-    ]
-
-
-def _read_csv(content: bytes, delimiter: str, n_fields: int, decimal: str, path: Path) -> pd.DataFrame:
+def _read_csv(content: bytes, delimiter: str, n_fields: int, n_rows: int, decimal: str, path: Path) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
@@ -200,6 +215,7 @@ def _read_csv(content: bytes, delimiter: str, n_fields: int, decimal: str, path:
                 header=0,
                 names=range(n_fields),
                 index_col=False,
+                nrows=n_rows,
                 na_values=["", *MISSING_CODES],
                 keep_default_na=False,
                 skipinitialspace=True,
