@@ -30,8 +30,16 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["estimator"],
+    ["attribution", "estimator", "tables"],
+    ["study"],
+    ["plotting"],
+    ["summary"],
+    ["report"],
+    ["results"],
+    ["comparison"],
     ["__init__"],
+    ["cli"],
+    ["__main__"],
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent

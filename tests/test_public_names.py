@@ -1,5 +1,6 @@
 """The public names, and what importing them costs."""
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -16,15 +17,22 @@ def test_all_is_sorted_strings_without_repetition():
     assert ubayfs.__all__ == sorted(set(ubayfs.__all__))
 
 
-def test_all_holds_exactly_the_public_names():
-    ours = {
-        name
-        for name, value in vars(ubayfs).items()
-        if not name.startswith("_")
-        and not inspect.ismodule(value)
-        and getattr(value, "__module__", "").startswith("ubayfs")
-    }
-    assert set(ubayfs.__all__) == ours | {"UBayFSSelector", "__version__"}
+def test_type_checkers_see_exactly_the_public_names():
+    """The imports that only type checkers read say of each name where it is defined, as the table for users does."""
+    tree = ast.parse(inspect.getsource(ubayfs))
+    (hidden,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {alias.name: node.module for node in hidden.body for alias in node.names}
+    assert seen == ubayfs._HOME
+    assert set(ubayfs.__all__) == {*seen, "__version__"}
+
+
+@pytest.mark.parametrize("name", sorted(ubayfs._MODULES))
+def test_modules_with_names_of_their_own_are_found(name):
+    code = f"import ubayfs; print(ubayfs.{name}.__name__)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == [
+        f"ubayfs.{name}"
+    ]
+    assert name in dir(ubayfs)
 
 
 @pytest.mark.parametrize("name", ubayfs.__all__)

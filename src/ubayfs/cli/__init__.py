@@ -1,0 +1,1 @@
+"""The command line: ``ubayfs select study.yaml`` and its sisters."""

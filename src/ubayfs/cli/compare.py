@@ -1,0 +1,33 @@
+"""Show what changed between two results, and why.
+
+For every feature that came or went, the first decision is made again with only the evidence, only the prior or only the
+constraints of the second; what already makes the change then is its cause.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .console import say
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("first", type=Path, help="directory of a result, as `ubayfs select` writes it")
+    parser.add_argument("second", type=Path, help="directory of another result")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the comparison."""
+    from ..comparison import compare
+    from ..results import read_result
+
+    comparison = compare(read_result(arguments.first), read_result(arguments.second))
+    if arguments.json:
+        import json
+
+        say(json.dumps(comparison.to_dict(), indent=2))
+    else:
+        say(comparison.to_text())

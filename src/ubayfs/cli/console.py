@@ -1,0 +1,82 @@
+"""What the command says: answers on stdout, everything else on stderr, progress only where a person watches."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..exceptions import UBayFSWarning
+
+Progress = Callable[[int, int], None]
+
+
+def say(text: str = "") -> None:
+    """Print a line of the answer."""
+    sys.stdout.write(f"{text}\n")
+
+
+def tell(text: str) -> None:
+    """Print a line that is not part of the answer."""
+    sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def progress(label: str, unit: str) -> Iterator[Progress]:
+    """Give a callback (done, total) that draws a bar with the remaining time; nothing when stderr is no terminal."""
+    from tqdm import tqdm
+
+    # disable=None: silent unless stderr is a terminal.
+    with tqdm(desc=label, unit=unit, disable=None, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
+
+        def update(done: int, total: int) -> None:
+            bar.total = total
+            if done < bar.n:  # an ensemble that goes on from its checkpoint starts anew
+                bar.reset(total)
+            bar.update(done - bar.n)
+
+        yield update
+
+
+@contextmanager
+def notes() -> Iterator[list[str]]:
+    """Collect the package's warnings as plain sentences and tell each of them once; others pass as they are."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield found
+        for one in caught:
+            if issubclass(one.category, UBayFSWarning) and str(one.message) not in found:
+                found.append(str(one.message))
+    for one in caught:
+        if not issubclass(one.category, UBayFSWarning):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    for text in found:
+        tell(f"Note: {text}")
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return rows as an aligned table for a terminal; numbers to the right."""
+    if not rows:
+        return ""
+    titles = list(rows[0])
+    cells = [[_cell(row[title]) for title in titles] for row in rows]
+    widths = [max(len(line[i]) for line in [titles, *cells]) for i in range(len(titles))]
+    right = [all(isinstance(row[title], int | float | None) for row in rows) for title in titles]
+    return "\n".join(
+        "  ".join(
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in [titles, *cells]
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

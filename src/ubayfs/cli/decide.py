@@ -1,0 +1,63 @@
+"""Decide again on the evidence of an earlier result; answers at once.
+
+  ubayfs decide results --max-size 5 --weight "mean radius=likely" -o five
+  ubayfs decide results --study edited.yaml
+
+Starts from the study of that result (or from --study); options replace what it says. Without -o nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import options, steps
+from .console import notes, tell
+
+if TYPE_CHECKING:
+    from ..data import FeatureData
+    from ..study import Study
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("result", type=Path, help="directory of a result, as `ubayfs select` writes it")
+    parser.add_argument("--study", type=Path, help="decide as this study file says, instead of the study of the result")
+    options.add_decision(parser)
+    options.add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Decide, tell, and write if asked to."""
+    from ..results import read_result
+    from ..study import load_study
+
+    earlier = read_result(arguments.result)
+    study = earlier.study
+    if arguments.study is not None:
+        study = load_study(arguments.study)
+        if study.evidence != earlier.study.evidence or study.data != earlier.study.data:
+            tell(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} says of them.")
+            study = options.with_origin(study, earlier.study)
+    study = options.changed(study, arguments)
+    directory = arguments.output
+    if directory is not None:
+        steps.check_output(directory, study, arguments.force)
+    data = _data(study)
+    with notes() as found:
+        selection = study.decide(earlier.evidence, data)
+    steps.finish(study, earlier.evidence, selection, data, found, directory, force=arguments.force)
+
+
+def _data(study: Study) -> FeatureData | None:
+    """Return the data of the study; without them correlations are left out, unless a constraint needs them."""
+    from ..exceptions import UBayFSError
+
+    try:
+        return study.read_data()
+    except UBayFSError as error:
+        if any(one.kind == "decorrelate" for one in study.constraints):
+            raise
+        tell(f"Note: decided without the data, so no correlations are shown ({error})")
+        return None

@@ -1,0 +1,99 @@
+"""The command ``ubayfs``: one sub-command per module of this package, and what becomes of errors."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from .. import __version__
+from ..exceptions import UBayFSError
+from .console import tell
+
+OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+
+# In the order in which a new user meets them.
+COMMANDS = ("demo", "init", "check", "select", "decide", "compare", "report")
+_DESCRIPTION = "Choose the provably best feature set from an ensemble, expert knowledge and side constraints."
+_EPILOG = """\
+a first study:
+  ubayfs init cells.csv --target diagnosis   write a commented study file
+  ubayfs check study.yaml                    is everything all right, and how much work is it?
+  ubayfs select study.yaml -o results        run the ensemble, find the best set, write a report
+  ubayfs decide results --max-size 5 -o five change your mind; the answer comes at once
+  ubayfs compare results five                what changed, and why
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; default those of the process.
+
+    Returns
+    -------
+    code : int
+        0 when all went well, 2 when the user has to change something, 1 for a bug, 130 after Ctrl-C.
+    """
+    try:
+        arguments = build_parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has said what is wrong, or has shown its help
+        return stop.code if isinstance(stop.code, int) else USER_ERROR
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+        return OK
+    except UBayFSError as error:
+        tell(f"ubayfs {arguments.command}: {error}")
+        return USER_ERROR
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except OSError as error:
+        tell(f"ubayfs {arguments.command}: {_told(error)}")
+        return USER_ERROR
+    except KeyboardInterrupt:
+        tell(f"ubayfs {arguments.command}: stopped.")
+        return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        tell(
+            f"ubayfs {arguments.command}: this is a bug in ubayfs {__version__}; please report it with the lines above."
+        )
+        return BUG
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; nothing heavy is imported for it."""
+    parser = argparse.ArgumentParser(
+        prog="ubayfs", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"ubayfs {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    for name in COMMANDS:
+        module = import_module(f".{name}", __package__)
+        summary = (module.__doc__ or "").splitlines()[0].rstrip(".")
+        own = commands.add_parser(
+            name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.add_arguments(own)
+        own.set_defaults(run=module.run)
+    return parser
+
+
+def _told(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    ways = {
+        errno.ENOSPC: "Free some space, or choose another directory with -o; nothing was changed.",
+        errno.EACCES: "Choose another directory with -o, or ask for the right to write there.",
+        errno.EROFS: "Choose another directory with -o.",
+    }
+    way = ways.get(error.errno or 0, "")
+    return f"{where}{error.strerror or error}.{' ' + way if way else ''}"

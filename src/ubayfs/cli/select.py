@@ -1,0 +1,60 @@
+"""Run the ensemble, find the best feature set, write a report.
+
+Takes a study file, or a table and a few options:
+
+  ubayfs select study.yaml
+  ubayfs select cells.csv --target diagnosis --max-size 10 --selector mrmr -o out
+
+Options on top of a study file replace what it says. Finished runs are kept while the ensemble works: after Ctrl-C the
+same command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import options, steps
+from .console import notes, tell
+
+if TYPE_CHECKING:
+    from ..data import FeatureData
+    from ..evidence import Evidence
+    from ..study import Study
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
+    options.add_data(parser)
+    options.add_evidence(parser)
+    options.add_decision(parser)
+    options.add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Collect evidence, decide, write and tell."""
+    study = options.requested_study(arguments)
+    directory = options.output_directory(arguments, study)
+    steps.check_output(directory, study, arguments.force)
+    data = study.read_data()
+    study.arguments(data.feature_names)  # a misspelled name is better found before the ensemble than after it
+    with notes() as found:
+        evidence = _collected(study, data, directory)
+        study = steps.with_seed(study, evidence)
+        selection = study.decide(evidence, data)
+    steps.finish(study, evidence, selection, data, found, directory, force=arguments.force)
+    steps.forget_runs(directory)
+
+
+def _collected(study: Study, data: FeatureData, directory: Path) -> Evidence:
+    from .console import progress
+
+    runs = steps.runs_directory(directory, study, data)
+    try:
+        with progress("ensemble", "runs") as update:
+            return study.collect(data, on_progress=update, checkpoint=runs)
+    except KeyboardInterrupt:
+        tell(f"\nFinished runs are kept in {runs}; the same command goes on from there.")
+        raise

@@ -1,0 +1,113 @@
+"""What commands have in common: checking the output directory, writing a result, telling the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .console import progress, say, table, tell
+
+if TYPE_CHECKING:
+    from ..data import FeatureData
+    from ..evidence import Evidence
+    from ..selection import Selection
+    from ..study import Study
+
+_RUNS = "unfinished-runs-"
+_SHOWN = 50  # chosen features that are printed; the files have all
+
+
+def check_output(directory: Path, study: Study, force: bool) -> None:
+    """Refuse before any work what could not be written after it."""
+    from ..results import check_directory
+
+    check_directory(directory, study, force=force)
+
+
+def runs_directory(directory: Path, study: Study, data: FeatureData) -> Path:
+    """Return where finished runs of exactly this ensemble are kept, so that another study never meets them."""
+    ensemble = {
+        key: value for key, value in study.to_dict().get("evidence", {}).items() if key not in ("n_models", "n_jobs")
+    }
+    told = json.dumps([ensemble, data.fingerprint], sort_keys=True, default=str)
+    return directory / f"{_RUNS}{hashlib.sha256(told.encode()).hexdigest()[:12]}"
+
+
+def forget_runs(directory: Path) -> None:
+    """Remove the runs that were kept in case of an interruption; the evidence holds them all now."""
+    for runs in directory.glob(f"{_RUNS}*"):
+        shutil.rmtree(runs, ignore_errors=True)
+
+
+def with_seed(study: Study, evidence: Evidence) -> Study:
+    """Return the study with the seed that was drawn, if it left the choice: the study as used reproduces the result."""
+    if study.evidence.seed is not None:
+        return study
+    return replace(study, evidence=replace(study.evidence, seed=evidence.settings["seed"]["entropy"]))
+
+
+def finish(
+    study: Study,
+    evidence: Evidence,
+    selection: Selection,
+    data: FeatureData | None,
+    warnings: list[str],
+    directory: Path | None,
+    *,
+    force: bool,
+) -> None:
+    """Summarize, write the result if there is a directory, and tell the answer."""
+    from ..results import Result, write_result
+    from ..summary import summarize
+
+    with progress("selection probabilities", "draws") as update:
+        summary = summarize(
+            selection,
+            data,
+            asked=study.to_dict(),
+            blocks=study.arguments(evidence.feature_names)["blocks"],
+            # Without files, the answer itself is all that is wanted.
+            n_draws=study.outputs.n_draws if directory is not None else 0,
+            on_progress=update,
+            random_state=study.decision.seed,
+            warnings=warnings,
+        )
+    answer(summary)
+    if directory is None:
+        tell("Nothing was written; add -o DIRECTORY to keep this result.")
+        return
+    written = write_result(directory, Result(study, evidence, selection, summary), data=data, force=force)
+    report = next((path for path in written if path.name == "report.html"), directory)
+    say(f"\nWrote {len(written)} files to {directory}; open {report}")
+
+
+def answer(summary: dict[str, Any]) -> None:
+    """Print the chosen features, what became of the constraints, and how good the answer is."""
+    chosen = summary["chosen"]
+    say(summary["title"])
+    say()
+    say(table([_row(one) for one in chosen[:_SHOWN]]))
+    if len(chosen) > _SHOWN:
+        say(f"... and {len(chosen) - _SHOWN} more")
+    broken = [one for one in summary["constraints"] if not one["holds"]]
+    if broken:
+        say("\nGiven up (soft constraints)")
+        for one in broken:
+            say(f"  {one['label']}: by {one['violation']:g}, admissibility {one['admissibility']:.3g}")
+    proof = "proved to be the best set" if summary["gap"] <= 1e-9 * max(1.0, abs(summary["value"])) else "not proved"
+    say(f"\nValue {summary['value']:.6g}, bound {summary['bound']:.6g}, gap {summary['gap']:.2g}: {proof}.")
+
+
+def _row(one: dict[str, Any]) -> dict[str, Any]:
+    why = [word for word, key in (("prior", "without_prior"), ("constraints", "without_constraints")) if not one[key]]
+    return {
+        "feature": one["feature"],
+        "votes": one["count"],
+        "weight": one["weight"],
+        "importance": one["importance"],
+        "only because of": " and ".join(why),
+    }
