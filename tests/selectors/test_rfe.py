@@ -6,8 +6,9 @@ from sklearn.svm import SVC, SVR, LinearSVC
 
 from ubayfs.data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.selectors._subsample import ranking
 from ubayfs.selectors._svm import EPSILON, LinearMachines
-from ubayfs.selectors.rfe import RFE
+from ubayfs.selectors.rfe import RFE, _largest
 
 
 def literal_weights(X, outputs, regression, C):
@@ -156,3 +157,34 @@ def test_breast_cancer_agrees_with_liblinear(cancer):
     other = LinearSVC(C=1.0, dual=False, tol=1e-10, intercept_scaling=1e3, max_iter=10**5).fit(Z, y)
     np.testing.assert_allclose(machines.weights()[:, 0], other.coef_[0], atol=1e-4)
     assert len(RFE()(X, y, 10, np.random.default_rng(0))) == 10
+
+
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(2, 30), regression=st.booleans(), C=st.sampled_from([0.01, 1.0, 100.0])
+)  # fmt: skip
+def test_line_search_finds_the_least_objective(seed, n, regression, C):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=n) if regression else np.where(np.arange(n) % 2, 1.0, -1.0)
+    gap, df = rng.normal(size=n), rng.normal(size=n) * rng.integers(0, 2, size=n)
+    slope, curvature = rng.normal(), rng.uniform(0, 3)
+    machines = LinearMachines(np.zeros((n, 1)), y[:, None], C, regression)
+
+    def objective(step):
+        left = gap - step * df
+        loss = np.maximum(np.abs(left) - EPSILON, 0) if regression else np.where(y * left > 0, left, 0)
+        return slope * step + curvature * step**2 / 2 + C * float(loss @ loss)
+
+    step = machines._line_search(y, gap, df, slope, curvature)
+    assert 0 <= step <= 1
+    least = min(objective(s) for s in np.linspace(0, 1, 1001))
+    assert objective(step) <= least + 1e-12 * (1 + abs(least))
+
+
+@given(
+    scores=st.lists(st.sampled_from([0.0, 0.3, 0.3 + 4e-10, 0.3 + 8e-10, 0.7, 0.7 + 5e-10, 1.0]), min_size=2),
+    data=st.data(),
+)  # fmt: skip
+def test_largest_are_the_first_of_the_ranking(scores, data):
+    n_kept = data.draw(st.integers(1, len(scores) - 1))
+    scores = np.array(scores)
+    np.testing.assert_array_equal(_largest(scores, n_kept), np.sort(ranking(scores)[:n_kept]))

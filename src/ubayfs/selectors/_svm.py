@@ -156,7 +156,7 @@ class LinearMachines:
 
     def _turns(self, gap: Array, df: Array) -> Array:
         """Return, in order, the steps between 0 and 1 at which a row begins or ceases to cost something."""
-        moving = df != 0
-        gap, df = gap[moving], df[moving]
-        turns = np.concatenate([gap - EPSILON, gap + EPSILON]) / np.tile(df, 2) if self._regression else gap / df
+        ends = np.array([gap - EPSILON, gap + EPSILON]) if self._regression else gap
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # rows that hardly move never turn
+            turns = ends / df
         return np.sort(turns[(turns > 0) & (turns < 1)])
