@@ -77,3 +77,17 @@ def test_pickle_keeps_rows_and_labels(system):
     twin = pickle.loads(pickle.dumps(system.take([0, 2])))
     np.testing.assert_array_equal(twin.A.toarray(), system.A.toarray()[[0, 2]])
     assert [twin.label(0), twin.label(1)] == ["a0", "b0"]
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_rows_as_they_may_come_are_tidied_and_left_alone(n_parts):
+    # Duplicate, zero and unsorted entries of two rows over three columns.
+    entries, columns, starts = np.array([1.0, 2.0, 0.0, 5.0, 4.0]), np.array([2, 2, 0, 1, 0]), np.array([0, 3, 5])
+    A = sparse.csr_array((entries, columns, starts), shape=(2, 3))
+    part = Rows(A, np.zeros(2), np.ones(2), partial(named, "a"))
+    stacked = ConstraintSystem.stack([part] * n_parts, 3).A
+    np.testing.assert_array_equal(stacked.toarray(), [[0, 0, 3], [4, 5, 0]] * n_parts)
+    assert stacked.has_canonical_format
+    assert stacked.nnz == 3 * n_parts
+    assert A.data.tolist() == [1.0, 2.0, 0.0, 5.0, 4.0]
+    assert A.indices.tolist() == [2, 2, 0, 1, 0]

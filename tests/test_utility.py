@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ubayfs.constraints import max_size, resolve
 from ubayfs.system import ConstraintSystem, Rows
-from ubayfs.utility import Admissibility, Utility, log_row_admissibility
+from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility
 
 N = 5
 ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
@@ -165,3 +165,18 @@ def test_utility_is_importance_plus_weighted_admissibility_and_hard_means_hard(s
 def test_an_underflowing_soft_row_keeps_the_importance():
     utility = Utility(np.full(N, 0.2), system_of(np.ones(N), [0.0], [1e6]), 0.3, np.ones(N, dtype=bool))
     assert utility([1, 1, 0, 0, 0]).item() == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("dtype", [bool, int, float])
+@pytest.mark.parametrize("shape", [(0, 3), (1, 4), (5, 7), (3, 0), (4,)])
+def test_sets_of_any_kind_are_read_alike(dtype, shape):
+    sets = (np.random.default_rng(0).random(shape) < 0.4).astype(dtype)
+    found = as_sparse_sets(sets)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found.toarray(), np.atleast_2d(sets).astype(float))
+
+
+def test_tolerance_of_rows_without_entries():
+    A = sparse.csr_array(np.array([[0.0, 0.0], [3.0, -4.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]]))
+    system = ConstraintSystem(A, np.array([0.0, 1.0, -5.0, 1.0, 7.0]), np.ones(5), sparse.csr_array((0, 2), dtype=bool))
+    np.testing.assert_allclose(Admissibility(system).tolerance, 1e-9 * np.array([0.0, 4.0, 5.0, 2.0, 7.0]))

@@ -19,7 +19,9 @@ def advise(selection: Selection, problem: Problem) -> None:
             f"time_limit was reached: the set returned is worth {best.value:.6g}, and no set is worth more than "
             f"{best.bound:.6g} (gap {best.gap:.3g}). Give more time to close the gap."
         )
-    free, n_selectable = _unlimited(problem.utility), int(problem.utility.selectable.sum())
+    n_selectable = int(np.count_nonzero(problem.utility.selectable))
+    # Features that nothing stands against are in the best set; a small one tells that they are few.
+    free = _unlimited(problem.utility) if 2 * best.metrics.cardinality >= n_selectable else 0
     if 2 * free >= n_selectable:
         _say(
             f"No constraint limits the size of the set: {free} of {n_selectable} features are selected simply because "

