@@ -89,7 +89,7 @@ INDEX = FeatureIndex(np.array(["radius", "area", "texture"], dtype=object))
 def test_features_by_name_and_position():
     assert INDEX.position("area", "weights") == 1
     assert INDEX.position(np.int64(2), "weights") == 2
-    for features in (["texture", 0], ("texture", 0), np.array([2, 0]), iter(["texture", "radius"])):
+    for features in (["texture", 0], ("texture", 0), [2, 0], np.array([2, 0]), iter(["texture", "radius"])):
         assert INDEX.positions(features, "weights").tolist() == [2, 0]
     assert INDEX.positions("area", "weights").tolist() == [1]
     assert INDEX.positions(2, "weights").tolist() == [2]

@@ -6,7 +6,9 @@ from scipy import sparse
 
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError
+from ubayfs.optimize.cells import gap_tolerance
 from ubayfs.optimize.exact import Exact
+from ubayfs.optimize.search import LocalSearch
 from ubayfs.system import Rows
 
 INF = np.inf
@@ -156,7 +158,7 @@ def test_a_time_limit_gives_the_best_set_so_far_and_an_honest_bound():
 
 def test_a_time_limit_without_any_admissible_set_says_so(monkeypatch):
     utility = utility_of([0.5, 0.5], [one_row([-1, -1], -1, INF), one_row([1, -0.5], 0, INF)])
-    monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda utility, deadline: None)
+    monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda *_: None)
     with pytest.raises(OptimizationError, match="time_limit was reached before any set"):
         Exact(time_limit=1e-9).maximize(utility)
 
@@ -201,3 +203,60 @@ def test_named_contradiction_is_irreducible(seed):
     for left_out in range(len(group)):
         rest = group[:left_out] + group[left_out + 1 :]
         assert np.isfinite(utility_of(np.full(n, 1 / n), rest)(sets).max())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_set_is_found_whatever_the_search_begins_with(seed):
+    """Sets that break hard rows or hold features that cannot be selected are allowed too."""
+    rng = np.random.default_rng(seed)
+    utility = random_utility(rng)
+    optimum = utility(selectable_sets(utility)).max()
+    if np.isneginf(optimum):
+        return
+    begin_with = np.flatnonzero(rng.random(utility.n_features) < rng.random())
+    solution = Exact(begin_with=begin_with).maximize(utility)
+    assert abs(solution.value - optimum) <= gap_tolerance(optimum)
+    assert solution.gap <= gap_tolerance(optimum)
+    assert not (solution.chosen & ~utility.selectable).any()
+
+
+def test_the_search_improves_the_set_that_it_begins_with_and_no_other(monkeypatch):
+    starts = []
+    improve = LocalSearch.improve
+
+    def recording(self, chosen, *rest):
+        starts.append(np.flatnonzero(chosen).tolist())
+        return improve(self, chosen, *rest)
+
+    monkeypatch.setattr(LocalSearch, "improve", recording)
+    utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 1, 1], 2, 5.0), one_row([1, 1, 0, 0], 1, 5.0)])
+    assert np.flatnonzero(Exact(begin_with=[1, 2]).maximize(utility).chosen).tolist() == [0, 2]
+    assert starts == [[1, 2]]
+    Exact().maximize(utility)
+    assert starts[1:] == [[], [0, 1, 2, 3]]
+    monkeypatch.setattr("ubayfs.optimize.search._LARGEST_START", 1)
+    Exact(begin_with=[1, 2]).maximize(utility)
+    assert starts[3:] == [[]]
+
+
+def test_a_feature_outside_the_pool_of_the_search_may_be_among_the_first(monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.search._POOL", 2)
+    utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 1, 1], 2, 5.0), one_row([1, 1, 0, 0], 1, 5.0)])
+    assert np.flatnonzero(Exact(begin_with=[0, 2]).maximize(utility).chosen).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("begin_with", [["a"], [0.5], [-1], [True], "ab", {0, 1}, 1.5])
+def test_only_positions_can_be_begun_with(begin_with):
+    with pytest.raises(InputError, match="begin_with: position must be a whole number >= 0; got"):
+        Exact(begin_with=begin_with)
+
+
+def test_positions_to_begin_with_must_exist():
+    utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, 5.0), one_row([1, 0], 0, 5.0)])
+    with pytest.raises(InputError, match="begin_with must hold positions of features, from 0 to 1; got 2"):
+        Exact(begin_with=[0, 2]).maximize(utility)
+
+
+def test_what_it_began_with_does_not_show():
+    assert repr(Exact(begin_with=np.array([2, 0]))) == "Exact(time_limit=None)"
+    assert Exact(begin_with=np.array([2, 0])) == Exact(begin_with=[2, 0])

@@ -14,6 +14,7 @@ from ..exceptions import InfeasibleError, OptimizationError
 from ..system import Rows
 from ..utility import Utility
 from .base import Optimizer, Solution
+from .exact import Exact
 
 
 def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
@@ -53,6 +54,8 @@ def find_alternatives(
                 break
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
         utility = without(utility, last.chosen)
+        if isinstance(optimizer, Exact):  # the next best set is, as a rule, a feature or two away
+            optimizer = replace(optimizer, begin_with=np.flatnonzero(last.chosen))
         try:
             last = optimizer.maximize(utility, random_state)
         except (InfeasibleError, OptimizationError):

@@ -44,14 +44,14 @@ falls short of the solver's is excluded by name (a no-good cut) when nothing els
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import check_real
-from ..exceptions import OptimizationError
+from .._arguments import check_int, check_real
+from ..exceptions import InputError, OptimizationError
 from ..utility import Utility
 from .base import Solution
 from .cells import gap_tolerance
@@ -59,6 +59,7 @@ from .conflicts import explain_conflict
 from .parts import search
 from .presolve import Fillers, SizeBounds, reduce
 from .search import good_set
+from .shortlist import shortlist
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,22 @@ class Exact:
     ----------
     time_limit : float or None
         Seconds after which the best set found so far is returned, with a bound that still holds.
+    begin_with : array-like of int or None
+        Positions of features: a set that may be close to the best one, such as ``selection.indices`` of an earlier
+        decision. It makes deciding again faster and the answer no less exact; only among sets of equal utility may
+        another one be found.
     """
 
     time_limit: float | None = None
+    begin_with: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.time_limit is not None:
             check_real("time_limit", self.time_limit, low=0.0, low_open=True)
+        if self.begin_with is not None:
+            positions = np.ravel(np.asarray(self.begin_with, dtype=object)).tolist()
+            positions = tuple(check_int("begin_with: position", position, low=0) for position in positions)
+            object.__setattr__(self, "begin_with", positions)
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
         """Return the best set.
@@ -95,10 +105,11 @@ class Exact:
         if self.time_limit is not None:
             # The start may take half of the time: a proof needs the rest.
             deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
-        sizes = SizeBounds.of(utility)
+        begin_with = self._begin_with(utility)
+        sizes = shortlist(utility) or SizeBounds.of(utility)
         if sizes.only_size:
             return _best_by_size(utility, sizes)
-        known = good_set(utility, half_time)
+        known = good_set(utility, half_time, begin_with)
         best = -np.inf if known is None else float(utility(known)[0])
         bound = float(sizes.value.max())
         if bound <= best + gap_tolerance(best) and known is not None:
@@ -106,6 +117,18 @@ class Exact:
         if np.isneginf(bound):
             raise explain_conflict(utility)
         return _Rounds(utility, sizes, known, best, bound, deadline).run()
+
+    def _begin_with(self, utility: Utility) -> NDArray[np.bool_] | None:
+        if self.begin_with is None:
+            return None
+        if max(self.begin_with, default=-1) >= utility.n_features:
+            raise InputError(
+                f"begin_with must hold positions of features, from 0 to {utility.n_features - 1}; got "
+                f"{max(self.begin_with)}. Pass the indices of a set of the same features."
+            )
+        chosen = np.zeros(utility.n_features, dtype=bool)
+        chosen[list(self.begin_with)] = True
+        return chosen & utility.selectable
 
 
 class _Rounds:

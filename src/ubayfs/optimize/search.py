@@ -19,7 +19,8 @@ from .presolve import reduce, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound ask for.
 _POOL = 400
-_FULL_START = 200
+# Sets to begin with are not larger: dropping and swapping features one by one would take too long to pay.
+_LARGEST_START = 200
 
 
 class LocalSearch:
@@ -176,18 +177,37 @@ def _pool(utility: Utility) -> NDArray[np.intp]:
     return np.flatnonzero(wanted & utility.selectable)
 
 
-def good_set(utility: Utility, deadline: float | None = None) -> NDArray[np.bool_] | None:
-    """Return a good set that keeps all hard rows, or None when the search finds none by the deadline."""
+def good_set(
+    utility: Utility, deadline: float | None = None, begin_with: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_] | None:
+    """Return a good set that keeps all hard rows, or None when the search finds none by the deadline.
+
+    Parameters
+    ----------
+    utility : Utility
+    deadline : float or None
+    begin_with : ndarray of bool of shape (n_features,), optional
+        A set of selectable features to improve; other starts are tried only if that leads to no set, or if it is
+        too large.
+    """
     pool = _pool(utility)
+    if begin_with is not None and begin_with.sum() > _LARGEST_START:
+        begin_with = None
+    if begin_with is not None:
+        pool = np.union1d(pool, np.flatnonzero(begin_with))
     small = reduce(utility, rows_within(utility.system, pool), pool)
     search = LocalSearch(small.utility)
-    best, best_value = None, -np.inf
     starts = [np.zeros(len(pool), dtype=bool)]
-    if len(pool) <= _FULL_START:  # dropping features one by one from a large set takes too long to pay
+    if len(pool) <= _LARGEST_START:
         starts.append(np.ones(len(pool), dtype=bool))
-    for start in starts:
+    if begin_with is not None:
+        starts.insert(0, begin_with[pool])
+    best, best_value = None, -np.inf
+    for number, start in enumerate(starts):
         found = small.lift(search.improve(start, deadline), utility.n_features)
         value = float(utility(found)[0])
         if value > best_value:
             best, best_value = found, value
+        if number == 0 and begin_with is not None and best is not None:
+            break
     return best
