@@ -94,7 +94,8 @@ def read_features(
         return FeatureData.from_table(pd.DataFrame(values, columns=pd.Index(names)), y, task=task, groups=group_of_row)
     except InputError as error:
         about = f" (y is the column {quoted(targets)})" if targets else ""
-        raise StudyError(f"{table.path}: {error}{about}", (str(error),)) from error
+        problem = f"{table.path}: {error}{about}"
+        raise StudyError(problem, (problem,)) from error
 
 
 def _raise(table: Table, problems: Sequence[str]) -> None:

@@ -45,9 +45,12 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
 def read_parquet(path: Path) -> Table:
     """Read a Parquet file; an index that pandas stored in it names the rows."""
     with needs("pyarrow", "parquet", path):
-        import pyarrow  # noqa: F401
+        from pyarrow.parquet import ParquetFile
     with _undamaged(path, "Parquet"):
-        frame = pd.read_parquet(io.BytesIO(path.read_bytes()), engine="pyarrow")
+        stored = ParquetFile(io.BytesIO(path.read_bytes())).read()
+    check_distinct(stored.column_names, path)
+    with _undamaged(path, "Parquet"):
+        frame = stored.to_pandas()
     if not frame.shape[1]:
         raise InputError(f"{path} is empty; a table with columns and rows is needed.")
     return tidy(frame, [str(name) for name in frame.columns], path)
@@ -77,11 +80,12 @@ def read_excel(path: Path, sheet: str | None = None) -> Table:
 def _from_cells(rows: list[list[Any]], path: Path, title: str) -> Table:
     missing = {None, "", *MISSING_CODES}
     rows = [[None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row] for row in rows]
-    top = next((i for i, row in enumerate(rows) if any(cell is not None for cell in row)), None)
-    if top is None:
+    filled = [i for i, row in enumerate(rows) if any(cell is not None for cell in row)]
+    if not filled:
         raise InputError(f"{path}: sheet {title!r} is empty; a table with a header and rows is needed.")
     width = max(map(len, rows))
-    header, *body = [row + [None] * (width - len(row)) for row in rows[top:]]
+    top, bottom = filled[0], filled[-1]
+    header, *body = [row + [None] * (width - len(row)) for row in rows[top : bottom + 1]]
     names = ["" if cell is None else str(cell) for cell in header]
     # The constructor of a Series finds the type of each column, and keeps text as text.
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}

@@ -77,7 +77,6 @@ def _parquet(frame: pd.DataFrame, path: Path) -> bytes:
 def _excel(frame: pd.DataFrame, path: Path) -> bytes:
     with needs("openpyxl", "excel", path):
         from openpyxl import Workbook
-        from openpyxl.cell import WriteOnlyCell
         from openpyxl.utils.exceptions import IllegalCharacterError
     named = _has_row_names(frame)
     if len(frame) + 1 > _EXCEL_ROWS or frame.shape[1] + named > _EXCEL_COLUMNS:
@@ -85,29 +84,28 @@ def _excel(frame: pd.DataFrame, path: Path) -> bytes:
             f"{path}: Excel holds at most {_EXCEL_ROWS - 1} rows and {_EXCEL_COLUMNS} columns; the table has "
             f"{frame.shape[0]} and {frame.shape[1]}. Write .csv or .parquet instead."
         )
-    workbook = Workbook(write_only=True)
-    sheet = workbook.create_sheet("table")
-
-    def cell(value: Any) -> Any:
-        if isinstance(value, str):
-            written = WriteOnlyCell(sheet, value)
-            written.data_type = "s"  # a feature called "=A1" is a name, not a formula
-            return written
-        if pd.isna(value):
-            return None
-        if isinstance(value, float) and not np.isfinite(value):
-            return cell(str(value))
-        return value
-
-    header = [str(name) for name in frame.columns]
-    columns = [frame.iloc[:, j].astype(object).tolist() for j in range(frame.shape[1])]
+    columns = [[str(name), *column.astype(object)] for name, column in frame.items()]
     if named:
-        header, columns = ["", *header], [frame.index.astype(object).tolist(), *columns]
+        columns.insert(0, ["", *frame.index.astype(object)])
+    workbook = Workbook()
     try:
-        for row in (header, *zip(*columns, strict=True)):
-            sheet.append([cell(value) for value in row])
+        for j, column in enumerate(columns, start=1):
+            for i, value in enumerate(column, start=1):
+                _fill(workbook.active.cell(i, j), value)
         buffer = io.BytesIO()
         workbook.save(buffer)
     except (IllegalCharacterError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: Excel cannot hold this table ({error}). Write .csv instead.") from error
+        raise InputError(f"{path}: Excel cannot hold this table ({error!r}). Write .csv instead.") from error
     return buffer.getvalue()
+
+
+def _fill(cell: Any, value: Any) -> None:
+    """Put a value into a cell of openpyxl."""
+    if isinstance(value, str) or (isinstance(value, float) and np.isinf(value)):
+        cell.value = str(value)
+        cell.data_type = "s"  # a feature called "=A1" is a name, not a formula
+    elif not pd.isna(value):
+        cell.value = value
+        if isinstance(value, float):
+            cell.value = repr(float(value))  # openpyxl itself writes 16 digits, and some numbers need 17
+            cell.data_type = "n"
