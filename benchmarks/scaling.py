@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ FULL = {
     "rows": (100, 200, 400, 800),
     "models": (100, 200, 400, 800),
 }
-QUICK = {"features": (20_000, 80_000), "models": (100, 400)}
+QUICK = {"features": (10_000, 40_000), "models": (100, 400)}
 
 
 def growth(quick: bool) -> Section:
@@ -58,6 +59,7 @@ def _grown(selector: str, what: str, sizes: tuple[int, ...]) -> Row:
     return Row(f"{what} {sizes[0]:,} to {sizes[-1]:,}", selector, values, note=broken)
 
 
+@cache  # the usual size is part of every row
 def _ensemble(selector: str, n_rows: int, n_features: int, n_models: int, memory_map: bool = False) -> Any:
     with tempfile.TemporaryDirectory() as path:
         files = data.synthetic(n_rows, n_features, Path(path))
@@ -66,8 +68,9 @@ def _ensemble(selector: str, n_rows: int, n_features: int, n_models: int, memory
 
 
 def many_features(quick: bool, million: bool) -> Section:
-    """The hyperdirichlet at 10,000 features; on demand, evidence from a memory-mapped million."""
-    rows = [_hyperdirichlet(decay) for decay in problems.DECAYS[: 1 if quick else None]]
+    """The hyperdirichlet at 10,000 features (fewer when quick); on demand, evidence from a memory-mapped million."""
+    n_features = 2_000 if quick else 10_000
+    rows = [_hyperdirichlet(decay, n_features) for decay in problems.DECAYS[: 1 if quick else None]]
     if million:
         rows += [_million(selector) for selector in SELECTORS]
     return Section(
@@ -78,7 +81,7 @@ def many_features(quick: bool, million: bool) -> Section:
     )
 
 
-def _hyperdirichlet(decay: float, n_features: int = 10_000) -> Row:
+def _hyperdirichlet(decay: float, n_features: int) -> Row:
     evidence = problems.evidence(n_features, decay, np.random.default_rng(0))
     found: list[Any] = []
     time = seconds(lambda: found.append(ubayfs.Hyperdirichlet().update(evidence, 0.01, random_state=0)))
@@ -106,7 +109,7 @@ def imports(quick: bool) -> Section:
     """Import time beside that of scikit-learn's feature selection, each in fresh processes taken in turns."""
     modules = {"ubayfs": 1.5, "sklearn.feature_selection": None}
     times: dict[str, list[float]] = {module: [] for module in modules}
-    for _ in range(3 if quick else 9):
+    for _ in range(2 if quick else 9):
         for module in modules:
             times[module].append(_import_seconds(module))
     ratio = statistics.median(a / b for a, b in zip(*times.values(), strict=True))
