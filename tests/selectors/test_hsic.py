@@ -6,7 +6,8 @@ from sklearn.linear_model import lars_path
 
 from ubayfs.data import FeatureData
 from ubayfs.exceptions import UBayFSError
-from ubayfs.selectors import _kernels, hsic
+from ubayfs.selectors import _kernel_bounds, _kernels, hsic
+from ubayfs.selectors._kernel_bounds import KernelBounds, kernel_factor
 from ubayfs.selectors._kernels import FeatureKernels
 from ubayfs.selectors.hsic import HSIC
 
@@ -81,44 +82,143 @@ def test_products_without_dense_kernels(seed, n, p, coarse):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, size=(n, p)).astype(float) if coarse else rng.normal(size=(n, p)) ** 3
     X[0], X[1] = 0.0, 1.0  # no column is constant
-    y = np.arange(n) % 2
-    K, L = literal_kernels(X, y, regression=False)
-    kernels = FeatureKernels(standardize(X))
-    np.testing.assert_allclose(kernels.relevance(L.reshape(n, n)), L @ K, atol=1e-12)
-    features = rng.permutation(p)
-    upper, trace = kernels.weights(K[:, 0].reshape(n, n))
-    products = kernels.products(features, upper[None], np.array([trace]))
-    np.testing.assert_allclose(products[:, 0], K[:, 0] @ K[:, features], atol=1e-12)
+    K, L = literal_kernels(X, np.arange(n) % 2, regression=False)
+    everything = np.concatenate([np.ones(n, dtype=bool), np.zeros(3, dtype=bool)])
+    kernels = FeatureKernels(np.vstack([X, rng.normal(size=(3, p))]), everything)
+    weights, traces = zip(*(kernels.weights(B.reshape(n, n)) for B in (L, K[:, 0])), strict=True)
+    for feature in range(p):
+        products = kernels.products(feature, np.array(weights), np.array(traces))
+        np.testing.assert_allclose(products, np.array([L, K[:, 0]]) @ K[:, feature], atol=1e-12)
     np.testing.assert_allclose(kernels.centered(0).ravel(), K[:, 0], atol=1e-12)
     # The bound on residual correlations rests on this.
     assert (K.T @ K).min() >= -1e-12
 
 
+def target_kernel(y, task):
+    return literal_kernels(np.arange(len(y))[:, None], y, task == "regression")[1].reshape(len(y), len(y))
+
+
+def raw_norms(X):
+    """Norms of the centered Gaussian kernels of all columns before they are normalized."""
+    H = np.eye(len(X)) - 1 / len(X)
+    return np.array([np.linalg.norm(H @ np.exp(-((x[:, None] - x) ** 2) / 2) @ H) for x in standardize(X).T])
+
+
+@pytest.mark.parametrize("pairs_at_once", [1, 50, 1024])
+@pytest.mark.parametrize("n", [2, 41, 150])
+def test_lower_products_are_lower_and_close(rng, monkeypatch, n, pairs_at_once):
+    monkeypatch.setattr(_kernels, "_BLOCK_PAIRS", pairs_at_once)
+    X = rng.normal(size=(n, 30)) ** np.arange(1, 31)  # the last ones are all outliers
+    X[0], X[1] = 0.0, 1.0
+    K, L = literal_kernels(X, np.arange(n) % 2, regression=False)
+    kernels = FeatureKernels(X, np.ones(n, dtype=bool))
+    weights, traces = zip(*(kernels.weights(B.reshape(n, n)) for B in (L, *K.T[:5])), strict=True)
+    features = rng.permutation(30)
+    lower = kernels.lower_products(features, np.array(weights), np.array(traces))
+    exact = (np.vstack([L, K.T[:5]]) @ K[:, features] * raw_norms(X)[features]).T
+    assert (lower <= exact).all()
+    np.testing.assert_allclose(lower, exact, atol=1e-4 * n)
+
+
+@given(
+    seed=st.integers(0, 10**6), n=st.integers(4, 40), task=st.sampled_from(["binary", "multiclass", "regression"]),
+    scale=st.sampled_from([1e-290, 1e-9, 1.0, 1e9]), offset=st.sampled_from([0.0, 1.0, -1e3]), single=st.booleans(),
+)  # fmt: skip
+def test_bounds_hold_in_every_run(seed, n, task, scale, offset, single):
+    rng = np.random.default_rng(seed)
+    X, y = problem(seed, n, 12, task)
+    X[:, 4:6] **= 7  # outliers
+    X[:, 6:8] = rng.integers(0, 2, size=(n, 2))
+    X[rng.integers(n), 8] = 1e3  # hardly varies in runs without that row
+    X = (X + offset) * scale
+    if single and scale != 1e-290:
+        X = X.astype(np.float32)
+    subsamples = np.array([rng.permutation(n) < max(3, 3 * n // 4) for _ in range(5)])
+    subsamples = [rows for rows in subsamples if len(np.unique(y[rows])) > 1]
+    if not subsamples:
+        return
+    targets = [target_kernel(y[rows], task) for rows in subsamples]
+    relevance, norms = KernelBounds(np.array(subsamples), [kernel_factor(L) for L in targets]).of(X)
+    for run, (rows, L) in enumerate(zip(subsamples, targets, strict=True)):
+        part = X[rows].astype(float)
+        varying = (part != part[0]).any(axis=0)
+        part = part[:, varying] / np.abs(part[:, varying]).max(axis=0)
+        exact = L.ravel() @ literal_kernels(part, y[rows], task == "regression")[0]
+        assert (exact <= relevance[run, varying]).all()
+        assert (raw_norms(part) <= norms[run, varying]).all()
+        assert (relevance <= 1).all()
+        assert (norms[run] <= rows.sum()).all()
+
+
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_neither_chunks_nor_memory_change_the_choice(task, monkeypatch):
-    X, y = problem(3, 24, 60, task)
-    usual = HSIC()(X, y, 12, np.random.default_rng(0))
-    assert len(usual) == 12
-    kernel_bytes = 24 * 23 // 2 * 8
-    for features_at_once, limit, batch in ((1, 2, 64), (7, 20, 20), (2, 60, 3), (60, 2000, 1)):
-        monkeypatch.setattr(_kernels, "_CHUNK_FEATURES", features_at_once)
-        monkeypatch.setattr(_kernels, "_CHUNK_BYTES", features_at_once * kernel_bytes)
-        monkeypatch.setattr(_kernels, "_LIMIT_BYTES", limit * kernel_bytes)
+def test_bounds_are_close(task):
+    X, y = problem(0, 100, 50, task)
+    rows = np.arange(100) < 75
+    K, L = literal_kernels(X[rows], y[rows], task == "regression")
+    relevance, norms = KernelBounds(rows[None], [kernel_factor(target_kernel(y[rows], task))]).of(X)[:, 0]
+    np.testing.assert_allclose(relevance, L @ K, atol=2e-3)
+    np.testing.assert_allclose(norms, raw_norms(X[rows]), rtol=5e-3)
+
+
+def test_factor_of_a_kernel(rng):
+    x = rng.normal(size=30)
+    for similarity, most in ((np.equal.outer(x > 0, x > 0), 1), (np.exp(-((x[:, None] - x) ** 2) / 2), 20)):
+        B = literal_kernel(similarity.astype(float)).reshape(30, 30)
+        factor, remainder = kernel_factor(B)
+        assert len(factor) <= most
+        assert 0 <= remainder <= 1e-6
+        left = B - factor.T @ factor
+        np.testing.assert_allclose(np.trace(left), remainder, atol=1e-12)
+        assert np.linalg.eigvalsh(left).min() >= -1e-12
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_neither_batches_nor_blocks_change_the_choice(task, monkeypatch):
+    X, y = problem(3, 40, 60, task)
+    data = FeatureData.from_table(X, y)
+    rng = np.random.default_rng(0)
+    subsamples = np.array([rng.permutation(40) < 30 for _ in range(4)])
+    usual = HSIC().select_many(data.X, data.target, subsamples, 12, 4 * [rng])
+    assert [len(chosen) for chosen in usual] == 4 * [12]
+    for rows, chosen in zip(subsamples, usual, strict=True):
+        np.testing.assert_array_equal(HSIC()(X[rows], y[rows], 12, rng), chosen)
+    for first, batch, pairs, entries in ((1, 1, 1, 1), (3, 7, 100, 10**4), (60, 60, 10**4, 10**7)):
+        monkeypatch.setattr(hsic, "_FIRST_BATCH", first)
         monkeypatch.setattr(hsic, "_BATCH", batch)
-        np.testing.assert_array_equal(HSIC()(X, y, 12, np.random.default_rng(0)), usual)
+        monkeypatch.setattr(_kernels, "_BLOCK_PAIRS", pairs)
+        monkeypatch.setattr(_kernel_bounds, "_BLOCK_ENTRIES", entries)
+        for rows, chosen in zip(HSIC().select_many(data.X, data.target, subsamples, 12, 4 * [rng]), usual, strict=True):
+            np.testing.assert_array_equal(rows, chosen)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_the_choice_is_the_same_without_bounds(task, monkeypatch):
+    X, y = problem(5, 40, 80, task)
+    usual = HSIC()(X, y, 10, np.random.default_rng(0))
+    monkeypatch.setattr(_kernel_bounds, "_NARROWEST", np.inf)
+    monkeypatch.setattr(
+        FeatureKernels, "lower_products", lambda self, rows, weights, traces: -np.ones((len(rows), len(traces)))
+    )
+    np.testing.assert_array_equal(HSIC()(X, y, 10, np.random.default_rng(0)), usual)
 
 
 def test_irrelevant_features_are_not_looked_at(rng, monkeypatch):
-    looked_at = []
-    products = FeatureKernels.products
-    monkeypatch.setattr(hsic, "_BATCH", 4)
+    roughly, exactly = [], []
+    lower_products, products = FeatureKernels.lower_products, FeatureKernels.products
+    monkeypatch.setattr(hsic, "_FIRST_BATCH", 4)
     monkeypatch.setattr(
-        FeatureKernels, "products", lambda self, rows, *rest: looked_at.extend(rows) or products(self, rows, *rest)
+        FeatureKernels,
+        "lower_products",
+        lambda self, rows, *rest: roughly.extend(rows) or lower_products(self, rows, *rest),
+    )
+    monkeypatch.setattr(
+        FeatureKernels, "products", lambda self, one, *rest: exactly.append(one) or products(self, one, *rest)
     )
     X = rng.normal(size=(80, 200))
     y = np.sign(X[:, 17]) + np.sign(X[:, 120]) + 0.1 * rng.normal(size=80)
     assert set(HSIC()(X, y, 2, rng)) == {17, 120}
-    assert 1 <= len(looked_at) <= 8
+    assert len(exactly) <= 3
+    assert 1 <= len(roughly) <= 8
 
 
 def test_relations_of_any_shape_count(rng):

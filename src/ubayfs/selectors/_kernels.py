@@ -1,27 +1,29 @@
 """Inner products of centered Gaussian kernel matrices, one matrix per feature, without ever holding all of them.
 
-With H = I - 11^T/n, the centered and normalized kernel matrix of feature j is HK_jH / |HK_jH|. Three identities keep
-the work to one exponential per pair of rows and feature:
+With H = I - 11^T/n, the centered and normalized kernel matrix of feature j is HK_jH / |HK_jH|. Two identities keep the
+work small:
 
 - <HK_jH, B> = <K_j, B> for any centered B = HBH, so only one side of a product has to be centered;
-- K_j and B are symmetric and K_j has ones on its diagonal, so <K_j, B> = 2 sum_{i<k} K_ik B_ik + trace B;
-- |HKH|^2 = |K|^2 - 2 |K1|^2 / n + (1^T K 1)^2 / n^2.
+- K_j and B are symmetric and K_j has ones on its diagonal, so <K_j, B> = 2 sum_{i<k} K_ik B_ik + trace B.
+
+Pairs of rows are ordered by their distance: first all (i, i + 1), then all (i, i + 2), ..., the row after the last
+being the first. So the differences of all pairs are one subtraction of two views of the column, and distances up to
+n // 2 make every pair once (or, if n is even, those of the largest distance twice).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import feature_chunks
+from ._subsample import standardized
 
-# Bytes of kernel values computed at once: small enough for the processor's cache, unless that makes fewer features at
-# once than pay for the calls; and never more than the limit, however many rows there are, if two features fit.
-_CHUNK_BYTES = 4 * 2**20
-_CHUNK_FEATURES = 16
-_LIMIT_BYTES = 64 * 2**20
+# Pairs of rows whose kernel values are computed at once, if they are at least those of one distance. Such a block fits
+# into the processor's cache for tens of features, and bounds both memory and the rounding errors of its sums.
+_BLOCK_PAIRS = 1024
+_UNIT = 2.0**-24  # of rounding in single precision
 
 Array = NDArray[np.float64]
 
@@ -31,108 +33,115 @@ def gaussian_kernel(x: Array) -> Array:
     return np.exp(-0.5 * (x[:, None] - x) ** 2)
 
 
-def centered(kernel: Array) -> Array:
-    """Return HKH scaled to Frobenius norm 1."""
+def centered(kernel: Array) -> tuple[Array, float]:
+    """Return HKH scaled to Frobenius norm 1, and the norm that it had."""
     average = kernel.mean(axis=0)
-    kernel = kernel - average - average[:, None] + average.mean()
-    return kernel / np.linalg.norm(kernel)
+    kernel = kernel - (average[:, None] - average.mean())
+    kernel -= average
+    norm = float(np.linalg.norm(kernel))
+    kernel /= norm
+    return kernel, norm
 
 
 class FeatureKernels:
-    """The Gaussian kernels of width 1 of all features.
+    """The Gaussian kernels of width 1 of features standardized on one subsample, computed when they are asked for.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Standardized columns.
-
-    Attributes
-    ----------
-    n_pairs : int
-        Number of pairs of rows.
-    chunk : int
-        The most features that are computed at once.
+    X : ndarray of shape (n_samples_total, n_features)
+    rows : ndarray of bool of shape (n_samples_total,)
+        Marks the subsample.
     """
 
-    def __init__(self, X: Array) -> None:
+    def __init__(self, X: NDArray[Any], rows: NDArray[np.bool_]) -> None:
         self._X = X
-        n_samples, n_features = X.shape
-        self._upper = np.triu_indices(n_samples, k=1)
-        self.n_pairs = len(self._upper[0])
-        kernel_bytes = 8 * self.n_pairs
-        if n_features * kernel_bytes <= _LIMIT_BYTES // 2:
-            self.chunk = n_features  # few enough to keep them all
-        else:
-            self.chunk = max(1, _CHUNK_BYTES // kernel_bytes, min(_CHUNK_FEATURES, _LIMIT_BYTES // kernel_bytes))
-        self._kept: Array | None = None  # raw kernels of all features, of shape (n_features, n_pairs)
-        self._norms = np.empty(n_features)
-        # Fresh pages for each chunk would cost as much as the kernels.
-        self._memory = np.empty(self.n_pairs * self.chunk)
+        self._rows = np.flatnonzero(rows)
+        n_samples = len(self._rows)
+        self._distances = n_samples // 2
+        self._distances_at_once = min(max(1, _BLOCK_PAIRS // n_samples), self._distances)
+        row = np.arange(n_samples)
+        # Where the pairs stand in a flat matrix.
+        self._pairs = (n_samples * row + (row + np.arange(1, self._distances + 1)[:, None]) % n_samples).ravel()
+        self._memory = np.empty(0, dtype=np.float32)
 
-    def relevance(self, B: Array) -> Array:
-        """Return the inner products of every feature's kernel with a centered matrix, of shape (n_features,)."""
-        upper, trace = self.weights(B)
-        products = np.empty(len(self._norms))
-        for part in feature_chunks(len(products), self.chunk):
-            pairs = self._pairs(part)
-            self._norms[part] = self._centered_norms(pairs)
-            products[part] = (upper @ pairs + trace) / self._norms[part]
-        if self.chunk == len(products):
-            self._kept = np.ascontiguousarray(pairs.T)
-        return products
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of rows, in the order above."""
+        return len(self._pairs)
 
-    def products(self, features: NDArray[np.intp], upper: Array, trace: Array) -> Array:
-        """Return the inner products of some features' kernels with centered matrices; :meth:`relevance` comes first.
+    def varying(self, features: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which of some features are not constant; only these have kernels."""
+        part = self._X[self._rows[:, None], features]
+        varying: NDArray[np.bool_] = (part != part[0]).any(axis=0)
+        return varying
+
+    def products(self, feature: int, weights: Array, traces: Array) -> Array:
+        """Return the inner products of a feature's kernel with centered matrices, of shape (n_matrices,).
 
         Parameters
         ----------
-        features : ndarray of int of shape (n_chosen,)
-            At most `chunk` features.
-        upper, trace : ndarrays of shape (n_matrices, n_pairs) and (n_matrices,)
+        feature : int
+        weights, traces : ndarrays of shape (n_matrices, n_pairs) and (n_matrices,)
             The matrices, as :meth:`weights` gives them.
+        """
+        kernel = self._kernel(feature)
+        _, norm = centered(kernel)
+        return (weights @ kernel.ravel()[self._pairs] + traces) / norm
+
+    def lower_products(self, features: NDArray[np.intp], weights: Array, traces: Array) -> Array:
+        """Return what :meth:`products` times the norms of the features' kernels is at least, for matrices of norm 1.
+
+        These are products in single precision (unit u) less their error. Standardized values are at most sqrt(n), so
+        a difference d is off by u (2 sqrt(n) + |d|). A kernel value exp(-d^2/2), whose derivative is at most 0.61, is
+        off by u (2 sqrt(n) + 10): by the difference, its square, and 4 units in the last place of the exponential. A
+        weight, and a sum of m products, are off by (m + 2) u times the sum of the absolute weights. That sum is at most
+        n, since the n^2 entries of a matrix of norm 1 have no larger one.
 
         Returns
         -------
-        products : ndarray of shape (n_chosen, n_matrices)
+        products : ndarray of shape (number of features, n_matrices)
         """
-        pairs = self._pairs(features).T if self._kept is None else self._kept[features]
-        return (pairs @ upper.T + trace) / self._norms[features, None]
+        x = standardized(self._X[self._rows[:, None], features]).astype(np.float32)
+        n, k = x.shape
+        products = np.zeros((len(weights), k))
+        for start in range(0, self._distances, self._distances_at_once):
+            stop = min(start + self._distances_at_once, self._distances)
+            part = weights[:, start * n : stop * n].astype(np.float32)
+            products += part @ self._values(x, start + 1, stop + 1)
+        error = _UNIT * (n * self._distances_at_once + 2 * np.sqrt(n) + 16) * n
+        return products.T + (traces - error)
 
     def centered(self, feature: int) -> Array:
         """Return the centered and normalized kernel of one feature, of shape (n_samples, n_samples)."""
-        return centered(gaussian_kernel(self._X[:, feature]))
+        return centered(self._kernel(feature))[0]
 
     def weights(self, B: Array) -> tuple[Array, float]:
-        """Return what a centered matrix puts on the pairs of rows i < k, of shape (n_pairs,), and its trace."""
-        return 2 * B[self._upper], float(np.trace(B))
+        """Return what a centered matrix puts on the pairs of rows, of shape (n_pairs,), and its trace."""
+        weights = B.ravel()[self._pairs]
+        weights *= 2
+        if len(B) % 2 == 0:
+            weights[-len(B) :] /= 2  # each of these pairs stands there twice
+        return weights, float(np.trace(B))
 
-    def _pairs(self, features: slice | NDArray[np.intp]) -> Array:
-        """Return raw kernel values, one row per pair of rows i < k, of shape (n_pairs, number of features).
+    def _kernel(self, feature: int) -> Array:
+        return gaussian_kernel(standardized(self._X[self._rows, feature]))
 
-        They stand in the one piece of memory that all chunks share, and are gone with the next call.
+    def _values(self, x: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:
+        """Return kernel values of standardized columns for distances `start`, ..., `stop` - 1.
+
+        They have shape (n_samples * number of distances, number of columns) and stand in memory that is used again by
+        the next call: fresh pages would cost as much as the kernels.
         """
-        X = np.ascontiguousarray(self._X[:, features])
-        values = self._memory[: self.n_pairs * X.shape[1]].reshape(self.n_pairs, X.shape[1])
-        for i, block in self._blocks(values):
-            np.subtract(X[i + 1 :], X[i], out=block)
-            np.multiply(block, block, out=block)
-            block *= -0.5
-            np.exp(block, out=block)
-        return values
-
-    def _blocks(self, pairs: Array) -> Iterator[tuple[int, Array]]:
-        """Yield each row i with the part of `pairs` that holds its pairs (i, i+1), ..., (i, n-1)."""
-        start, n = 0, len(self._X)
-        for i in range(n - 1):
-            yield i, pairs[start : (start := start + n - 1 - i)]
-
-    def _centered_norms(self, pairs: Array) -> Array:
-        n = len(self._X)
-        row_sums = np.ones((n, pairs.shape[1]))
-        for i, block in self._blocks(pairs):
-            row_sums[i] += block.sum(axis=0)
-            row_sums[i + 1 :] += block
-        squares = n + 2 * np.einsum("ij,ij->j", pairs, pairs)
-        squares -= 2 / n * np.einsum("ij,ij->j", row_sums, row_sums)
-        squares += (row_sums.sum(axis=0) / n) ** 2
-        return np.sqrt(squares)
+        shape = (stop - start, *x.shape)
+        size = (stop - start) * x.size
+        if len(self._memory) < size:
+            self._memory = np.empty(size, dtype=np.float32)
+        values = self._memory[:size].reshape(shape)
+        around = np.concatenate([x[start:], x[:stop]])
+        row, item = around.strides
+        shifted = np.ndarray(shape, x.dtype, around, strides=(row, row, item))
+        np.subtract(shifted, x, out=values)
+        np.multiply(values, values, out=values)
+        values *= -0.5
+        np.exp(values, out=values)
+        return values.reshape(-1, x.shape[1])
