@@ -15,7 +15,7 @@ from typing import Any
 
 from .._arguments import did_you_mean
 from ..exceptions import MissingDependencyError
-from .problems import Path, Problems
+from .problems import REFUSED, Path, Problems
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {
@@ -29,7 +29,7 @@ _SCALARS = {
 
 # A study of 100,000 weighted features has about 5 MB and 200,000 values; aliases could make billions of them.
 _LARGEST_FILE = 50_000_000
-_MOST_VALUES = 2_000_000
+_MOST_VALUES = 1_000_000
 _LONGEST_NUMBER = 1000  # digits; Python refuses to convert much more
 
 _FLOW_LIMIT = 8  # entries of a list or mapping that still stand in one line
@@ -39,7 +39,7 @@ class Refused:
     """Stands for a value that was refused, so that the rest can still be checked."""
 
     def __repr__(self) -> str:
-        return "a refused value"
+        return REFUSED
 
 
 @dataclass
@@ -247,6 +247,10 @@ def _dumper() -> Any:
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             super().increase_indent(flow, False)  # entries of lists are indented below their key
 
+    # Line breaks and the like are written as escapes: other styles lose some, and let a text leave its comment.
+    Dumper.add_representer(
+        str, lambda dumper, data: dumper.represent_scalar(_TAG + "str", data, None if data.isprintable() else '"')
+    )
     Dumper.add_representer(_InLine, lambda dumper, data: dumper.represent_mapping(_TAG + "map", data, flow_style=True))
     Dumper.add_representer(
         _ListInLine, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True)
@@ -287,9 +291,7 @@ def dump_scalar(value: Any) -> str:
     >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
     ('mean radius', "'a: b'", "'no'", "'a, b'")
     """
-    # Line breaks and the like are written as escapes: a text must not end the comment that it stands in.
-    style = None if str(value).isprintable() else '"'
-    text = _yaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9, default_style=style)
+    text = _yaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9)
     return str(text).strip()[1:-1]
 
 

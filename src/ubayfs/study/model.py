@@ -72,7 +72,7 @@ class Study:
       - max_size: 5
     <BLANKLINE>
     decision:
-      constraint_strength: 1.0
+      constraint_strength: 1
       optimizer: exact
       seed: 0
     <BLANKLINE>

@@ -14,6 +14,12 @@ Path = tuple[str | int, ...]
 # Called with the place of a problem, relative to what is checked, and the rule that is broken.
 Report = Callable[[Path, str], None]
 
+# Problems that a message lists; the error holds all of them.
+_SHOWN = 50
+
+# How a value shows that was refused when the file was read. No text of a file shows so.
+REFUSED = "\x00refused\x00"
+
 _PLAIN_KEY = re.compile(r"[\w*-]+")
 
 
@@ -96,6 +102,8 @@ class Problems:
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
+        if REFUSED in message:
+            return  # told already, when the file was read
         if line is None:
             line = self.line(path)
         place = [self.file] if self.file else []
@@ -120,5 +128,6 @@ class Problems:
         texts = tuple(dict.fromkeys(text for _, text in sorted(self.found, key=lambda problem: problem[0])))
         if len(texts) == 1:
             raise StudyError(texts[0], texts)
-        listed = "\n".join(f"- {text}" for text in texts)
-        raise StudyError(f"{self.file or 'the study'} has {len(texts)} problems:\n{listed}", texts)
+        listed = "".join(f"\n- {text}" for text in texts[:_SHOWN])
+        more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        raise StudyError(f"{self.file or 'the study'} has {len(texts)} problems:{listed}{more}", texts)

@@ -118,6 +118,7 @@ class Resolver:
         return [*made, constraints.exclude(unlikely, rho=UNLIKELY_RHO)] if unlikely else made
 
     def _constraint(self, one: Constraint, block_names: Names, report: Report) -> Constraint | None:
+        n_before = len(self.problems.found)
         given = dict(one.arguments)
         changed: dict[str, Any] = {}
         columns = block_names if given.get("on") == "blocks" else self.names
@@ -138,9 +139,10 @@ class Resolver:
                 changed[name] = tuple(self._expand_pairs(value, columns, below(report, name)).items())
         if all(given[name] == value for name, value in changed.items()):
             return one
-        with reported(report, (), one.kind):
-            if all(changed.values()):
-                return builder(one.kind)(**arguments_of(Constraint(one.kind, tuple((given | changed).items()))))
+        if len(self.problems.found) > n_before:
+            return None
+        with reported(report, (), f"{one.kind}:", one.kind):
+            return builder(one.kind)(**arguments_of(Constraint(one.kind, tuple((given | changed).items()))))
         return None
 
     def expand(self, items: Iterable[Any], names: Names, report: Report) -> list[Any]:
@@ -185,7 +187,7 @@ class Resolver:
             constraints.resolve([one for one, _ in checked], self.names.names, blocks)
         except constraints.ConstraintError:
             for one, report in checked:
-                with reported(report, (), one.kind):
+                with reported(report, (), f"{one.kind}:", one.kind):
                     constraints.resolve(one, self.names.names, blocks)
 
 

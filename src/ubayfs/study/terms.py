@@ -186,7 +186,7 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
 
 def _plain_argument(kind: str, name: str, value: Any) -> Any:
     if name == "rho":
-        numbers = [_plain_number(one) for one in np.atleast_1d(value).tolist()]
+        numbers = [plain_number(one) for one in np.atleast_1d(value).tolist()]
         hard = ["hard" if one == math.inf else one for one in numbers]
         return hard if isinstance(value, tuple) else hard[0]
     if hasattr(value, "toarray"):
@@ -205,10 +205,10 @@ def _plain(value: Any) -> Any:
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    return _plain_number(value)
+    return plain_number(value)
 
 
-def _plain_number(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """Return whole numbers without a decimal point, as people write them."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return int(value) if whole else value

@@ -10,7 +10,8 @@ from typing import Any
 from ..blocks import Blocks
 from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .named import OPTIMIZER, PRIOR, SELECTOR, plain_named
-from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection, Section
+from .sections import DataSection, OutputSection, PriorSection, Section
+from .terms import plain_number
 
 # Written even when they are defaults: the first things that a reader asks.
 _ALWAYS = {
@@ -39,17 +40,19 @@ def _plain(section: Section, name: str, value: Any) -> Any:
         return plain_named(PRIOR, value)
     if isinstance(value, Weights):
         return plain_weights(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [plain_number(one) for one in value] if isinstance(value, tuple) else plain_number(value)
 
 
 def plain_weights(weights: Weights) -> float | dict[str, Any]:
     """Return weights as they are written to a file: one number if nothing else is said."""
     levels = {
-        level: dict(beliefs) for level in ("features", "patterns", "blocks") if (beliefs := getattr(weights, level))
+        level: {name: plain_number(belief) for name, belief in beliefs}
+        for level in ("features", "patterns", "blocks")
+        if (beliefs := getattr(weights, level))
     }
     if not levels:
-        return weights.default
-    return levels if weights.default == Weights().default else {"default": weights.default, **levels}
+        return plain_number(weights.default)
+    return levels if weights.default == Weights().default else {"default": plain_number(weights.default), **levels}
 
 
 def plain_blocks(blocks: Blocks | PrefixBlocks | TableBlocks) -> dict[str, Any]:
@@ -91,6 +94,3 @@ def moved_sections(
         "blocks": blocks,
         "outputs": replace(outputs, directory=moved_path(outputs.directory, old, new)),
     }
-
-
-SECTIONS: tuple[type[Section], ...] = (DataSection, EvidenceSection, PriorSection, DecisionSection, OutputSection)

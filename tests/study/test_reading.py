@@ -1,0 +1,302 @@
+"""Study files: every problem at once, each with line, key, rule, value and the nearest name."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+from ubayfs import Genetic, cost_budget, decorrelate, linear, max_size, must_link, require
+from ubayfs.constraints import Constraint
+from ubayfs.exceptions import InputError, StudyError
+from ubayfs.rows import ROWS
+from ubayfs.selectors import Lasso, Tree
+from ubayfs.study import (
+    DataSection,
+    DecisionSection,
+    EvidenceSection,
+    Named,
+    OutputSection,
+    PrefixBlocks,
+    PriorSection,
+    Study,
+    TableBlocks,
+    Weights,
+    load_study,
+)
+from ubayfs.workflow import collect_evidence, decide
+
+MINIMAL = "data: {path: data.csv}\n"
+
+
+@pytest.fixture
+def load(tmp_path):
+    def read(text):
+        file = tmp_path / "study.yaml"
+        file.write_text(text, encoding="utf-8")
+        return load_study(file)
+
+    return read
+
+
+def problems_of(load, text):
+    with pytest.raises(StudyError) as caught:
+        load(text)
+    return caught.value.problems
+
+
+def test_a_path_is_enough(load, tmp_path):
+    study = load(MINIMAL)
+    assert study == Study(DataSection("data.csv"))
+    assert study.folder == tmp_path
+
+
+def test_defaults_are_those_of_the_workflow():
+    said = {"n_alternatives", "seed"}  # a person wants alternatives, and the same result twice
+    for section, function in ((EvidenceSection(), collect_evidence), (DecisionSection(), decide)):
+        parameters = inspect.signature(function).parameters
+        for name in vars(section).keys() - said:
+            assert getattr(section, name) == parameters[name].default, name
+    assert PriorSection().kind == inspect.signature(decide).parameters["prior"].default
+    assert PriorSection().weights == Weights(inspect.signature(decide).parameters["weights"].default)
+
+
+def test_everything_that_can_be_said(load):
+    study = load("""
+data: {path: d.xlsx, sheet: first, target: 2, task: binary, groups: patient, ignore: [id, "x*"], missing: median}
+evidence:
+  selector: [mrmr, {name: lasso, min_penalty: 1e-3}, {name: tree}]
+  n_models: 50
+  train_size: 0.5
+  n_features_per_model: 7
+  seed: 12345678901234567890
+  n_jobs: -1
+prior:
+  kind: {name: hyperdirichlet, n_chains: 3, set_weights: [{set: [a, b], weight: 2}, {set: size, weight: 1}]}
+  weights: {default: 0.1, features: {a: 5, no: likely}, patterns: {"r*": Very_Likely}, blocks: {size: unlikely}}
+  table: knowledge.csv
+blocks: {size: [a, "b*"], 7: c}
+constraints:
+  - max_size: 10
+  - must_link: {features: [a, b], rho: hard}
+  - must_link: ["a*"]
+  - decorrelate
+  - require: age
+  - max_per_block: {n: 2, blocks: [size], rho: .inf}
+  - linear: {A: [[1, 2], [0, -1]], b: [1, 2], rho: [hard, 0.5]}
+decision: {constraint_strength: 2, optimizer: {name: genetic, n_sets: 20}, min_votes: 1, n_alternatives: 0, seed: null}
+outputs: {directory: out, figures: [svg, pdf], reduced_table: true, n_draws: 0}
+versions: {ubayfs: 0.1.0}
+""")
+    assert study.data == DataSection("d.xlsx", "first", "2", "binary", "patient", ("id", "x*"), "median")
+    selector = ("mrmr", Named("lasso", (("min_penalty", 0.001),)), "tree")
+    assert study.evidence == EvidenceSection(selector, 50, 0.5, 7, 12345678901234567890, -1)
+    kind = Named("hyperdirichlet", (("set_weights", ((("a", "b"), 2), ("size", 1))), ("n_chains", 3)))
+    weights = Weights(0.1, (("a", 5.0), ("no", "likely")), (("r*", "very likely"),), (("size", "unlikely"),))
+    assert study.prior == PriorSection(kind, weights, "knowledge.csv")
+    assert study.blocks.members == {"size": ("a", "b*"), "7": ("c",)}
+    assert study.constraints[:2] == (max_size(10), must_link(["a", "b"], rho=math.inf))
+    assert study.constraints[2] == Constraint("must_link", (("features", ("a*",)), ("rho", 1.0), ("on", "features")))
+    assert study.constraints[3:5] == (decorrelate(), require("age"))
+    assert study.constraints[6] == linear([[1, 2], [0, -1]], [1, 2], rho=[math.inf, 0.5])
+    assert study.decision == DecisionSection(2, Named("genetic", (("n_sets", 20),)), None, 1, 0, None)
+    assert study.outputs == OutputSection("out", ("svg", "pdf"), True, 0)
+    assert study.versions == {"ubayfs": "0.1.0"}
+    assert study.selector == ["mrmr", Lasso(min_penalty=0.001), "tree"]
+
+
+def test_keys_without_a_value_take_their_defaults(load):
+    study = load("data:\n  path: d.csv\n  target:\nevidence:\n  n_models:\nprior:\nblocks:\nconstraints:\n")
+    assert study == Study(DataSection("d.csv"))
+
+
+def test_blocks_by_rule(load):
+    assert load(MINIMAL + "blocks: {prefix: _}").blocks == PrefixBlocks("_")
+    assert load(MINIMAL + "blocks: {table: k.csv, sheet: s}").blocks == TableBlocks("k.csv", "s")
+    assert load(MINIMAL + "blocks: {prefix: [a], table: [b]}").blocks.members == {"prefix": ("a",), "table": ("b",)}
+    problems = problems_of(load, MINIMAL + "blocks: {prefix: _, size: [a]}")
+    assert problems == (
+        "study.yaml, line 2, blocks.size: cannot stand beside 'prefix', which makes all blocks; list all "
+        "blocks, or none.",
+    )
+    assert "must not be empty" in problems_of(load, MINIMAL + "blocks: {prefix: ''}")[0]
+    assert "name of a sheet" in problems_of(load, MINIMAL + "blocks: {table: k.csv, sheet: [1]}")[0]
+
+
+ONE_PROBLEM = {
+    "": "study.yaml: is empty; a study needs at least 'data: {path: data.csv}'.",
+    "# only a comment": "study.yaml: is empty;",
+    "- data": "study.yaml: must hold keys such as data, evidence, constraints; got a list.",
+    "just text": "study.yaml: must hold keys such as data, evidence, constraints; got a str.",
+    "evidence: {n_models: 5}": "study.yaml: data: needs the key 'path'",
+    "data: {target: y}": "study.yaml, line 1, data: needs the key 'path', the file of the data table",
+    "data: {path: [a]}": "study.yaml, line 1, data.path: must be a text; got ['a'].",
+    "data: {path: d.csv, taget: "
+    "y}": "study.yaml, line 1, data.taget: is not a key of data; got 'taget'. Did you mean 'target'?",
+    "data: {path: d.csv, target: true}": "study.yaml, line 1, data.target: must be a text; got True.",
+    "data: {path: d.csv, target: []}": "study.yaml, line 1, data.target: must name a column; got []. Leave it out",
+    "data: {path: d.csv, task: clasification}": "study.yaml, line 1, data.task: must be one of 'binary', ",
+    "data: {path: d.csv, ignore: {a: b}}": "study.yaml, line 1, data.ignore: must be a list of texts; got {'a': 'b'}.",
+    MINIMAL + "selector: mrmr": "study.yaml, line 2, selector: is not a key of a study; got 'selector'.",
+    MINIMAL
+    + "evidense: {}": "study.yaml, line 2, evidense: is not a key of a study; got 'evidense'. Did you mean 'evidence'?",
+    MINIMAL
+    + "evidence: 5": "study.yaml, line 2, evidence: must hold keys such as selector, n_models, train_size; got 5.",
+    MINIMAL + "evidence: {selector: mrmrr}": "study.yaml, line 2, evidence.selector: must be one of 'fisher', ",
+    MINIMAL + "evidence: {selector: []}": "study.yaml, line 2, evidence.selector: is an empty list",
+    MINIMAL + "evidence: {selector: {min_penalty: 1}}": "study.yaml, line 2, evidence.selector: needs the key 'name'",
+    MINIMAL + "evidence: {selector: {name: mrmr, x: "
+    "1}}": "study.yaml, line 2, evidence.selector.x: is not a setting of mrmr. It has no",
+    MINIMAL + "evidence: {n_models: 0}": "study.yaml, line 2, evidence.n_models: must be a whole number >= 1; got 0.",
+    MINIMAL
+    + "evidence: {n_models: 1e2}": "study.yaml, line 2, evidence.n_models: must be a whole number >= 1; got 100.0.",
+    MINIMAL
+    + "evidence: {train_size: 75%}": "study.yaml, line 2, evidence.train_size: must be a number in (0, 1); got '75%'.",
+    MINIMAL + "evidence: {seed: -1}": "study.yaml, line 2, evidence.seed: must be a whole number >= 0; got -1.",
+    MINIMAL + "prior: {kind: dirichlett}": "study.yaml, line 2, prior.kind: must be one of 'dirichlet',",
+    MINIMAL + "prior: {kind: 5}": "study.yaml, line 2, prior.kind: must be one of 'dirichlet',",
+    MINIMAL + "prior: {weights: {radius: "
+    "5}}": "study.yaml, line 2, prior.weights.radius: must be one of 'default', 'features',",
+    MINIMAL + "prior: {weights: {feature: "
+    "{}}}": "study.yaml, line 2, prior.weights.feature: must be one of 'default', 'features', "
+    "'patterns', 'blocks'; got 'feature'. Did you mean 'features'?",
+    MINIMAL + "prior: {weights: -1}": "study.yaml, line 2, prior.weights: must be positive and finite;",
+    MINIMAL + "prior: {weights: [1, -1]}": "study.yaml, line 2, prior.weights: must be positive and finite;",
+    MINIMAL
+    + "prior: {weights: {features: [a]}}": "study.yaml, line 2, prior.weights.features: must map names to weights,",
+    MINIMAL + "prior: {weights: {features: {a: "
+    "lik}}}": "study.yaml, line 2, prior.weights.features.a: must be one of 'likely',",
+    MINIMAL + "prior: {weights: {default: likely}}": "study.yaml, line 2, prior.weights.default: must be a number",
+    MINIMAL
+    + "prior: {sheet: s}": "study.yaml, line 2, prior: prior.sheet names a sheet of prior.table, which is not given.",
+    MINIMAL
+    + "prior: {table: t.csv, weights: [1, 2]}": "study.yaml, line 2, prior: prior.table gives weights by feature,",
+    MINIMAL + "prior: {kind: {name: hyperdirichlet, set_weights: [{set: a}]}}": "study.yaml, line 2, "
+    "prior.kind.set_weights[0]: must hold the keys 'set' and 'weight'",
+    MINIMAL
+    + "prior: {kind: {name: hyperdirichlet, set_weights: 5}}": "study.yaml, line 2, prior.kind.set_weights: must map",
+    MINIMAL + "blocks: [a, b]": "study.yaml, line 2, blocks: must be a mapping of names to features",
+    MINIMAL + "blocks: {b: []}": "study.yaml, line 2, blocks.b: must not be empty.",
+    MINIMAL
+    + "blocks:\n  b: [a, null]": "study.yaml, line 3, blocks.b: must be names (str) or positions (int); got None.",
+    MINIMAL
+    + "constraints: {max_size: 5}": "study.yaml, line 2, constraints: must be a list with one constraint per entry,",
+    MINIMAL + "constraints: max_size": "study.yaml, line 2, constraints: must be a list",
+    MINIMAL
+    + "constraints: [5]": "study.yaml, line 2, constraints[0]: must hold one constraint by the name of its builder;",
+    MINIMAL
+    + "constraints:\n  - max_size: 10\n    rho: 1": "study.yaml, line 3, constraints[0]: must hold one constraint by",
+    MINIMAL + "constraints: [{mustlink: [a, "
+    "b]}]": "study.yaml, line 2, constraints[0].mustlink: must be the name of a constraint; "
+    "got 'mustlink'. Did you mean 'must_link'?",
+    MINIMAL + "constraints: [max_size]": "study.yaml, line 2, constraints[0].max_size: needs 'n'.",
+    MINIMAL + "constraints: [{linear: {A: [1]}}]": "study.yaml, line 2, constraints[0].linear: needs 'b'.",
+    MINIMAL + "constraints: [{linear: {b: 1}}]": "study.yaml, line 2, constraints[0].linear: needs 'A'.",
+    MINIMAL + "constraints: [{max_size: {n: 3, rh: "
+    "1}}]": "study.yaml, line 2, constraints[0].max_size.rh: must be an argument of "
+    "max_size; got 'rh'. Did you mean 'rho'?",
+    MINIMAL + "constraints: [{must_link: "
+    "[a]}]": "study.yaml, line 2, constraints[0].must_link: needs at least 2 features; got ['a'].",
+    MINIMAL
+    + "constraints: [{must_link: [a, true]}]": "study.yaml, line 2, constraints[0].must_link: must be names (str) or "
+    "positions (int); got True.",
+    MINIMAL + "decision: {time_limit: 5, optimizer: "
+    "genetic}": "study.yaml, line 2, decision: time_limit is not supported by Genetic",
+    MINIMAL
+    + "outputs: {figures: jpg}": "study.yaml, line 2, outputs.figures: must be one of 'pdf', 'png', 'svg'; got 'jpg'.",
+    MINIMAL + "versions: 3": "study.yaml, line 2, versions: must map packages to versions; got 3.",
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), ONE_PROBLEM.items())
+def test_one_problem_gives_one_message(load, text, problem):
+    problems = problems_of(load, text)
+    assert len(problems) == 1, problems
+    assert problems[0].startswith(problem.replace("study.yaml: data", "study.yaml, data"))
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file(load):
+    text = """\
+data: {path: d.csv, missing: mean}
+evidence:
+  n_models: 0
+  selector: {name: genetic}
+  n_models: 5
+prior:
+  weights: !!python/object/apply:os.system ['x']
+constraints:
+  - must_link: {features: [a], rho: -1, on: bloks}
+  - cost_budget: {costs: {a: x}, budget: y, rho: z}
+  - implies: {if_features: [], then_features: [], rho: -1}
+nonsense: 1
+"""
+    with pytest.raises(StudyError, match=r"^study.yaml has 15 problems:\n- study.yaml, line 1, data.missing") as caught:
+        load(text)
+    problems = caught.value.problems
+    lines = [int(one.split("line ")[1].split(",")[0]) for one in problems]
+    assert lines == [1, 3, 4, 5, 7, 9, 9, 9, 10, 10, 10, 11, 11, 11, 12]
+    told = "\n".join(problems)
+    for place in (
+        "data.missing: must be one of",
+        "evidence.n_models: must be a whole number",
+        "evidence.selector.name: must be one of",
+        "evidence.n_models: stands twice, first on line 3",
+        "prior.weights: has the tag '!!python/object/apply:os.system'",
+        "constraints[0].must_link.on: must be one of",
+        "constraints[0].must_link: needs at least 2 features",
+        "constraints[0].must_link.rho: must be a number in [0, inf]; got -1.",
+        "constraints[1].cost_budget.costs: must hold",
+        "constraints[1].cost_budget.budget: must be a number",
+        "constraints[1].cost_budget.rho: must be a number",
+        "constraints[2].implies.if_features: must not be empty",
+        "constraints[2].implies.then_features: must not be empty",
+        "constraints[2].implies.rho: must be a number",
+        "nonsense: is not a key of a study",
+    ):
+        assert place in told, place
+
+
+def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):
+    text = MINIMAL + "constraints:\n" + "  - max_size: x\n" * 80
+    with pytest.raises(StudyError, match=r"and 30 more$") as caught:
+        load(text)
+    assert len(caught.value.problems) == 80
+
+
+def test_python_values_are_checked_by_the_same_rules():
+    with pytest.raises(InputError, match=r"^evidence.n_models: must be a whole number >= 1; got 0\.$"):
+        EvidenceSection(n_models=0)
+    with pytest.raises(InputError, match=r"^data.path: must be a text; got ''\."):
+        DataSection()
+    with pytest.raises(InputError, match=r"^prior.weights.features.a: must be one of .*; got 'lik'"):
+        PriorSection(weights={"a": "lik"})
+    with pytest.raises(InputError, match=r"^constraints\[1\]: must hold one constraint"):
+        Study(DataSection("d.csv"), constraints=[max_size(3), 5])
+    with pytest.raises(InputError, match=r"^data must be a DataSection; got 'd.csv'\.$"):
+        Study("d.csv")
+
+
+def test_python_values_take_their_plainest_form(tmp_path):
+    evidence = EvidenceSection(selector=[Lasso(), Tree(max_depth=3)], n_models=np.int64(5))
+    assert evidence.selector == ("lasso", Named("tree", (("max_depth", 3),)))
+    assert EvidenceSection(selector=["mrmr"]).selector == "mrmr"
+    assert DecisionSection(optimizer=Genetic(n_sets=7)).optimizer == Named("genetic", (("n_sets", 7),))
+    assert DataSection(tmp_path / "d.csv").path == str(tmp_path / "d.csv")
+    assert Study(DataSection("d.csv"), constraints=max_size(3)).constraints == (max_size(3),)
+    assert Study(DataSection("d.csv"), constraints=[{"cost_budget": {"costs": {"a": 1}, "budget": 2}}]).constraints == (
+        cost_budget({"a": 1}, 2),
+    )
+
+
+@pytest.mark.parametrize("kind", sorted(ROWS))
+def test_every_builder_has_a_name_in_the_file(load, kind):
+    (problem,) = problems_of(load, MINIMAL + f"constraints: [{{{kind}: {{nonsense: 1}}}}]")[:1]
+    assert problem.startswith("study.yaml, line 2, constraints[0]." + kind)
+    assert "must be the name of a constraint" not in problem
+
+
+def test_a_study_of_another_version_is_noted(load):
+    assert load(MINIMAL).version_note() is None
+    assert (
+        load(MINIMAL + "versions: {ubayfs: 9.1.0}").version_note().startswith("The study was written by ubayfs 9.1.0")
+    )
