@@ -165,7 +165,9 @@ def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> float:
     known = list(dict.fromkeys(name for names in blocks for name in names))
     margin, right = right_margin(ax), left
     for row, names in enumerate(blocks):
-        for i, name in enumerate(names[:1] if len(names) == 1 else names[:3]):
+        if not names:
+            continue
+        for i, name in enumerate(names[:3]):
             cell = Rectangle(
                 (left + 3 * i, row - 0.5), 3, 1, facecolor=BLOCK_COLORS[known.index(name) % len(BLOCK_COLORS)],
                 edgecolor="white", linewidth=0.4, transform=margin, clip_on=False, gid="block",

@@ -1,0 +1,239 @@
+"""What holds for every display."""
+
+import json
+import subprocess
+import sys
+from itertools import combinations
+
+import matplotlib
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from ubayfs import maximize
+from ubayfs.exceptions import InputError, MissingDependencyError, UBayFSError
+from ubayfs.plotting import DISPLAYS, EvidenceDisplay, SizeUtilityDisplay
+from ubayfs.selection import Selection
+
+NAMES = list(DISPLAYS)
+
+
+def make(name, selection, blocks=None):
+    arguments = {"evidence": {"blocks": blocks}, "correlation": {"blocks": blocks}, "sizes": {"sizes": range(6, 9)}}
+    return DISPLAYS[name].from_selection(selection, **arguments.get(name, {}))
+
+
+@pytest.fixture(scope="module")
+def display(request, cancer_selection, cancer_blocks):
+    return make(request.param, cancer_selection, cancer_blocks)
+
+
+def words(figure):
+    """All texts but numbers on axes: those beyond the limits of an axis exist, and are not drawn."""
+    found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return [text for text in found if not text.get_text().strip("\N{MINUS SIGN}").replace(".", "").isdigit()]
+
+
+def test_the_six_displays_go_by_their_names():
+    assert NAMES == ["evidence", "posterior", "penalty", "correlation", "sizes", "convergence"]
+    assert all(DISPLAYS[name].name == name for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_and_back_is_the_same_display(name, cancer_selection, cancer_blocks, ugly_selection, ugly_blocks):
+    for selection, blocks in ((cancer_selection, cancer_blocks), (ugly_selection, ugly_blocks)):
+        display = make(name, selection, blocks)
+        text = json.dumps(display.to_dict(), allow_nan=False)
+        assert DISPLAYS[name].from_dict(json.loads(text)) == display
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_content_is_refused(name, cancer_selection):
+    content = make(name, cancer_selection).to_dict()
+    first = next(key for key in content if key != "display")
+    with pytest.raises(InputError, match=r"content must be what .*to_dict gave; got 'Selection'"):
+        DISPLAYS[name].from_dict({**content, "display": "Selection"})
+    with pytest.raises(InputError, match=f"{first!r} is missing or unknown. Write it again with to_dict"):
+        DISPLAYS[name].from_dict({key: value for key, value in content.items() if key != first})
+    with pytest.raises(InputError, match="'surplus' is missing or unknown"):
+        DISPLAYS[name].from_dict({**content, "surplus": 1})
+    with pytest.raises(InputError, match=rf"{first} must be a list; got 'x'"):
+        DISPLAYS[name].from_dict({**content, first: "x"})
+    with pytest.raises(InputError, match="got 'list'"):
+        DISPLAYS[name].from_dict([content])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("features", [1], r"features\[0\] must be str; got 1"),
+        ("votes", [True], r"votes\[0\] must be float; got True"),
+        ("n_features", 1.5, "n_features must be int; got 1.5"),
+        ("links", [], r"links must be a mapping; got \[\]"),
+    ],
+)
+def test_damage_is_named_by_its_place(cancer_selection, key, value, message):
+    content = EvidenceDisplay.from_selection(cancer_selection).to_dict()
+    with pytest.raises(InputError, match=message):
+        EvidenceDisplay.from_dict({**content, key: value})
+
+
+@pytest.mark.parametrize("display", NAMES, indirect=True)
+def test_equal_displays_give_equal_figures(display):
+    assert display.plot().render("svg") == display.plot().render("svg")
+
+
+def test_files_are_of_the_kind_that_their_suffix_says_and_hold_no_date(cancer_selection, tmp_path):
+    display = make("penalty", cancer_selection)
+    for suffix, head in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+        first, second = (display.save(tmp_path / f"{i}.{suffix}").read_bytes() for i in range(2))
+        assert first == second
+        assert first.startswith(head)
+        assert b"Date" not in first
+
+
+def test_png_is_printed_at_300_dots_per_inch_on_16_centimeters(cancer_selection, tmp_path):
+    path = make("penalty", cancer_selection).save(tmp_path / "penalty.PNG")
+    width = int.from_bytes(path.read_bytes()[16:20], "big")
+    assert width == pytest.approx(16 / 2.54 * 300, rel=0.001)
+
+
+def test_paths_that_cannot_be_written_are_refused(cancer_selection, tmp_path, monkeypatch):
+    display = make("penalty", cancer_selection)
+    with pytest.raises(InputError, match=r"path must end in .png, .svg or .pdf; got '.*figure.jpg'"):
+        display.save(tmp_path / "figure.jpg")
+    with pytest.raises(InputError, match="must lie in a directory that exists"):
+        display.save(tmp_path / "nowhere" / "figure.png")
+    with pytest.raises(InputError, match="format must be one of"):
+        display.plot().render("gif")
+
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ubayfs.plotting.base.write_atomically", full)
+    with pytest.raises(UBayFSError, match=r"figure.png could not be written \(No space left on device\)"):
+        display.save(tmp_path / "figure.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_is_parsed_clipped_or_hidden(name, ugly_selection, ugly_blocks):
+    figure = make(name, ugly_selection, ugly_blocks).plot().figure
+    FigureCanvasAgg(figure).draw()
+    page = figure.bbox
+    for text in words(figure):
+        box = text.get_window_extent()
+        assert not text.get_usetex()
+        assert not text.get_parse_math()
+        assert box.x0 >= -1, text
+        assert box.y0 >= -1, text
+        assert box.x1 <= page.x1 + 1, text
+        assert box.y1 <= page.y1 + 1, text
+
+
+@pytest.mark.parametrize("name", ["evidence", "posterior", "correlation", "convergence"])
+def test_names_do_not_overlap(name, ugly_selection, ugly_blocks, large_selection):
+    for selection, blocks in ((ugly_selection, ugly_blocks), (large_selection, None)):
+        drawing = make(name, selection, blocks).plot()
+        FigureCanvasAgg(drawing.figure).draw()
+        labels = drawing.ax.texts if name == "convergence" else drawing.ax.get_yticklabels()
+        # Ink of upright text is at most as high as its size; the extent also has room for accents and tails.
+        boxes = [label.get_window_extent() for label in labels if not label.get_rotation()]
+        assert len(boxes) >= 3
+        for first, second in combinations(boxes, 2):
+            if first.x0 < second.x1 and second.x0 < first.x1:
+                assert abs(first.y0 + first.y1 - second.y0 - second.y1) / 2 >= 0.75 * first.height
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_given_axes_is_drawn_into(name, ugly_selection, ugly_blocks):
+    figure = Figure()
+    with matplotlib.rc_context({"text.parse_math": True}):
+        ax = figure.subplots(2, 1)[1]
+        ax.set_yticks([0, 1], ["made", "before"])
+        drawing = make(name, ugly_selection, ugly_blocks).plot(ax)
+        figure.canvas.draw()  # a name that were parsed would raise here
+    assert drawing.ax is ax
+    assert drawing.figure is figure
+    assert ax.get_title(loc="left")
+    assert figure.axes[0].get_title(loc="left") == ""
+
+
+@pytest.mark.parametrize("display", NAMES, indirect=True)
+def test_settings_of_the_user_change_nothing_and_stay(display):
+    expected = display.plot().render("svg")
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.bbox": "tight"}):
+        before = dict(matplotlib.rcParams)
+        assert display.plot().render("svg") == expected
+        assert dict(matplotlib.rcParams) == before
+
+
+def test_matplotlib_is_imported_late_and_pyplot_never():
+    code = """
+import sys
+from ubayfs import Evidence, decide, max_size
+from ubayfs.plotting import DISPLAYS
+X = [[1, 2, 3], [4, 6, 5], [0, 0, 1]]
+selection = decide(Evidence.from_sets([[1, 1, 0], [1, 0, 0]]), constraints=max_size(2), X=X)
+displays = [display.from_selection(selection) for display in DISPLAYS.values()]
+assert "matplotlib" not in sys.modules
+for display in displays:
+    display.plot().render("svg")
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=120)
+
+
+def test_without_matplotlib_the_data_are_there_and_the_message_says_what_to_install(cancer_selection, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    display = make("evidence", cancer_selection)
+    assert display.n_features == 30
+    with pytest.raises(
+        MissingDependencyError, match=r'figures need the package matplotlib .*pip install "ubayfs\[plot\]"'
+    ):
+        display.plot()
+
+
+def test_a_selection_read_from_a_file_is_drawn_as_far_as_it_goes(cancer_selection, cancer):
+    read = Selection.from_dict(json.loads(json.dumps(cancer_selection.to_dict())))
+    display = EvidenceDisplay.from_selection(read)
+    assert display.features == EvidenceDisplay.from_selection(cancer_selection).features
+    assert display.n_models is None
+    assert display.links.drawn == ()
+    display.plot()
+    for name in ("penalty", "sizes"):
+        with pytest.raises(
+            UBayFSError, match="needs the constraints, which a selection read from a file does not keep"
+        ):
+            DISPLAYS[name].from_selection(read)
+    with pytest.raises(InputError, match="selection must have a posterior"):
+        DISPLAYS["posterior"].from_selection(read)
+    with pytest.raises(InputError, match="X must be given, the data of the fit"):
+        DISPLAYS["correlation"].from_selection(read)
+    with pytest.raises(InputError, match="evidence must be the Evidence that the selection was made from"):
+        DISPLAYS["convergence"].from_selection(read)
+    given = DISPLAYS["correlation"].from_selection(read, cancer[0])
+    assert given == DISPLAYS["correlation"].from_selection(cancer_selection)
+    evidence = cancer_selection.posterior.evidence
+    again = DISPLAYS["convergence"].from_selection(read, evidence)
+    assert again == DISPLAYS["convergence"].from_selection(cancer_selection)
+
+
+@pytest.mark.filterwarnings("ignore:No constraint limits")
+def test_importances_without_ensemble_and_constraints_are_drawn():
+    selection = maximize([0.4, 0.0, 0.2], feature_names=["a", "b", "c"])
+    display = EvidenceDisplay.from_selection(selection)
+    assert display.votes == (0.4, 0.2, 0.0)
+    drawing = display.plot()
+    assert drawing.ax.get_xlabel() == "importance"
+    penalty = DISPLAYS["penalty"].from_selection(selection)
+    assert penalty.curves == ()
+    assert "no constraints" in penalty.plot().figure.get_suptitle()
+    assert [point.size for point in SizeUtilityDisplay.from_selection(selection).points] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["penalty", "sizes"])
+def test_something_else_than_a_selection_is_refused(name):
+    with pytest.raises(InputError, match="selection must be a Selection, as decide"):
+        DISPLAYS[name].from_selection({"features": []})

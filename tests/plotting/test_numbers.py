@@ -1,0 +1,292 @@
+"""The numbers of the other displays against independent computations."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from problems import random_utility, selectable_sets
+from ubayfs import Evidence, cannot_link, decide, exact_size, linear, max_size, must_link
+from ubayfs.exceptions import InfeasibleError, InputError
+from ubayfs.optimize import Exact
+from ubayfs.plotting import (
+    ConvergenceDisplay,
+    CorrelationDisplay,
+    PenaltyDisplay,
+    PosteriorDisplay,
+    SizeUtilityDisplay,
+)
+from ubayfs.selection import FeatureSet, Problem, Selection
+
+
+def select(utility):
+    """The best set for a utility, as a selection."""
+    names = np.array([f"x{i}" for i in range(utility.n_features)], dtype=object)
+    problem = Problem(utility, names)
+    best = FeatureSet.of(problem, Exact().maximize(utility))
+    return Selection(best, (), names, utility.theta, problem=problem)
+
+
+# Posterior
+
+
+def test_intervals_are_quantiles_of_the_beta_distribution(cancer_selection):
+    display = PosteriorDisplay.from_selection(cancer_selection, level=0.8, max_features=12)
+    alpha = dict(zip(cancer_selection.feature_names, cancer_selection.counts + cancer_selection.weights, strict=True))
+    total = sum(alpha.values())
+    for i, name in enumerate(display.features):
+        beta = stats.beta(alpha[name], total - alpha[name])
+        assert display.mean[i] == pytest.approx(beta.mean())
+        assert display.lower[i] == pytest.approx(beta.ppf(0.1), abs=1e-12)
+        assert display.upper[i] == pytest.approx(beta.ppf(0.9), abs=1e-12)
+    assert len(display.features) == 12
+    assert sorted(display.mean, reverse=True) == list(display.mean)
+    assert {name for name, marked in zip(display.features, display.chosen, strict=True) if marked} == set(
+        cancer_selection.features
+    )
+
+
+def test_intervals_are_drawn_from_end_to_end(cancer_selection):
+    display = PosteriorDisplay.from_selection(cancer_selection)
+    drawing = display.plot()
+    drawn = {}
+    for lines in drawing.ax.collections:
+        if lines.get_gid() in ("chosen", "not chosen"):
+            for (x0, y), (x1, _) in lines.get_segments():
+                drawn[int(y)] = (x0, x1, lines.get_gid() == "chosen")
+    expected = zip(display.lower, display.upper, display.chosen, strict=True)
+    assert [drawn[row] for row in range(30)] == list(expected)
+    assert "not of samples" in drawing.figure.get_supxlabel()
+
+
+def test_level_must_be_a_probability(cancer_selection):
+    with pytest.raises(InputError, match=r"level must be a number in \(0, 1\); got 90"):
+        PosteriorDisplay.from_selection(cancer_selection, level=90)
+
+
+# Penalty
+
+
+def test_curves_follow_the_formula_of_the_paper():
+    evidence = Evidence.from_sets(np.eye(5, dtype=int), list("abcde"))
+    constraints = [
+        max_size(3, rho=math.inf), must_link(["a", "b"], rho=0.5), cannot_link(["c", "d", "e"], rho=0.1)
+    ]  # fmt: skip
+    display = PenaltyDisplay.from_selection(decide(evidence, {"c": 5, "d": 5, "e": 5}, constraints=constraints))
+    assert [(curve.rho, curve.n_rows) for curve in display.curves] == [(0.1, 1), (0.5, 2), (math.inf, 1)]
+    for curve in display.curves[:2]:
+        xi = [math.exp(-curve.rho * v) for v in display.violation]
+        assert curve.admissibility == pytest.approx([2 * x / (1 + x) for x in xi])
+    hard = display.curves[2].admissibility
+    assert hard == (1.0, *[0.0] * (len(hard) - 1))
+    (violated,) = display.violations
+    assert (violated.label, violated.amount, violated.rho) == ("cannot-link c, d, e", 2.0, 0.1)
+    assert (display.n_rows, display.n_violations, display.n_relaxations) == (4, 1, 3)
+
+    drawing = display.plot()
+    lines = {line.get_gid(): line for line in drawing.ax.lines}
+    assert list(zip(*lines["rho inf"].get_data(), strict=True)) == [(0, 1), (0, 0), (display.violation[-1], 0)]
+    assert lines["violated"].get_data() == ([2.0], [violated.admissibility])
+    assert len({lines[f"rho {rho}"].get_linestyle() for rho in ("0.1", "0.5", "inf")}) == 3
+    assert "1  cannot-link c, d, e: by 2, rho = 0.1, costs 9.97 %" in drawing.figure.get_supxlabel()
+
+
+def test_of_many_relaxations_the_violated_and_the_extreme_ones_are_drawn():
+    n = 60
+    evidence = Evidence.from_sets(np.eye(n, dtype=int))
+    rows = [linear({0: -1.0, i: -1.0}, -1.5, rho=i / 1000) for i in range(1, n)]  # asks for x0 and another
+    display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(1, rho=math.inf), *rows]))
+    assert (display.n_relaxations, display.n_rows, display.n_violations) == (n, n, n - 1)
+    drawn = [curve.rho for curve in display.curves]
+    assert len(drawn) == 7
+    assert drawn == sorted(drawn)
+    assert {row.rho for row in display.violations} <= set(drawn)
+    costs = [row.admissibility for row in display.violations]
+    assert costs == sorted(costs)
+    words = display.plot().figure.get_supxlabel()
+    assert f"7 of {n} values of rho shown" in words
+    assert f"and {n - 7} more" in words
+
+
+# Correlation
+
+
+@pytest.mark.parametrize(
+    ("method", "oracle"),
+    [
+        ("spearman", lambda a, b: stats.spearmanr(a, b).statistic),
+        ("pearson", lambda a, b: stats.pearsonr(a, b).statistic),
+        ("kendall", lambda a, b: stats.kendalltau(a, b).statistic),
+    ],
+)
+def test_correlations_are_those_of_scipy(cancer, cancer_selection, cancer_blocks, method, oracle):
+    X = cancer[0].iloc[:60]
+    display = CorrelationDisplay.from_selection(cancer_selection, X, cancer_blocks, method)
+    assert set(display.features) == set(cancer_selection.features)
+    for row, first in zip(display.correlation, display.features, strict=True):
+        assert row == pytest.approx([oracle(X[first], X[second]) for second in display.features])
+
+
+def test_chosen_features_stand_by_block_and_importance(cancer_selection, cancer_blocks):
+    display = CorrelationDisplay.from_selection(cancer_selection, blocks=cancer_blocks)
+    order = list(cancer_blocks)
+    importance = dict(zip(cancer_selection.feature_names, cancer_selection.importance, strict=True))
+    keys = [
+        (order.index(own[0]), -importance[name]) for own, name in zip(display.blocks, display.features, strict=True)
+    ]
+    assert keys == sorted(keys)
+    top = CorrelationDisplay.from_selection(cancer_selection, max_features=3)
+    assert list(top.features) == sorted(cancer_selection.features, key=importance.get, reverse=True)[:3]
+    assert "3 most important of 8" in top.plot().figure.get_supxlabel()
+    one = CorrelationDisplay.from_selection(cancer_selection, max_features=1)
+    assert one.correlation == ((1.0,),)
+    one.plot()
+
+
+def test_cells_hold_signed_numbers_and_unsigned_shades():
+    X = np.array([[1.0, -1.0, 0.0], [2.0, -2.0, 1.0], [3.0, -3.0, 0.0]])
+    evidence = Evidence.from_sets([[1, 1, 1], [1, 1, 0]], list("abc"))
+    selection = decide(evidence, constraints=max_size(2, rho=math.inf), X=X)
+    ax = CorrelationDisplay.from_selection(selection).plot().ax
+    (image,) = ax.images
+    assert image.get_array()[0, 1] == pytest.approx(1.0)
+    assert image.get_array().mask.tolist() == [[True, False], [False, True]]
+    assert [text.get_text() for text in ax.texts] == ["\N{MINUS SIGN}1.00", "\N{MINUS SIGN}1.00"]
+
+
+def test_method_must_be_known(cancer_selection):
+    with pytest.raises(InputError, match=r"method must be one of .* Did you mean 'pearson'"):
+        CorrelationDisplay.from_selection(cancer_selection, method="person")
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_best_of_each_size_is_that_of_all_sets(seed):
+    utility = random_utility(np.random.default_rng(seed), n=7)
+    sets = selectable_sets(utility)
+    values, sizes = utility(sets), sets.sum(axis=1)
+    if np.isneginf(values).all():  # the hard rows contradict each other: there is nothing to draw
+        with pytest.raises(InfeasibleError, match="hard"):
+            select(utility)
+        return
+    selection = select(utility)
+    display = SizeUtilityDisplay.from_selection(selection, sizes=range(8), time_limit=None)
+    best = {size: values[sizes == size].max(initial=-np.inf) for size in range(8)}
+    assert display.infeasible == tuple(size for size in best if np.isneginf(best[size]))
+    assert [point.size for point in display.points] == [size for size in best if np.isfinite(best[size])]
+    for point in display.points:
+        assert point.value == pytest.approx(best[point.size], rel=1e-8, abs=1e-8)
+        parts = point.importance + display.constraint_strength * point.admissibility
+        assert parts == pytest.approx(point.value)
+        assert point.complete
+    assert display.chosen_size == len(selection.features)
+    assert max(point.value for point in display.points) == pytest.approx(display.chosen_value)
+    assert display.omitted == ()
+
+
+def test_with_a_size_limit_only_the_most_important_of_each_size_are_best():
+    rng = np.random.default_rng(0)
+    evidence = Evidence.from_sets(rng.random((30, 10_000)) < np.linspace(0.02, 0, 10_000))
+    selection = decide(evidence, constraints=max_size(12, rho=0.7))
+    display = SizeUtilityDisplay.from_selection(selection, time_limit=None)
+    assert [point.size for point in display.points] == list(range(2, 23))
+    theta = np.sort(selection.importance)[::-1]
+    for point in display.points:
+        excess = max(point.size - 12, 0)
+        assert point.importance == pytest.approx(theta[: point.size].sum())
+        assert point.admissibility == pytest.approx(2 / (1 + math.exp(0.7 * excess)))
+
+
+def test_the_chosen_size_is_marked_and_forbidden_sizes_are_told():
+    evidence = Evidence.from_sets(np.eye(6, dtype=int))
+    selection = decide(evidence, constraints=[exact_size(2, rho=1), max_size(4, rho=math.inf)])
+    display = SizeUtilityDisplay.from_selection(selection)
+    assert [point.size for point in display.points] == [1, 2, 3, 4]
+    assert display.infeasible == (5, 6)
+    drawing = display.plot()
+    (mark,) = (line for line in drawing.ax.lines if line.get_gid() == "chosen")
+    assert mark.get_data() == ([2], [selection.value])
+    value, importance, admissibility = (line.get_ydata() for line in drawing.ax.lines[:3])
+    np.testing.assert_allclose(np.add(importance, admissibility), value)
+    assert "hard constraints: 5 to 6" in drawing.figure.get_supxlabel()
+
+
+def test_sizes_that_the_time_does_not_reach_are_left_out(monkeypatch):
+    ticks = iter(range(100))  # a clock that goes on by a second whenever someone looks
+    monkeypatch.setattr("ubayfs.plotting.sizes.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    evidence = Evidence.from_sets(np.eye(8, dtype=int))
+    selection = decide(evidence, constraints=max_size(3, rho=1))
+    display = SizeUtilityDisplay.from_selection(selection, time_limit=3.5)
+    assert [point.size for point in display.points] == [2, 3, 4]  # nearest first
+    assert display.omitted == (1, 5, 6, 7, 8)
+    assert "no time was left: 1, 5 to 8" in display.plot().figure.get_supxlabel().replace("\n", " ")
+
+
+def test_sizes_and_time_must_be_numbers(cancer_selection):
+    with pytest.raises(InputError, match=r"sizes must be a whole number >= 0; got 1.5"):
+        SizeUtilityDisplay.from_selection(cancer_selection, sizes=[1.5])
+    with pytest.raises(InputError, match=r"time_limit must be a number in \(0, inf\]; got 0"):
+        SizeUtilityDisplay.from_selection(cancer_selection, time_limit=0)
+
+
+# Convergence
+
+
+@pytest.mark.parametrize(("seed", "n_models"), [(0, 1), (1, 7), (2, 100), (3, 333)])
+def test_shares_and_agreement_are_counted_literally(seed, n_models):
+    rng = np.random.default_rng(seed)
+    sets = rng.random((n_models, 9)) < np.linspace(0.9, 0.1, 9)
+    sets[0, 0] = True
+    evidence = Evidence.from_sets(sets)
+    selection = decide(evidence, constraints=max_size(3, rho=math.inf))
+    display = ConvergenceDisplay.from_selection(selection, n_runners_up=2)
+    names = selection.feature_names.tolist()
+
+    def ranking(m):
+        return sorted(range(9), key=lambda i: (-sets[:m, i].sum(), i))
+
+    runners_up = [names[i] for i in ranking(n_models) if names[i] not in selection.features][:2]
+    assert display.features == (*(names[i] for i in ranking(n_models) if names[i] in selection.features), *runners_up)
+    assert display.n_models[0] == 1
+    assert display.n_models[-1] == n_models
+    assert len(display.n_models) == min(n_models, 100)
+    for m, agreement, *shares in zip(display.n_models, display.agreement, *display.shares, strict=True):
+        assert shares == [sets[:m, names.index(name)].mean() for name in display.features]
+        assert agreement == pytest.approx(len(set(ranking(m)[:3]) & set(ranking(n_models)[:3])) / 3)
+    display.plot()
+
+
+def test_of_many_chosen_features_some_from_strong_to_weak_are_shown():
+    rng = np.random.default_rng(0)
+    evidence = Evidence.from_sets(rng.random((50, 60)) < np.linspace(0.9, 0.1, 60))
+    selection = decide(evidence, constraints=max_size(40, rho=math.inf))
+    display = ConvergenceDisplay.from_selection(selection)
+    assert sum(display.chosen) == 12
+    ranked = sorted(selection.indices.tolist(), key=lambda i: (-evidence.counts[i], i))
+    assert (display.features[0], display.features[11]) == (f"x{ranked[0]}", f"x{ranked[-1]}")
+    assert "12 of 40 chosen features shown" in display.plot().figure.get_supxlabel().replace("\n", " ")
+
+
+def test_lines_tell_chosen_from_others_and_bear_their_names():
+    sets = [[1, 0, 1], [1, 1, 0], [1, 0, 0], [1, 1, 0]]
+    selection = decide(Evidence.from_sets(sets, list("abc")), constraints=max_size(1, rho=math.inf))
+    display = ConvergenceDisplay.from_selection(selection)
+    drawing = display.plot()
+    lines = [line for line in drawing.ax.lines if line.get_gid()]
+    assert [(line.get_gid(), line.get_linestyle()) for line in lines] == [
+        ("chosen", "-"), ("runner-up", "--"), ("runner-up", "--")
+    ]  # fmt: skip
+    assert [tuple(line.get_ydata()) for line in lines] == [
+        (1, 1, 1, 1), (0, 1 / 2, 1 / 3, 1 / 2), (1, 1 / 2, 1 / 3, 1 / 4)
+    ]  # fmt: skip
+    assert [text.get_text() for text in drawing.ax.texts] == ["a", "b", "c"]
+    assert len(drawing.figure.axes) == 2
+
+
+def test_evidence_of_other_features_is_refused(cancer_selection):
+    with pytest.raises(InputError, match="over the same features"):
+        ConvergenceDisplay.from_selection(cancer_selection, Evidence.from_sets([[1, 0]]))
