@@ -45,12 +45,12 @@ def chosen(summary: Mapping[str, Any]) -> Table | None:
         ("Votes", True, lambda r: r["count"] is not None, _votes),
         ("Prior weight", True, lambda r: r["weight"] is not None, lambda r: Cell(_number(r["weight"]))),
         ("Importance", True, lambda r: r["importance"] is not None, lambda r: _importance(r, longest)),
-        (level, True, lambda r: r["low"] is not None, lambda r: Cell(f"{r['low']:.4f} to {r['high']:.4f}")),
+        (level, True, lambda r: r["low"] is not None, _interval),
         ("Selection probability", True, lambda r: r["probability"] is not None, _probability),
         ("Chosen because of", False, lambda r: r["reasons"], lambda r: Cell("", badges=tuple(r["reasons"]))),
-        ("Also without the prior", False, lambda r: r["without_prior"] is not None, lambda r: _yes(r["without_prior"])),
+        ("Also without prior", False, lambda r: r["without_prior"] is not None, lambda r: _yes(r["without_prior"])),
         (
-            "Also without the constraints",
+            "Also without constraints",
             False,
             lambda r: r["without_constraints"] is not None,
             lambda r: _yes(r["without_constraints"]),
@@ -70,7 +70,17 @@ def _votes(record: Mapping[str, Any]) -> Cell:
 
 
 def _importance(record: Mapping[str, Any], longest: float) -> Cell:
-    return Cell(f"{record['importance']:.4f}", record["importance"] / longest)
+    return Cell(_share(record["importance"]), record["importance"] / longest)
+
+
+def _share(value: float) -> str:
+    """Return an importance: all of them sum to 1, so that four decimals tell as much as anybody can use."""
+    return f"{value:.4f}" if value >= 0.00005 or value == 0 else "< 0.0001"
+
+
+def _interval(record: Mapping[str, Any]) -> Cell:
+    low, high = _share(record["low"]), _share(record["high"])
+    return Cell(f"{low} to {high}" if low != high else high)
 
 
 def _probability(record: Mapping[str, Any]) -> Cell:
@@ -153,7 +163,7 @@ def alternatives(summary: Mapping[str, Any]) -> Table | None:
     if not others:
         return None
     columns = (
-        Column("Alternative", True),
+        Column("Alternative"),
         Column("Value", True),
         Column("Less by", True),
         Column("Comes in"),
@@ -167,7 +177,7 @@ def alternatives(summary: Mapping[str, Any]) -> Table | None:
             Cell("", badges=("as good",)) if other["as_good"] else Cell(_number(other["loss"])),
             Cell(listing(other["added"], 12)),
             Cell(listing(other["removed"], 12)),
-            Cell(f"{other['jaccard']:.2f}", other["jaccard"]),
+            Cell(f"{other['jaccard']:.2f}"),
         )
         for position, other in enumerate(others, start=1)
     )

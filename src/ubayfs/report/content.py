@@ -114,7 +114,13 @@ def _constraints(summary: Mapping[str, Any]) -> Section:
             f"{counted(len(violated), 'constraint is', 'constraints are')} violated; together they lower the "
             f"admissibility of the set to {rounded(summary['admissibility'])} (1 when all hold)."
         )
-    return Section("constraints", "Constraints", (told,), constraints(summary), _figures(summary, "penalty"))
+    note = (
+        "rho tells how strictly a constraint is meant; a hard one is never violated. Factor: what a violation leaves "
+        "of the admissibility."
+    )
+    return Section(
+        "constraints", "Constraints", (told,), constraints(summary), _figures(summary, "penalty"), notes=(note,)
+    )
 
 
 def _quality(summary: Mapping[str, Any]) -> Section:

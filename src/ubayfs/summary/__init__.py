@@ -64,7 +64,7 @@ def summarize(
     n_draws : int, default 100
         Decisions on draws from the posterior that the selection probabilities rest on; 0 leaves them out.
     on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each of these decisions.
+        Called as ``on_progress(done, total)`` after each of these decisions; False keeps it at those done so far.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
     warnings : iterable of str or Warning
         What was warned of on the way; what the selection itself gives reason to warn of is added.
@@ -91,7 +91,7 @@ def summarize(
     table = _table(selection, data)
     X = None if table is None else table.X
     found = None if selection.problem is None else attribution(selection, random_state)
-    chance = probabilities(selection, n_draws, random_state, on_progress)
+    chance, n_decided = probabilities(selection, n_draws, random_state, on_progress)
     facts = data_facts(selection, table, study)
     ensemble = None if selection.posterior is None else ensemble_facts(selection.posterior.evidence)
     constraints, others = constraint_lines(selection), alternatives(selection)
@@ -104,7 +104,7 @@ def summarize(
         "data": facts,
         "ensemble": plain(ensemble),
         "level": LEVEL,
-        "n_draws": 0 if chance is None else n_draws,
+        "n_draws": n_decided,
         "chosen": chosen_features(selection, found, known, chance, random_state),
         "sets": other_sets(selection, found),
         "constraints": constraints,

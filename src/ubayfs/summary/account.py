@@ -66,11 +66,22 @@ def _within(name: str, features: tuple[str, ...] | None) -> bool | None:
 
 def probabilities(
     selection: Selection, n_draws: int, random_state: RandomState, on_progress: Progress | None
-) -> NDArray[np.float64] | None:
-    """Return the selection probabilities, of shape (n_features,), or None when none are asked for or can be had."""
+) -> tuple[NDArray[np.float64] | None, int]:
+    """Return the selection probabilities, of shape (n_features,), and the number of decisions that they rest on.
+
+    They are None when none are asked for, or there is no posterior to draw from.
+    """
     if n_draws == 0 or selection.posterior is None or selection.problem is None:
-        return None
-    return selection_probabilities(selection, n_draws=n_draws, random_state=random_state, on_progress=on_progress)
+        return None, 0
+    decided = 0
+
+    def report(done: int, total: int) -> Any:
+        nonlocal decided
+        decided = done
+        return on_progress(done, total) if on_progress is not None else None
+
+    chance = selection_probabilities(selection, n_draws=n_draws, random_state=random_state, on_progress=report)
+    return chance, decided
 
 
 def other_sets(selection: Selection, found: Attribution | None) -> dict[str, Any]:
@@ -97,7 +108,7 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
         {
             "value": number(other.value),
             "loss": number(selection.value - other.value),
-            "as_good": selection.value - other.value <= _ROUNDING * max(1.0, abs(selection.value)),
+            "as_good": bool(selection.value - other.value <= _ROUNDING * max(1.0, abs(selection.value))),
             "proved": is_proved(other),
             "features": list(other.features),
             **_change(selection, other.features),
@@ -110,7 +121,7 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
 
 def is_proved(found: FeatureSet) -> bool:
     """Tell whether a set is known to be the best: its gap is closed."""
-    return found.gap <= _ROUNDING * max(1.0, abs(found.value))
+    return bool(found.gap <= _ROUNDING * max(1.0, abs(found.value)))
 
 
 def headline(selection: Selection) -> str:

@@ -1,0 +1,437 @@
+"""Every number of a summary against the objects that it speaks of."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ubayfs
+from ubayfs import (
+    Evidence,
+    InputError,
+    OptimizationWarning,
+    Selection,
+    decide,
+    decorrelate,
+    exclude,
+    implies,
+    max_per_block,
+    max_size,
+    maximize,
+    must_link,
+    require,
+    selection_probabilities,
+    stability,
+)
+from ubayfs.attribution import attribution
+from ubayfs.data import FeatureData
+from ubayfs.evidence import RunFailure
+from ubayfs.optimize import Exact
+from ubayfs.plotting import DISPLAYS
+from ubayfs.summary import summarize
+from ubayfs.summary.plain import listing, plain, rounded
+
+INF = np.inf
+NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
+BLOCKS = {"size": ["radius", "area"], "shape": ["symmetry", "concavity", "area"]}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 6))
+    X[:, 1] = X[:, 0] + 0.3 * X[:, 1]
+    y = np.where(X[:, 0] + X[:, 2] > 0.4, "ill", "well")
+    return FeatureData.from_table(pd.DataFrame(X, columns=NAMES), y, groups=np.repeat(np.arange(20), 3))
+
+
+@pytest.fixture(scope="module")
+def evidence(data):
+    return ubayfs.collect_evidence(data, n_models=40, n_features_per_model=3, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def selection(data, evidence):
+    constraints = [
+        max_size(3, rho=4),
+        must_link(["radius", "area"], rho=0.2),
+        decorrelate(0.3),
+        max_per_block(1, rho=0.5),
+        require("smoothness", rho=1.0),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimizationWarning)
+        return decide(
+            evidence, {"texture": 4, "symmetry": 12}, constraints=constraints, blocks=BLOCKS, X=data, n_alternatives=4
+        )
+
+
+@pytest.fixture(scope="module")
+def summary(selection, data):
+    asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
+    return summarize(
+        selection, data, asked=asked, blocks=BLOCKS, n_draws=12, warnings=["told before"], created="2024-05-06"
+    )
+
+
+def test_it_goes_through_strict_json(summary):
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_the_answer_is_that_of_the_selection(summary, selection):
+    assert summary["created"] == "2024-05-06"
+    assert summary["title"] == "Feature selection from cells.csv"
+    for key in ("value", "bound", "gap"):
+        assert summary[key] == getattr(selection, key)
+    assert summary["importance"] == selection.metrics.importance
+    assert summary["admissibility"] == selection.metrics.admissibility
+    assert summary["proved"] is True
+    assert summary["complete"] is True
+    n = len(selection.features)
+    assert summary["headline"] == f"{n} of 6 features were chosen; proved to be the best set."
+    assert any("this is proved to be the best set" in sentence for sentence in summary["verdict"])
+
+
+def test_chosen_features(summary, selection):
+    posterior, found = selection.posterior, attribution(selection)
+    low, high = posterior.credible_interval(summary["level"])
+    chance = selection_probabilities(selection, n_draws=12, random_state=0)
+    importance = [record["importance"] for record in summary["chosen"]]
+    assert importance == sorted(importance, reverse=True)
+    assert {record["feature"] for record in summary["chosen"]} == set(selection.features)
+    assert summary["n_draws"] == 12
+    for record in summary["chosen"]:
+        name = record["feature"]
+        i = NAMES.index(name)
+        assert record["position"] == i
+        assert record["count"] == posterior.counts[i]
+        assert record["share"] == posterior.counts[i] / 40
+        assert record["weight"] == {"texture": 4, "symmetry": 12}.get(name, 0.01)
+        assert record["importance"] == posterior.mean[i]
+        assert (record["low"], record["high"]) == (low[i], high[i])
+        assert record["probability"] == chance[i]
+        assert record["blocks"] == [block for block, members in BLOCKS.items() if name in members]
+        assert record["without_prior"] == (name in found.without_prior)
+        assert record["without_constraints"] == (name in found.without_constraints)
+        assert record["data_alone"] == (name in found.data_alone)
+        assert record["reasons"] == list(found.reasons(name))
+        assert record["without_vote"] == (posterior.counts[i] == 0)
+
+
+def test_what_less_knowledge_would_change(summary, selection):
+    found = attribution(selection)
+    assert any(summary["sets"][key]["added"] for key in summary["sets"])  # the prior or the constraints matter here
+    for key, change in summary["sets"].items():
+        features = getattr(found, key)
+        assert change["features"] == list(features)
+        assert set(change["added"]) == set(features) - set(selection.features)
+        assert set(change["removed"]) == set(selection.features) - set(features)
+
+
+def test_constraints_account_for_the_whole_admissibility(summary, selection):
+    lines = summary["constraints"]
+    assert [line["kind"] for line in lines] == ["max_size", "must_link", "decorrelate", "max_per_block", "require"]
+    assert [line["label"] for line in lines][:2] == ["max-size 3", "must-link radius, area"]
+    assert lines[3]["label"] == "max-per-block 1: size; shape"
+    assert sum(line["n_rows"] for line in lines) == selection.problem.utility.system.n_rows
+    assert np.prod([line["admissibility"] for line in lines]) == pytest.approx(selection.metrics.admissibility)
+    violated = {row.label: row for row in selection.metrics.violations}
+    assert violated
+    assert sum(line["n_violated"] for line in lines) == len(violated)
+    assert {row["label"] for line in lines for row in line["worst"]} == set(violated)
+    for line in lines:
+        assert line["holds"] == (line["n_violated"] == 0) == (line["violation"] == 0) == (not line["worst"])
+        for row in line["worst"]:
+            expected = violated[row["label"]]
+            assert (row["violation"], row["rho"]) == (expected.amount, expected.rho)
+            assert row["admissibility"] == pytest.approx(expected.admissibility)
+        if line["worst"]:
+            assert line["violation"] == max(violated[row["label"]].amount for row in line["worst"])
+
+
+def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
+    shared = rng.normal(size=(50, 1))
+    X = shared + 0.4 * rng.normal(size=(50, 60))
+    evidence = Evidence.from_sets(rng.random((20, 60)) < 0.5)
+    selection = decide(evidence, constraints=[require(list(range(8))), max_size(8, rho=INF), decorrelate(0.2)], X=X)
+    required, size, pairs = summarize(selection, n_draws=0)["constraints"]
+    assert pairs["n_rows"] > 1000
+    assert pairs["label"] == f"decorrelate: {pairs['n_rows']:,} pairs of correlated features"
+    assert pairs["n_violated"] == 28
+    assert len(pairs["worst"]) == 5
+    costs = [row.admissibility for row in selection.metrics.violations]
+    assert [row["admissibility"] for row in pairs["worst"]] == pytest.approx(costs[:5])
+    assert required["rho"] == required["rho_highest"] == "hard"
+    assert required["label"] == "require: 8 rows"
+    assert size["holds"]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "label"),
+    [
+        (must_link(["a", "b", "c"]), "must-link a, b; a, c; b, c"),
+        (implies(["a"], ["b", "c"]), "implies a -> b; a -> c"),
+        (exclude(["a", "b"]), "exclude a; b"),
+    ],
+)
+def test_a_constraint_of_few_rows_is_spelled_out(constraint, label):
+    evidence = Evidence.from_sets(np.eye(4, dtype=bool)[[0, 1, 2, 3, 3]], list("abcd"))
+    selection = decide(evidence, constraints=[constraint, max_size(2, rho=9)])
+    assert summarize(selection, n_draws=0)["constraints"][0]["label"] == label
+
+
+def test_alternatives(summary, selection):
+    assert len(summary["alternatives"]) == 4
+    for told, other in zip(summary["alternatives"], selection.alternatives, strict=True):
+        assert told["value"] == other.value
+        assert told["loss"] == selection.value - other.value
+        assert told["features"] == list(other.features)
+        assert (set(selection.features) - set(told["removed"])) | set(told["added"]) == set(other.features)
+        shared = len(set(selection.features) & set(other.features))
+        union = len(set(selection.features) | set(other.features))
+        assert told["jaccard"] == pytest.approx(shared / union)
+        assert told["as_good"] is (told["loss"] <= 1e-9)
+
+
+def test_sets_that_are_as_good_are_told():
+    evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
+    summary = summarize(decide(evidence, constraints=max_size(1, rho=INF), n_alternatives=2), n_draws=0)
+    assert [other["as_good"] for other in summary["alternatives"]] == [True, True]
+    assert summary["verdict"][-1] == "At least 2 other sets are exactly as good: the choice among them is open."
+
+
+def test_data_at_a_glance(summary):
+    facts = summary["data"]
+    assert (facts["rows"], facts["features"], facts["task"], facts["groups"]) == (60, 6, "binary", 20)
+    assert (facts["file"], facts["target"], facts["n_constant"]) == ("cells.csv", "status", 0)
+    assert sum(one["count"] for one in facts["classes"]) == 60
+    assert [one["label"] for one in facts["classes"]] == ["ill", "well"]
+
+
+@pytest.mark.parametrize("task", ["regression", "multilabel", "unsupervised"])
+def test_every_kind_of_target(rng, task):
+    X = pd.DataFrame(rng.normal(size=(30, 3)), columns=list("abc")).assign(dull=1.0)
+    y = {"regression": rng.normal(size=30), "multilabel": rng.random((30, 2)) < 0.5, "unsupervised": None}[task]
+    data = FeatureData.from_table(X, y, task=task)
+    selection = decide(Evidence.from_sets(rng.random((9, 4)) < 0.6, list(X)), constraints=max_size(2), X=data)
+    facts = summarize(selection, data, n_draws=0)["data"]
+    assert (facts["n_constant"], facts["constant"]) == (1, ["dull"])
+    if task == "regression":
+        assert facts["range"] == {"lowest": y.min(), "median": np.median(y), "highest": y.max()}
+    elif task == "multilabel":
+        assert [one["count"] for one in facts["classes"]] == y.sum(axis=0).tolist()
+    else:
+        assert (facts["classes"], facts["range"], facts["task"]) == ([], None, None)
+
+
+def test_the_ensemble(summary, evidence):
+    told, expected = summary["ensemble"], stability(evidence.sets)
+    assert (told["models"], told["n_voted"]) == (40, int((evidence.counts > 0).sum()))
+    assert (told["stability"]["value"], told["stability"]["low"]) == (expected.value, expected.lower)
+    assert told["stability"]["high"] == expected.upper
+    assert told["set_sizes"] == {"smallest": 3, "median": 3.0, "largest": 3}
+    assert (told["selector"], told["train_size"], told["n_features_per_model"]) == (["MRMR()"], 0.75, 3)
+    assert told["grouped"] is True
+
+
+def test_failures_and_single_models_are_told(evidence):
+    failures = tuple(RunFailure(run, "own", "ValueError: no") for run in (0, 4))
+    broken = Evidence(evidence.sets[:1], evidence.feature_names, evidence.constant, failures=failures)
+    told = summarize(decide(broken, constraints=max_size(2)), n_draws=0)["ensemble"]
+    assert told["stability"] is None
+    assert (told["n_failures"], told["failures"]) == (2, [{"error": "ValueError: no", "times": 2}])
+
+
+def test_settings_that_differ_between_merged_parts_are_not_told_as_one(data, evidence):
+    other = ubayfs.collect_evidence(data, selector="fisher", n_models=10, n_features_per_model=3, random_state=1)
+    told = summarize(decide(evidence.merge(other), constraints=max_size(2)), n_draws=0)["ensemble"]
+    assert told["selector"] == ["MRMR()", "Fisher()"]
+    assert (told["models"], told["train_size"], told["seed"]) == (50, 0.75, None)
+
+
+def test_correlation_among_the_chosen(summary, selection, data):
+    told = summary["correlation"]
+    assert told["features"] == list(selection.features)
+    ranks = pd.DataFrame(data.X[:, selection.indices]).rank().to_numpy()
+    np.testing.assert_allclose(told["matrix"], np.corrcoef(ranks.T), atol=1e-12)
+    assert told["redundancy"] == pytest.approx(selection.metrics.redundancy)
+    strengths = [abs(pair["value"]) for pair in told["strongest"]]
+    assert strengths == sorted(strengths, reverse=True)
+    first, second = (told["features"].index(told["strongest"][0][key]) for key in ("first", "second"))
+    assert told["strongest"][0]["value"] == pytest.approx(told["matrix"][first][second])
+
+
+def test_the_question_in_sentences(summary):
+    text = " ".join(summary["question"])
+    assert "Which of 6 features make the best set to tell two classes apart (status) on 60 rows of data?" in text
+    assert "40 elementary models (MRMR) voted, each on 75 % of the groups, each choosing at most 3 features." in text
+    assert "as the expert gave them: symmetry (12) and texture (4); all others have 0.01." in text
+    assert "2 blocks of features: size (2) and shape (3)." in text
+    assert "max-size 3 (rho 4); must-link radius, area (rho 0.2)" in text
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (0.01, "Prior: dirichlet, with the default weight of 0.01 votes for every feature: no opinion."),
+        (2.0, "Prior: dirichlet, with a weight of 2 votes for every feature: no preference."),
+    ],
+)
+def test_a_prior_without_opinion_is_called_so(evidence, weights, sentence):
+    selection = decide(evidence, weights, constraints=max_size(3, rho=INF), min_votes=1)
+    told = summarize(selection, n_draws=0)["question"]
+    assert sentence in told
+    assert "Constraints: max-size 3 (hard)." in told
+    assert "Only features with at least 1 vote could be chosen." in told
+
+
+def test_warnings_are_told_once_each(evidence):
+    with pytest.warns(OptimizationWarning) as caught:
+        selection = decide(evidence)
+    told = summarize(selection, n_draws=0, warnings=[one.message for one in caught])["warnings"]
+    assert told == [str(one.message) for one in caught]
+    assert told == summarize(selection, n_draws=0)["warnings"]
+
+
+def test_given_warnings_come_first(summary):
+    assert summary["warnings"][0] == "told before"
+
+
+def test_members_without_a_vote_are_flagged():
+    evidence = Evidence.from_sets([[True, False, False]] * 4, list("abc"))
+    with pytest.warns(OptimizationWarning, match="no vote"):
+        selection = decide(evidence, constraints=[require("c"), max_size(2, rho=INF)])
+    summary = summarize(selection, n_draws=0)
+    assert {record["feature"]: record["without_vote"] for record in summary["chosen"]} == {"a": False, "c": True}
+    assert "have no vote of any model (c)" in summary["warnings"][0]
+
+
+def test_an_open_gap_is_not_called_a_proof(evidence):
+    with pytest.warns(OptimizationWarning, match="time_limit was reached"):
+        selection = decide(evidence, constraints=[max_size(2), must_link(["radius", "area"])], optimizer=_Hasty())
+    summary = summarize(selection, n_draws=0)
+    assert summary["proved"] is False
+    assert "the best set found in the time given, at most 0.5 below the best possible value" in summary["headline"]
+    assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][1]
+
+
+class _Hasty:
+    def maximize(self, utility, random_state=None):
+        from dataclasses import replace
+
+        best = Exact().maximize(utility, random_state)
+        return replace(best, bound=best.value + 0.5, complete=False)
+
+
+def test_importances_without_an_ensemble():
+    theta = pd.Series([0.5, 0.4, 0.3], index=["a", "b", "c"])
+    summary = summarize(maximize(theta, [max_size(2, rho=5)], n_alternatives=1))
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert [(record["feature"], record["count"]) for record in summary["chosen"]] == [("a", None), ("b", None)]
+    assert all(record[key] is None for record in summary["chosen"] for key in ("weight", "low", "probability", "share"))
+    assert summary["ensemble"] is None
+    assert summary["sets"]["without_prior"] is None
+    assert summary["question"][1] == "Importances were given; no ensemble was run."
+    assert set(summary["displays"]) == {"penalty", "sizes"}
+
+
+def test_a_selection_from_a_file_tells_what_it_knows(selection):
+    read = Selection.from_dict(json.loads(json.dumps(selection.to_dict())))
+    summary = summarize(read)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert summary["value"] == selection.value
+    assert {record["feature"] for record in summary["chosen"]} == set(selection.features)
+    assert all(record["reasons"] == [] for record in summary["chosen"])
+    assert summary["displays"] == {}
+    said, violated = len(selection.provenance["constraints"]), len(selection.metrics.violations)
+    assert [line["holds"] for line in summary["constraints"]] == [None] * said + [False] * violated
+
+
+def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
+    selection = decide(evidence, constraints=max_size(2, rho=INF))
+    summary = summarize(Selection.from_dict(selection.to_dict()))
+    assert [(line["label"], line["holds"]) for line in summary["constraints"]] == [("max_size(2, rho=inf)", True)]
+
+
+def test_the_empty_set_has_a_summary(evidence):
+    summary = summarize(decide(evidence, constraints=max_size(0, rho=INF)), n_draws=2)
+    assert summary["headline"] == "0 of 6 features were chosen; proved to be the best set."
+    assert summary["chosen"] == []
+    assert summary["correlation"] is None
+
+
+def test_without_draws_there_are_no_probabilities(selection):
+    calls = []
+    summary = summarize(selection, n_draws=0, on_progress=lambda *call: calls.append(call))
+    assert calls == []
+    assert summary["n_draws"] == 0
+    assert all(record["probability"] is None for record in summary["chosen"])
+
+
+def test_draws_can_be_watched_and_cut_short(selection):
+    summary = summarize(selection, n_draws=9, on_progress=lambda done, total: done < 4)
+    assert summary["n_draws"] == 4
+    assert {4 * record["probability"] for record in summary["chosen"]} <= set(range(5))
+
+
+def test_the_same_call_gives_the_same_summary(selection, data, summary):
+    asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
+    again = summarize(
+        selection, data, asked=asked, blocks=BLOCKS, n_draws=12, warnings=["told before"], created="2024-05-06"
+    )
+    assert again == summary
+
+
+def test_the_study_and_what_it_ran_with(summary, selection):
+    assert summary["study"]["decision"] == {"time_limit": "inf"}
+    assert summary["versions"]["numpy"] == np.__version__
+    assert summary["decision"]["constraints"] == selection.provenance["constraints"]
+
+
+def test_the_citation_is_that_of_the_project():
+    from pathlib import Path
+
+    import yaml
+
+    path = Path(__file__).parents[2] / "CITATION.cff"
+    paper = yaml.safe_load(path.read_text(encoding="utf-8"))["preferred-citation"]
+    citation = summarize(maximize([1.0, 0.5], max_size(1)))["citation"]
+    assert citation["doi"] == paper["doi"]
+    for fact in (paper["title"], paper["journal"], paper["volume"], paper["year"], paper["start"], paper["end"]):
+        assert str(fact) in citation["text"]
+        assert str(fact).split(" (")[0].replace("Bayesian", "{B}ayesian") in citation["bibtex"]
+    for author in paper["authors"]:
+        assert author["family-names"] in citation["text"]
+        assert author["family-names"] in citation["bibtex"]
+
+
+def test_displays_can_be_drawn_from_the_summary(summary):
+    content = json.loads(json.dumps(summary["displays"]))
+    assert set(content) == set(DISPLAYS)
+    for name, told in content.items():
+        assert DISPLAYS[name].from_dict(told).to_dict() == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"selection": "radius"}, "selection must be a Selection, as decide"),
+        ({"n_draws": -1}, "n_draws must be a whole number >= 0; got -1"),
+        ({"data": np.zeros((4, 2))}, "X must have one column per feature, 6; got 2"),
+    ],
+)
+def test_wrong_arguments_are_named(selection, arguments, message):
+    with pytest.raises(InputError, match=message):
+        summarize(**{"selection": selection, **arguments})
+
+
+def test_plain_values():
+    assert plain({"a": [np.float64(np.nan), np.bool_(True), {1}], "b": np.arange(2)}) == {
+        "a": ["nan", True, [1]],
+        "b": [0, 1],
+    }
+    assert listing([]) == ""
+    assert listing(["a"]) == "a"
+    assert [rounded(x) for x in (0.0, -1.25, 99.95, 1e-12, 123456.7)] == ["0", "-1.25", "100", "1e-12", "123,457"]
