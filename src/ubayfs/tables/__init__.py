@@ -4,9 +4,18 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 :data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
 """
 
-from .features import MISSING_RULES, read_features
+from .features import MISSING_RULES, matches, read_features
 from .reading import SUFFIXES, read_table
 from .table import MISSING_CODES, Table
 from .writing import write_table
 
-__all__ = ["MISSING_CODES", "MISSING_RULES", "SUFFIXES", "Table", "read_features", "read_table", "write_table"]
+__all__ = [
+    "MISSING_CODES",
+    "MISSING_RULES",
+    "SUFFIXES",
+    "Table",
+    "matches",
+    "read_features",
+    "read_table",
+    "write_table",
+]

@@ -77,7 +77,7 @@ def read_features(
     names = [
         name
         for name in table.frame.columns
-        if name not in spared and name not in table.annotations and not _matches(name, patterns)
+        if name not in spared and name not in table.annotations and not matches(name, patterns)
     ]
     if not names and not problems:
         problems.append("no feature columns are left beside target, groups and ignored columns")
@@ -112,10 +112,11 @@ def _raise(table: Table, problems: Sequence[str]) -> None:
 def _nearest(name: str, table: Table) -> list[str]:
     if name in table.frame:
         return []
-    return difflib.get_close_matches(str(name), list(table.frame.columns), n=1)
+    return difflib.get_closematches(str(name), list(table.frame.columns), n=1)
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Tell whether a column is named by one of some names or patterns such as ``"id*"``."""
     return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -129,7 +130,7 @@ def _role_problems(table: Table, targets: Sequence[str], groups: str | None, pat
     for pattern in patterns:
         if pattern in targets or pattern == groups:
             problems.append(f"column {pattern!r} is to be ignored, but it is the target or groups too")
-        elif not any(_matches(name, [pattern]) for name in columns):
+        elif not any(matches(name, [pattern]) for name in columns):
             problems.append(f"ignore {pattern!r} matches no column.{_hint(table, pattern)}")
     return problems
 
