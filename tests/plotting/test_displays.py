@@ -11,8 +11,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from ubayfs import maximize
-from ubayfs.exceptions import InputError, MissingDependencyError, UBayFSError
+from ubayfs import Evidence, cannot_link, decide, max_size, maximize
+from ubayfs.exceptions import InputError, MissingDependencyError, UBayFSError, UBayFSWarning
 from ubayfs.plotting import DISPLAYS, EvidenceDisplay, SizeUtilityDisplay
 from ubayfs.selection import Selection
 
@@ -77,11 +77,6 @@ def test_damage_is_named_by_its_place(cancer_selection, key, value, message):
     content = EvidenceDisplay.from_selection(cancer_selection).to_dict()
     with pytest.raises(InputError, match=message):
         EvidenceDisplay.from_dict({**content, key: value})
-
-
-@pytest.mark.parametrize("display", NAMES, indirect=True)
-def test_equal_displays_give_equal_figures(display):
-    assert display.plot().render("svg") == display.plot().render("svg")
 
 
 def test_files_are_of_the_kind_that_their_suffix_says_and_hold_no_date(cancer_selection, tmp_path):
@@ -237,3 +232,22 @@ def test_importances_without_ensemble_and_constraints_are_drawn():
 def test_something_else_than_a_selection_is_refused(name):
     with pytest.raises(InputError, match="selection must be a Selection, as decide"):
         DISPLAYS[name].from_selection({"features": []})
+
+
+def test_letters_that_no_font_has_are_told_once(monkeypatch):
+    monkeypatch.setattr("ubayfs.plotting.style._fonts_of_other_scripts", tuple)
+    selection = maximize([0.4, 0.2], max_size(1), feature_names=["\u6e29\u5ea6", "\u5727\u529b"])
+    with pytest.warns(UBayFSWarning, match="some letters are drawn as boxes") as caught:
+        EvidenceDisplay.from_selection(selection).plot().render()
+    assert len(caught) == 1
+
+
+def test_bars_keep_their_room_beside_wide_names_blocks_and_many_constraints():
+    names = [f"{'W' * 40}{i}" for i in range(12)]
+    blocks = {"M" * 30: names}
+    links = [cannot_link([first, second]) for first, second in combinations(names, 2)]
+    evidence = Evidence.from_sets([[1] * 12], names)
+    selection = decide(evidence, constraints=[max_size(3), *links], blocks=blocks)
+    drawing = EvidenceDisplay.from_selection(selection, blocks).plot()
+    drawing.figure.canvas.draw()
+    assert drawing.ax.get_window_extent().width > 1.2 * drawing.figure.dpi

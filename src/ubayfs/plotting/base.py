@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._arguments import check_choice, check_int
 from .._files import write_atomically
-from ..exceptions import InputError, UBayFSError
+from ..exceptions import InputError, UBayFSError, UBayFSWarning
 from ..selection import Problem, Selection
 from .record import decode, encode
 from .style import WIDTH, house_style, legend_below, wrapped
@@ -55,8 +56,19 @@ class Drawing:
         """
         check_choice("format", format, _NO_DATE)
         buffer = io.BytesIO()
-        with house_style():
+        with house_style(), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             self.figure.savefig(buffer, format=format, dpi=300, metadata=_NO_DATE[format])
+        # One warning for all letters that no font has, instead of one for each.
+        for other in (one for one in caught if "missing from" not in str(one.message)):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+        if any("missing from" in str(one.message) for one in caught):
+            warnings.warn(
+                "some letters are drawn as boxes, since no font of this machine has them; install one that does, such "
+                "as Noto Sans CJK.",
+                UBayFSWarning,
+                stacklevel=2,
+            )
         return buffer.getvalue()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -116,7 +128,7 @@ class Display:
                 return Drawing(ax.figure, ax)
             from matplotlib.figure import Figure
 
-            figure = Figure(figsize=(WIDTH, self._height()), layout="constrained")
+            figure = Figure(figsize=(self._width(), self._height()), layout="constrained")
             ax = figure.subplots()
             figure.suptitle(wrapped(title), x=0.01, ha="left", fontweight="bold", size=9.0)
             self._draw(ax)
@@ -145,6 +157,10 @@ class Display:
     def _heading(self) -> tuple[str, str]:
         """Return the title and, for a figure of its own, what else a reader must know."""
         raise NotImplementedError
+
+    def _width(self) -> float:
+        """Return the width of a figure of its own in inches."""
+        return WIDTH
 
     def _height(self) -> float:
         """Return the height of a figure of its own in inches."""

@@ -12,8 +12,22 @@ from ..blocks import Blocks
 from ..constraints import resolve
 from ..selection import Selection
 from .base import Display, leading, shown_of
-from .links import Links, draw_links, find_links, headings_height
-from .style import BLACK, SKY, SMALL, VERMILION, counted, draw_blocks, list_features, list_height, right_margin
+from .links import Links, draw_links, find_links, headings_height, links_width
+from .style import (
+    BLACK,
+    SKY,
+    SMALL,
+    VERMILION,
+    WIDTH,
+    blocks_width,
+    counted,
+    draw_blocks,
+    list_features,
+    list_height,
+    right_margin,
+    short_names,
+    text_width,
+)
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,12 @@ class EvidenceDisplay(Display):
     def _height(self) -> float:
         return 1.45 + list_height(len(self.features)) + headings_height(self.links)
 
+    def _width(self) -> float:
+        # Names, blocks and constraints may need more than a page leaves beside bars that can be read.
+        names = max((text_width(name, 8.5) for name in short_names(self.features)), default=0.0)
+        blocks = max((blocks_width(own) for own in self.blocks), default=0.0)
+        return max(WIDTH, (names + 30.0 + blocks + links_width(self.links)) / 72 + 1.6)
+
     def _draw(self, ax: Any) -> None:
         rows = np.arange(len(self.features))
         ax.barh(rows, self.votes, color=SKY, label="votes of the ensemble" if self._has_votes else "importance")
@@ -153,5 +173,6 @@ class EvidenceDisplay(Display):
         )
         right = 18.0
         if any(self.blocks):
-            right = draw_blocks(ax, self.blocks, right) + 4.0
+            draw_blocks(ax, self.blocks, right)
+            right += max(map(blocks_width, self.blocks)) + 4.0
         draw_links(ax, self.links, self.chosen, right)

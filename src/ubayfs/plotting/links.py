@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..system import ConstraintSystem
 from ..utility import Admissibility
-from .style import BLACK, SMALL, VERMILION, relaxation, right_margin, short
+from .style import BLACK, SMALL, VERMILION, relaxation, right_margin, short, text_width
 
 # Kinds whose rows say one thing together: a group of three linked features has six rows.
 _JOINED = {"must-link", "implies", "require", "exclude"}
@@ -211,10 +211,16 @@ def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> 
         )  # fmt: skip
 
 
+def links_width(links: Links) -> float:
+    """Return the width in points that lanes and slanted headings need."""
+    lanes = (LANE * (lane + 1) + 0.5 * text_width(words) for lane, words, _ in _headings(links))
+    last = LANE * (1 + max((link.lane for link in links.drawn), default=-1))
+    return max([last, *lanes])
+
+
 def headings_height(links: Links) -> float:
     """Return the height in inches that the slanted headings need."""
-    longest = max((len(words) for _, words, _ in _headings(links)), default=0)
-    return 0.55 * SMALL * longest * 0.87 / 72  # a character is about half as wide as it is high; sine of 60 degrees
+    return max((0.87 * text_width(words) for _, words, _ in _headings(links)), default=0.0) / 72
 
 
 def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,12 @@ WIDTH = 6.3  # inches
 ROW_HEIGHT = 0.165  # inches of a line of a list of features
 SMALL = 7.0  # points
 _LONGEST_NAME = 28
+_MOST_CELLS = 3  # colored cells of one feature; all of its blocks are named
 _LONGEST_LINE = 88  # characters of a title across the page
+
+# With Chinese, Japanese and Korean letters; on Linux, Windows and macOS.
+_OTHER_FONTS = ("Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "PingFang SC",
+                "Hiragino Sans", "Arial Unicode MS")  # fmt: skip
 
 STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
@@ -64,8 +70,17 @@ def house_style() -> Iterator[None]:
         raise MissingDependencyError(
             f'figures need the package matplotlib ({error}). Run: pip install "ubayfs[plot]"'
         ) from error
-    with style.context(["default", STYLE]):
+    with style.context(["default", {**STYLE, "font.family": [*STYLE["font.family"], *_fonts_of_other_scripts()]}]):
         yield
+
+
+@lru_cache(maxsize=1)
+def _fonts_of_other_scripts() -> tuple[str, ...]:
+    """Return fonts of this machine for names that are not in Latin, Greek or Cyrillic letters."""
+    from matplotlib.font_manager import fontManager
+
+    known = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in _OTHER_FONTS if name in known)
 
 
 def short(name: str, longest: int = _LONGEST_NAME) -> str:
@@ -119,6 +134,7 @@ def list_height(n_features: int) -> float:
     return 0.25 + ROW_HEIGHT * max(n_features, 3)
 
 
+@lru_cache(maxsize=1024)
 def text_width(text: str, size: float = SMALL) -> float:
     """Return the width of a text in points."""
     from matplotlib.textpath import TextPath
@@ -144,8 +160,17 @@ def divided(ax: Any, heights: Sequence[float]) -> Any:
     return ax.figure.add_subplot(grid[1], sharex=ax)
 
 
-def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> float:
-    """Draw the blocks of listed features right of the axes: a colored cell and the name, row by row.
+def blocks_width(names: Sequence[str]) -> float:
+    """Return the width in points of the cells and names of a feature's blocks."""
+    return 3.0 * min(len(names), _MOST_CELLS) + 2.0 + text_width(_listing(names)) if names else 0.0
+
+
+def _listing(names: Sequence[str]) -> str:
+    return short(", ".join(names), 20)
+
+
+def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> None:
+    """Draw the blocks of listed features right of the axes: a colored cell per block and the names, row by row.
 
     Parameters
     ----------
@@ -154,30 +179,22 @@ def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> float:
         Names of the blocks of each listed feature.
     left : float
         Where to begin, in points from the right edge.
-
-    Returns
-    -------
-    right : float
-        Where the last name ends.
     """
     from matplotlib.patches import Rectangle
 
     known = list(dict.fromkeys(name for names in blocks for name in names))
-    margin, right = right_margin(ax), left
+    margin = right_margin(ax)
     for row, names in enumerate(blocks):
         if not names:
             continue
-        for i, name in enumerate(names[:3]):
+        for i, name in enumerate(names[:_MOST_CELLS]):
             cell = Rectangle(
                 (left + 3 * i, row - 0.5), 3, 1, facecolor=BLOCK_COLORS[known.index(name) % len(BLOCK_COLORS)],
                 edgecolor="white", linewidth=0.4, transform=margin, clip_on=False, gid="block",
             )  # fmt: skip
             ax.add_artist(cell)
-        start = left + 3 * min(len(names), 3) + 2
-        words = short(", ".join(names), 20)
-        ax.text(start, row, words, size=SMALL, va="center", transform=margin, parse_math=False)
-        right = max(right, start + text_width(words))
-    return right
+        start = left + 3 * min(len(names), _MOST_CELLS) + 2
+        ax.text(start, row, _listing(names), size=SMALL, va="center", transform=margin, parse_math=False)
 
 
 def legend_below(ax: Any) -> None:
