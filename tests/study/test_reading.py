@@ -123,96 +123,99 @@ def test_blocks_by_rule(load):
     assert "name of a sheet" in problems_of(load, MINIMAL + "blocks: {table: k.csv, sheet: [1]}")[0]
 
 
-ONE_PROBLEM = {
-    "": "study.yaml: is empty; a study needs at least 'data: {path: data.csv}'.",
-    "# only a comment": "study.yaml: is empty;",
-    "- data": "study.yaml: must hold keys such as data, evidence, constraints; got a list.",
-    "just text": "study.yaml: must hold keys such as data, evidence, constraints; got a str.",
-    "evidence: {n_models: 5}": "study.yaml: data: needs the key 'path'",
-    "data: {target: y}": "study.yaml, line 1, data: needs the key 'path', the file of the data table",
-    "data: {path: [a]}": "study.yaml, line 1, data.path: must be a text; got ['a'].",
-    "data: {path: d.csv, taget: "
-    "y}": "study.yaml, line 1, data.taget: is not a key of data; got 'taget'. Did you mean 'target'?",
-    "data: {path: d.csv, target: true}": "study.yaml, line 1, data.target: must be a text; got True.",
-    "data: {path: d.csv, target: []}": "study.yaml, line 1, data.target: must name a column; got []. Leave it out",
-    "data: {path: d.csv, task: clasification}": "study.yaml, line 1, data.task: must be one of 'binary', ",
-    "data: {path: d.csv, ignore: {a: b}}": "study.yaml, line 1, data.ignore: must be a list of texts; got {'a': 'b'}.",
-    MINIMAL + "selector: mrmr": "study.yaml, line 2, selector: is not a key of a study; got 'selector'.",
-    MINIMAL
-    + "evidense: {}": "study.yaml, line 2, evidense: is not a key of a study; got 'evidense'. Did you mean 'evidence'?",
-    MINIMAL
-    + "evidence: 5": "study.yaml, line 2, evidence: must hold keys such as selector, n_models, train_size; got 5.",
-    MINIMAL + "evidence: {selector: mrmrr}": "study.yaml, line 2, evidence.selector: must be one of 'fisher', ",
-    MINIMAL + "evidence: {selector: []}": "study.yaml, line 2, evidence.selector: is an empty list",
-    MINIMAL + "evidence: {selector: {min_penalty: 1}}": "study.yaml, line 2, evidence.selector: needs the key 'name'",
-    MINIMAL + "evidence: {selector: {name: mrmr, x: "
-    "1}}": "study.yaml, line 2, evidence.selector.x: is not a setting of mrmr. It has no",
-    MINIMAL + "evidence: {n_models: 0}": "study.yaml, line 2, evidence.n_models: must be a whole number >= 1; got 0.",
-    MINIMAL
-    + "evidence: {n_models: 1e2}": "study.yaml, line 2, evidence.n_models: must be a whole number >= 1; got 100.0.",
-    MINIMAL
-    + "evidence: {train_size: 75%}": "study.yaml, line 2, evidence.train_size: must be a number in (0, 1); got '75%'.",
-    MINIMAL + "evidence: {seed: -1}": "study.yaml, line 2, evidence.seed: must be a whole number >= 0; got -1.",
-    MINIMAL + "prior: {kind: dirichlett}": "study.yaml, line 2, prior.kind: must be one of 'dirichlet',",
-    MINIMAL + "prior: {kind: 5}": "study.yaml, line 2, prior.kind: must be one of 'dirichlet',",
-    MINIMAL + "prior: {weights: {radius: "
-    "5}}": "study.yaml, line 2, prior.weights.radius: must be one of 'default', 'features',",
-    MINIMAL + "prior: {weights: {feature: "
-    "{}}}": "study.yaml, line 2, prior.weights.feature: must be one of 'default', 'features', "
-    "'patterns', 'blocks'; got 'feature'. Did you mean 'features'?",
-    MINIMAL + "prior: {weights: -1}": "study.yaml, line 2, prior.weights: must be positive and finite;",
-    MINIMAL + "prior: {weights: [1, -1]}": "study.yaml, line 2, prior.weights: must be positive and finite;",
-    MINIMAL
-    + "prior: {weights: {features: [a]}}": "study.yaml, line 2, prior.weights.features: must map names to weights,",
-    MINIMAL + "prior: {weights: {features: {a: "
-    "lik}}}": "study.yaml, line 2, prior.weights.features.a: must be one of 'likely',",
-    MINIMAL + "prior: {weights: {default: likely}}": "study.yaml, line 2, prior.weights.default: must be a number",
-    MINIMAL
-    + "prior: {sheet: s}": "study.yaml, line 2, prior: prior.sheet names a sheet of prior.table, which is not given.",
-    MINIMAL
-    + "prior: {table: t.csv, weights: [1, 2]}": "study.yaml, line 2, prior: prior.table gives weights by feature,",
-    MINIMAL + "prior: {kind: {name: hyperdirichlet, set_weights: [{set: a}]}}": "study.yaml, line 2, "
-    "prior.kind.set_weights[0]: must hold the keys 'set' and 'weight'",
-    MINIMAL
-    + "prior: {kind: {name: hyperdirichlet, set_weights: 5}}": "study.yaml, line 2, prior.kind.set_weights: must map",
-    MINIMAL + "blocks: [a, b]": "study.yaml, line 2, blocks: must be a mapping of names to features",
-    MINIMAL + "blocks: {b: []}": "study.yaml, line 2, blocks.b: must not be empty.",
-    MINIMAL
-    + "blocks:\n  b: [a, null]": "study.yaml, line 3, blocks.b: must be names (str) or positions (int); got None.",
-    MINIMAL
-    + "constraints: {max_size: 5}": "study.yaml, line 2, constraints: must be a list with one constraint per entry,",
-    MINIMAL + "constraints: max_size": "study.yaml, line 2, constraints: must be a list",
-    MINIMAL
-    + "constraints: [5]": "study.yaml, line 2, constraints[0]: must hold one constraint by the name of its builder;",
-    MINIMAL
-    + "constraints:\n  - max_size: 10\n    rho: 1": "study.yaml, line 3, constraints[0]: must hold one constraint by",
-    MINIMAL + "constraints: [{mustlink: [a, "
-    "b]}]": "study.yaml, line 2, constraints[0].mustlink: must be the name of a constraint; "
-    "got 'mustlink'. Did you mean 'must_link'?",
-    MINIMAL + "constraints: [max_size]": "study.yaml, line 2, constraints[0].max_size: needs 'n'.",
-    MINIMAL + "constraints: [{linear: {A: [1]}}]": "study.yaml, line 2, constraints[0].linear: needs 'b'.",
-    MINIMAL + "constraints: [{linear: {b: 1}}]": "study.yaml, line 2, constraints[0].linear: needs 'A'.",
-    MINIMAL + "constraints: [{max_size: {n: 3, rh: "
-    "1}}]": "study.yaml, line 2, constraints[0].max_size.rh: must be an argument of "
-    "max_size; got 'rh'. Did you mean 'rho'?",
-    MINIMAL + "constraints: [{must_link: "
-    "[a]}]": "study.yaml, line 2, constraints[0].must_link: needs at least 2 features; got ['a'].",
-    MINIMAL
-    + "constraints: [{must_link: [a, true]}]": "study.yaml, line 2, constraints[0].must_link: must be names (str) or "
-    "positions (int); got True.",
-    MINIMAL + "decision: {time_limit: 5, optimizer: "
-    "genetic}": "study.yaml, line 2, decision: time_limit is not supported by Genetic",
-    MINIMAL
-    + "outputs: {figures: jpg}": "study.yaml, line 2, outputs.figures: must be one of 'pdf', 'png', 'svg'; got 'jpg'.",
-    MINIMAL + "versions: 3": "study.yaml, line 2, versions: must map packages to versions; got 3.",
-}
+# What follows the name of the file in the message.
+WHOLE_FILES = [
+    ("", ": is empty; a study needs at least 'data: {path: data.csv}'."),
+    ("# only a comment", ": is empty;"),
+    ("- data", ": must hold keys such as data, evidence, constraints; got a list."),
+    ("just text", ": must hold keys such as data, evidence, constraints; got a str."),
+    ("evidence: {n_models: 5}", ", data: needs the key 'path'"),
+    ("data: {target: y}", ", line 1, data: needs the key 'path', the file of the data table"),
+    ("data: {path: [a]}", ", line 1, data.path: must be a text; got ['a']."),
+    (
+        "data: {path: d.csv, taget: y}",
+        ", line 1, data.taget: is not a key of data; got 'taget'. Did you mean 'target'?",
+    ),
+    ("data: {path: d.csv, target: true}", ", line 1, data.target: must be a text; got True."),
+    ("data: {path: d.csv, target: []}", ", line 1, data.target: must name a column; got []. Leave it out"),
+    ("data: {path: d.csv, task: clasification}", ", line 1, data.task: must be one of 'binary', "),
+    ("data: {path: d.csv, ignore: {a: b}}", ", line 1, data.ignore: must be a list of texts; got {'a': 'b'}."),
+]
+
+# Below the line of MINIMAL; the message continues 'study.yaml, line'.
+OTHER_SECTIONS = [
+    ("selector: mrmr", "2, selector: is not a key of a study; got 'selector'."),
+    ("evidense: {}", "2, evidense: is not a key of a study; got 'evidense'. Did you mean 'evidence'?"),
+    ("evidence: 5", "2, evidence: must hold keys such as selector, n_models, train_size; got 5."),
+    ("evidence: {selector: mrmrr}", "2, evidence.selector: must be one of 'fisher', "),
+    ("evidence: {selector: []}", "2, evidence.selector: is an empty list"),
+    ("evidence: {selector: {min_penalty: 1}}", "2, evidence.selector: needs the key 'name'"),
+    ("evidence: {selector: {name: mrmr, x: 1}}", "2, evidence.selector.x: is not a setting of mrmr. It has no"),
+    ("evidence: {n_models: 0}", "2, evidence.n_models: must be a whole number >= 1; got 0."),
+    ("evidence: {n_models: 1e2}", "2, evidence.n_models: must be a whole number >= 1; got 100.0."),
+    ("evidence: {train_size: 75%}", "2, evidence.train_size: must be a number in (0, 1); got '75%'."),
+    ("evidence: {seed: -1}", "2, evidence.seed: must be a whole number >= 0; got -1."),
+    ("prior: {kind: dirichlett}", "2, prior.kind: must be one of 'dirichlet',"),
+    ("prior: {kind: 5}", "2, prior.kind: must be one of 'dirichlet',"),
+    ("prior: {weights: {radius: 5}}", "2, prior.weights.radius: must be one of 'default', 'features',"),
+    (
+        "prior: {weights: {feature: {}}}",
+        "2, prior.weights.feature: must be one of 'default', 'features', 'patterns', 'blocks'; got 'feature'. "
+        "Did you mean 'features'?",
+    ),
+    ("prior: {weights: -1}", "2, prior.weights: must be positive and finite;"),
+    ("prior: {weights: [1, -1]}", "2, prior.weights: must be positive and finite;"),
+    ("prior: {weights: {features: [a]}}", "2, prior.weights.features: must map names to weights,"),
+    ("prior: {weights: {features: {a: lik}}}", "2, prior.weights.features.a: must be one of 'likely',"),
+    ("prior: {weights: {default: likely}}", "2, prior.weights.default: must be a number"),
+    ("prior: {sheet: s}", "2, prior: prior.sheet names a sheet of prior.table, which is not given."),
+    ("prior: {table: t.csv, weights: [1, 2]}", "2, prior: prior.table gives weights by feature,"),
+    (
+        "prior: {kind: {name: hyperdirichlet, set_weights: [{set: a}]}}",
+        "2, prior.kind.set_weights[0]: must hold the keys 'set' and 'weight'",
+    ),
+    ("prior: {kind: {name: hyperdirichlet, set_weights: 5}}", "2, prior.kind.set_weights: must map"),
+    ("blocks: [a, b]", "2, blocks: must be a mapping of names to features"),
+    ("blocks: {b: []}", "2, blocks.b: must not be empty."),
+    ("blocks:\n  b: [a, null]", "3, blocks.b: must be names (str) or positions (int); got None."),
+    ("constraints: {max_size: 5}", "2, constraints: must be a list with one constraint per entry,"),
+    ("constraints: max_size", "2, constraints: must be a list"),
+    ("constraints: [5]", "2, constraints[0]: must hold one constraint by the name of its builder;"),
+    ("constraints:\n  - max_size: 10\n    rho: 1", "3, constraints[0]: must hold one constraint by"),
+    (
+        "constraints: [{mustlink: [a, b]}]",
+        "2, constraints[0].mustlink: must be the name of a constraint; got 'mustlink'. Did you mean 'must_link'?",
+    ),
+    ("constraints: [max_size]", "2, constraints[0].max_size: needs 'n'."),
+    ("constraints: [{linear: {A: [1]}}]", "2, constraints[0].linear: needs 'b'."),
+    ("constraints: [{linear: {b: 1}}]", "2, constraints[0].linear: needs 'A'."),
+    (
+        "constraints: [{max_size: {n: 3, rh: 1}}]",
+        "2, constraints[0].max_size.rh: must be an argument of max_size; got 'rh'. Did you mean 'rho'?",
+    ),
+    ("constraints: [{must_link: [a]}]", "2, constraints[0].must_link: needs at least 2 features; got ['a']."),
+    (
+        "constraints: [{must_link: [a, true]}]",
+        "2, constraints[0].must_link: must be names (str) or positions (int); got True.",
+    ),
+    ("decision: {time_limit: 5, optimizer: genetic}", "2, decision: time_limit is not supported by Genetic"),
+    ("outputs: {figures: jpg}", "2, outputs.figures: must be one of 'pdf', 'png', 'svg'; got 'jpg'."),
+    ("versions: 3", "2, versions: must map packages to versions; got 3."),
+]
 
 
-@pytest.mark.parametrize(("text", "problem"), ONE_PROBLEM.items())
-def test_one_problem_gives_one_message(load, text, problem):
+@pytest.mark.parametrize(("text", "problem"), WHOLE_FILES)
+def test_a_problem_of_the_whole_or_of_the_data(load, text, problem):
     problems = problems_of(load, text)
     assert len(problems) == 1, problems
-    assert problems[0].startswith(problem.replace("study.yaml: data", "study.yaml, data"))
+    assert problems[0].startswith("study.yaml" + problem)
+
+
+@pytest.mark.parametrize(("text", "problem"), OTHER_SECTIONS)
+def test_a_problem_of_another_section(load, text, problem):
+    problems = problems_of(load, MINIMAL + text)
+    assert len(problems) == 1, problems
+    assert problems[0].startswith("study.yaml, line " + problem)
 
 
 def test_all_problems_come_at_once_in_the_order_of_the_file(load):

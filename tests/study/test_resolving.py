@@ -219,7 +219,9 @@ def knowledge(tmp_path):
 
 
 def test_a_table_of_weights(knowledge):
-    content = "Weight;remark; FEATURE ;block\n5;x;texture;\nlikely;;no;b\n;;area_mean;b\nunlikely;;area_worst;b\n2;;;b\n"
+    content = (
+        "Weight;remark; FEATURE ;block\n5;x;texture;\nlikely;;no;b\n;;area_mean;b\nunlikely;;area_worst;b\n2;;;b\n"
+    )
     weights = "{features: {no: 3}, patterns: {'area*': 7}}"
     key = f"prior: {{table: knowledge.csv, weights: {weights}}}\nblocks: {{table: knowledge.csv}}"
     study = knowledge(content, key=key)

@@ -1,5 +1,6 @@
 """Python -> file -> the same study and the same result."""
 
+import re
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -299,6 +300,29 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}]
     assert moved.outputs.directory == "."
     again = moved.decide(moved.collect(moved.read_data()), moved.read_data())
     assert again.to_dict() == selection.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("said", "problems"),
+    [
+        ("path: dat.csv", ["study.yaml, line 2, data.path: .*dat.csv does not exist. Did you mean 'data.csv'"]),
+        (
+            "path: data.csv\n  target: clas\n  groups: idd\n  ignore: ['y*']",
+            [
+                "study.yaml, line 3, data.target: .*there is no column 'clas' to be the target.* Did you mean 'class'",
+                "study.yaml, line 4, data.groups: .*there is no column 'idd' to be the groups",
+                r"study.yaml, line 5, data.ignore: .*ignore 'y\*' matches no column",
+            ],
+        ),
+    ],
+)
+def test_problems_of_the_data_name_the_line_of_the_study(tmp_path, table, said, problems):
+    (tmp_path / "study.yaml").write_text(f"data:\n  {said}\n")
+    with pytest.raises(StudyError) as caught:
+        load_study(tmp_path / "study.yaml").read_data()
+    assert len(caught.value.problems) == len(problems)
+    for found, expected in zip(caught.value.problems, problems, strict=True):
+        assert re.match(expected, found), found
 
 
 def test_paths_follow_the_file(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -108,12 +109,25 @@ class Study:
         return build(SELECTOR, self.evidence.selector)
 
     def read_data(self) -> FeatureData:
-        """Read and check the data table."""
+        """Read and check the data table.
+
+        Raises
+        ------
+        StudyError
+            If the file cannot be read or its columns are not as the study says: all problems at once.
+        """
         told = self.data
-        table = read_table(self.folder / told.path, sheet=told.sheet)
-        return read_features(
-            table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
-        )
+        problems = Problems(self._origin.file, self._origin.lines)
+        try:
+            table = read_table(self.folder / told.path, sheet=told.sheet)
+            return read_features(
+                table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
+            )
+        except InputError as error:
+            for problem in getattr(error, "problems", ()) or (str(error),):
+                problems(("data", _key_of(problem)), problem)
+            problems.raise_any()
+            raise
 
     def arguments(self, feature_names: Any, n_models: int | None = None) -> dict[str, Any]:
         """Return the arguments of :func:`ubayfs.decide` for a data set: all but the evidence and ``X``.
@@ -217,3 +231,9 @@ class Study:
         if then is None or str(then).split(".")[:2] == now.split(".")[:2]:
             return None
         return f"The study was written by ubayfs {then}, this is {now}; results may differ."
+
+
+def _key_of(problem: str) -> str:
+    """Return the key of the data section that a problem of the table is about."""
+    words = re.findall(r"\w+", problem)
+    return next((key for key in ("target", "groups", "ignore", "sheet", "missing") if key in words), "path")

@@ -48,6 +48,11 @@ def _listed(names: Sequence[Any], limit: int = _SHOWN) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
+def _size(found: Guess) -> int:
+    """Return a size that is a choice: a model that takes every feature tells nothing."""
+    return max(1, min(_SIZE, len(found.features) // 2))
+
+
 def _header() -> list[str]:
     return [
         "# Study file of ubayfs: what to select from, and what you know. Lines that begin with # are comments.",
@@ -57,6 +62,8 @@ def _header() -> list[str]:
 
 def _data(table: Table, path: str, sheet: str | None, found: Guess) -> list[str]:
     lines = ["data:", _line("path", dump_scalar(path), "the table, relative to this file")]
+    if sheet is not None:
+        lines.append(_line("sheet", dump_scalar(sheet), "of the Excel file"))
     if found.target is None:
         lines.append(
             _line("target", "NAME", "the column to explain; none was found, so the study is unsupervised", False)
@@ -100,7 +107,7 @@ def _evidence(found: Guess) -> list[str]:
         _line("selector", selector, "or fisher, hsic, lasso, rfe, tree, laplacian; a list mixes several"),
         _line("n_models", "100", "models, each on a random part of the rows"),
         _line("train_size", "0.75", "share of the rows that each model sees"),
-        _line("n_features_per_model", str(min(_SIZE, max(len(found.features), 1))), "features that each model chooses"),
+        _line("n_features_per_model", str(_size(found)), "features that each model chooses, at most"),
         _line("seed", "0", "the same seed gives the same result"),
     ]
 
@@ -118,9 +125,15 @@ def _prior(found: Guess) -> list[str]:
     lines += ["  # weights:", "  #   features:"]
     lines += [f"  #     {name}: {word}" for name, word in zip(names, ("very likely", "5", "unlikely"), strict=False)]
     if found.features:
-        lines += ["  #   patterns:", f"  #     {dump_scalar(found.features[0][:4] + '*')}: likely"]
+        lines += ["  #   patterns:", f"  #     {dump_scalar(_pattern(found))}: likely"]
     lines.append(_line("table", "knowledge.csv", "the same from a spreadsheet: columns feature, weight, block", False))
     return lines
+
+
+def _pattern(found: Guess) -> str:
+    first = found.features[0]
+    prefix = "" if found.separator is None else _prefix(first, found.separator)
+    return f"{prefix}{found.separator}*" if prefix else f"{first[:4]}*"
 
 
 def _blocks(found: Guess) -> list[str]:
@@ -147,11 +160,10 @@ def _prefix(name: str, separator: str) -> str:
 
 
 def _constraints(found: Guess) -> list[str]:
-    size = min(_SIZE, max(len(found.features), 1))
     lines = [
         "# What the set must look like. rho tells how much a violation costs (1 is mild); hard: never violated.",
         "constraints:",
-        f"  - max_size: {{n: {size}, rho: hard}}",
+        f"  - max_size: {{n: {_size(found)}, rho: hard}}",
         "  # - decorrelate: 0.8            # avoid pairs of features with a rank correlation above 0.8",
     ]
     names = [dump_scalar(name) for name in found.features[:4]]
