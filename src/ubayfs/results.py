@@ -184,8 +184,8 @@ def read_result(directory: str | os.PathLike[str]) -> Result:
     missing = [name for name in _READ if not (directory / name).is_file()]
     if missing:
         raise InputError(
-            f"{directory} holds no complete result: {', '.join(missing)} missing. Name a directory that 'ubayfs select' "
-            "or 'ubayfs decide' wrote."
+            f"{directory} holds no complete result: {', '.join(missing)} missing. Name a directory that 'ubayfs "
+            "select' or 'ubayfs decide' wrote."
         )
     study, evidence = load_study(directory / _STUDY), Evidence.load(directory / _EVIDENCE)
     try:
@@ -291,13 +291,10 @@ def _exchange(directory: Path, staging: Path, names: list[str]) -> None:
 
 
 def _put_back(done: list[tuple[Path, Path]], staging: Path) -> None:
-    failed = False
     for source, target in reversed(done):
-        try:
+        with suppress(OSError):
             os.replace(target, source)
-        except OSError:
-            failed = True
-    if failed:
+    if any(target.exists() for _, target in done if staging in target.parents):
         raise InputError(f"a result could not be replaced; files of the earlier one are kept in {staging / 'old'}.")
 
 

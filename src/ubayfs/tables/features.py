@@ -112,7 +112,7 @@ def _raise(table: Table, problems: Sequence[str]) -> None:
 def _nearest(name: str, table: Table) -> list[str]:
     if name in table.frame:
         return []
-    return difflib.get_closematches(str(name), list(table.frame.columns), n=1)
+    return difflib.get_close_matches(str(name), list(table.frame.columns), n=1)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
