@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .html import render_html
 from .markdown import render_markdown
 
-__all__ = ["render_html", "render_json", "render_markdown"]
+__all__ = ["RENDERERS", "render_html", "render_json", "render_markdown"]
 
 
 def render_json(summary: Mapping[str, Any]) -> str:
@@ -21,3 +21,11 @@ def render_json(summary: Mapping[str, Any]) -> str:
         From :func:`~ubayfs.summary.summarize`.
     """
     return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+# By the suffix of the file.
+RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    ".html": render_html,
+    ".md": render_markdown,
+    ".json": render_json,
+}
