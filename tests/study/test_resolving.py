@@ -1,5 +1,7 @@
 """Names of a study against the features at hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -432,14 +434,16 @@ def test_rules_that_need_the_features(constraint, problem):
     assert problems[0].startswith(problem)
 
 
-def test_a_changed_copy_has_no_lines_of_the_old_file(tmp_path):
-    from dataclasses import replace
-
-    (tmp_path / "study.yaml").write_text("data: {path: d.csv}\nconstraints: [{require: [x]}]\n")
+def test_a_changed_copy_keeps_the_lines_of_what_did_not_change(tmp_path):
+    text = "data: {path: d.csv}\nblocks: {b: [y]}\nconstraints: [{require: [x]}]\n"
+    (tmp_path / "study.yaml").write_text(text)
     study = load_study(tmp_path / "study.yaml")
-    assert problems_of(study)[0].startswith("study.yaml, line 2, constraints[0].require")
-    changed = replace(study, constraints=[max_size(3), require("x")])
-    assert problems_of(changed)[0].startswith("constraints[1].require.features[0]: 'x' is not a feature.")
+    same = replace(study, evidence=EvidenceSection(n_models=3), constraints=[require("x")])
+    assert problems_of(same) == problems_of(study)
+    assert problems_of(study)[1].startswith("study.yaml, line 3, constraints[0].require")
+    changed = problems_of(replace(study, constraints=[max_size(3), require("x")]))
+    assert changed[0].startswith("constraints[1].require.features[0]: 'x' is not a feature.")
+    assert changed[1].startswith("study.yaml, line 2, blocks.b[0]: 'y' is not a feature.")
 
 
 # --- priors

@@ -22,6 +22,7 @@ from ..workflow import collect_evidence, decide
 from .document import dump_document
 from .knowledge import PrefixBlocks, TableBlocks, as_blocks
 from .named import OPTIMIZER, SELECTOR, build
+from .problems import Path as KeyPath
 from .problems import Problems, below, refuse
 from .resolving import Resolver
 from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection, Section
@@ -29,6 +30,24 @@ from .terms import as_constraints, plain_constraint
 from .writing import moved_sections, plain_blocks, plain_section
 
 _HEADER = "# A study of ubayfs. Paths are relative to this file.\n\n"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a study was read from.
+
+    Attributes
+    ----------
+    file : str
+    lines : mapping of Path to int
+        Line of each key.
+    parts : mapping of str to value
+        What the file said; a changed copy of the study (:func:`dataclasses.replace`) says something else.
+    """
+
+    file: str
+    lines: Mapping[KeyPath, int]
+    parts: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,8 @@ class Study:
         Of the packages that wrote the file; empty when unknown.
     folder : Path
         Relative paths start here: the directory of the study file.
+    origin : Origin or None
+        The file that the study was read from, for messages.
 
     Examples
     --------
@@ -88,8 +109,7 @@ class Study:
     outputs: OutputSection = field(default_factory=OutputSection)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     folder: Path = field(default_factory=Path, compare=False)
-    # Name of the file and line of each key. A changed copy (dataclasses.replace) has none: its lines are others.
-    _origin: Problems = field(default_factory=Problems, init=False, repr=False, compare=False)
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         kinds = {
@@ -102,6 +122,13 @@ class Study:
         object.__setattr__(self, "constraints", as_constraints(self.constraints, below(refuse, "constraints")))
         object.__setattr__(self, "folder", Path(self.folder))
         object.__setattr__(self, "versions", dict(self.versions))
+
+    def _problems(self) -> Problems:
+        """Return a collector of problems that knows the lines of what still is as in the file."""
+        if self.origin is None:
+            return Problems()
+        changed = frozenset(key for key, part in self.origin.parts.items() if part != getattr(self, key))
+        return Problems(self.origin.file, self.origin.lines, changed)
 
     @property
     def selector(self) -> Any:
@@ -117,7 +144,7 @@ class Study:
             If the file cannot be read or its columns are not as the study says: all problems at once.
         """
         told = self.data
-        problems = Problems(self._origin.file, self._origin.lines)
+        problems = self._problems()
         try:
             table = read_table(self.folder / told.path, sheet=told.sheet)
             return read_features(
@@ -143,7 +170,7 @@ class Study:
         StudyError
             If names do not fit the features: all of them at once, with file, line and nearest name.
         """
-        problems = Problems(self._origin.file, self._origin.lines)
+        problems = self._problems()
         resolver = Resolver(feature_names, self.folder, problems)
         blocks = resolver.blocks(self.blocks)
         weights, unlikely = resolver.weights(self.prior, blocks, n_models or self.evidence.n_models)

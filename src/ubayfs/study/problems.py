@@ -94,19 +94,23 @@ class Problems:
         Name of the study file; empty for a study made in Python.
     lines : mapping of Path to int
         Line of each key, counted from 1.
+    changed : frozenset of str
+        Sections that are no longer as in the file: what they say has no line there.
     """
 
     file: str = ""
     lines: Mapping[Path, int] = field(default_factory=dict)
+    changed: frozenset[str] = frozenset()
     found: list[tuple[int, str]] = field(default_factory=list)
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
         if REFUSED in message:
             return  # told already, when the file was read
+        own = bool(path) and path[0] in self.changed
         if line is None:
-            line = self.line(path)
-        place = [self.file] if self.file else []
+            line = 0 if own else self.line(path)
+        place = [self.file] if self.file and not own else []
         if line:
             place.append(f"line {line}")
         if path:

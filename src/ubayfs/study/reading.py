@@ -9,7 +9,7 @@ from typing import Any
 from .._arguments import did_you_mean
 from .document import read_document
 from .knowledge import as_blocks
-from .model import Study
+from .model import Origin, Study
 from .problems import Problems, below
 from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .terms import as_constraints
@@ -41,12 +41,9 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.", 0)
     elif not isinstance(value, dict):
         problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.", 0)
-    problems.raise_any() if not isinstance(value, dict) else None
-    parts = _read_parts(value, problems)
+    parts = _read_parts(value, problems) if isinstance(value, dict) else {}
     problems.raise_any()
-    study = Study(**parts, folder=file.parent)
-    object.__setattr__(study, "_origin", Problems(file.name, problems.lines))
-    return study
+    return Study(**parts, folder=file.parent, origin=Origin(file.name, problems.lines, parts))
 
 
 def _read_parts(value: dict[Any, Any], problems: Problems) -> dict[str, Any]:
