@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ubayfs import (
@@ -33,6 +33,7 @@ def evidence_of(seed, n_models=60):
     return Evidence.from_sets(rng.random((n_models, 8)) < rng.random(8), NAMES)
 
 
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     weights=st.dictionaries(st.sampled_from(NAMES), st.floats(0.5, 80), max_size=3),

@@ -25,10 +25,10 @@ def render_html(summary: Mapping[str, Any]) -> str:
     summary : mapping
         From :func:`~ubayfs.summary.summarize`, also after a way through JSON.
     """
-    report = document(summary)
+    template, report = _template(), document(summary)
     wanted = {figure.name for section in report.sections for figure in section.figures}
     pictures = {name: _picture(name, summary["displays"][name]) for name in sorted(wanted)}
-    return str(_template().render(report=report, pictures=pictures))
+    return str(template.render(report=report, pictures=pictures))
 
 
 @lru_cache

@@ -1,0 +1,349 @@
+"""Reports: nothing but text from data files, the same content in all forms, one file that needs nothing else."""
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ubayfs import Evidence, MissingDependencyError, Selection, decide, decorrelate, max_size, maximize, must_link
+from ubayfs.report import render_html, render_json, render_markdown
+from ubayfs.report.document import Cell
+from ubayfs.report.markdown import escaped
+from ubayfs.summary import summarize
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a|b",
+    "[x](y)",
+    '"onload="alert(1)',
+    "&lt;b&gt;",
+    "{{ 7*7 }}{% raw %}",
+    "`code` **bold** $x^2$",
+    "http://evil.example/x?a=1&b=2",
+    "</style><img src=x onerror=alert(1)>",
+    "two\nlines",
+    "--><svg/onload=1>",
+    "Größe µ é",
+]
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Elements, text and whatever is wrong with the nesting of an HTML page."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.texts, self.open, self.problems = [], [], [], []
+        self.feed(text)
+        self.close()
+        self.problems += [f"{tag} is never closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"{tag} closes another element")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def hostile_summary(n_chosen=10):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, len(HOSTILE)))
+    X[:, 1] += 2 * X[:, 0]
+    evidence = Evidence.from_sets(rng.random((30, len(HOSTILE))) < np.linspace(0.9, 0.3, len(HOSTILE)), HOSTILE)
+    selection = decide(
+        evidence,
+        {HOSTILE[0]: 9, HOSTILE[8]: 30},
+        constraints=[max_size(n_chosen, rho=2), must_link(HOSTILE[:2], rho=0.1), decorrelate(0.3)],
+        blocks={"<b>block</b>": HOSTILE[:3], "a|b": HOSTILE[3:]},
+        X=X,
+        n_alternatives=3,
+    )
+    asked = {
+        "title": "<script>title</script>",
+        "data": {"path": "</title><script>x.csv", "target": "<i>y</i>"},
+        "note": "```\n```` <script>",
+    }
+    warned = ["<script>warning</script>", "[link](http://evil.example)", "1. list", "- item"]
+    blocks = {"<b>block</b>": HOSTILE[:3], "a|b": HOSTILE[3:]}
+    return summarize(selection, asked=asked, blocks=blocks, n_draws=5, warnings=warned, created="2024-05-06")
+
+
+@pytest.fixture(scope="module")
+def summary():
+    return hostile_summary()
+
+
+@pytest.fixture(scope="module")
+def html(summary):
+    return render_html(summary)
+
+
+@pytest.fixture(scope="module")
+def markdown(summary):
+    return render_markdown(summary)
+
+
+def in_one_line(text):
+    return " ".join(text.split())
+
+
+def test_html_is_well_formed_and_has_headings_and_a_language(html):
+    page = Page(html)
+    assert page.problems == []
+    assert html.lstrip().startswith("<!DOCTYPE html>")
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == 1
+    assert len(page.all("h2")) == 11
+    identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(identities) == len(set(identities))
+    assert {a["href"][1:] for a in page.all("a") if a["href"].startswith("#")} <= set(identities)
+    assert all(image["alt"] for image in page.all("img"))
+
+
+def test_html_needs_no_network_and_runs_nothing(html, summary):
+    page = Page(html)
+    names = {tag for tag, _ in page.elements}
+    assert not names & {"script", "link", "iframe", "object", "embed", "base", "form", "svg"}
+    for _, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on")]
+        assert attributes.get("src", "data:image/").startswith("data:image/")
+        assert attributes.get("href", "#").startswith("#") or attributes["href"] == (
+            f"https://doi.org/{summary['citation']['doi']}"
+        )
+    style = re.search("<style>(.*?)</style>", html, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_text_from_data_stays_text_in_html(html, summary):
+    text = Page(html).text
+    for name in HOSTILE:
+        assert in_one_line(name) in text
+    for said in ("<script>title</script>", "<script>warning</script>", "<b>block</b>", "</title><script>x.csv"):
+        assert said in text
+
+
+def pictures_of(html):
+    return [image["src"].split(",", 1) for image in Page(html).all("img")]
+
+
+def test_text_from_data_stays_text_in_figures(html, summary):
+    found = pictures_of(html)
+    assert len(found) == len(summary["displays"]) == 6
+    for head, content in found:
+        data = base64.b64decode(content)
+        if head == "data:image/png;base64":
+            assert data.startswith(b"\x89PNG")
+            continue
+        assert head == "data:image/svg+xml;base64"
+        tree = ElementTree.fromstring(data)
+        tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
+        assert not tags & {"script", "foreignObject", "a"}
+        attributes = [(name.rpartition("}")[2], value) for one in tree.iter() for name, value in one.attrib.items()]
+        assert not [name for name, _ in attributes if name.startswith("on")]
+        assert all(value.startswith(("#", "data:image/png;")) for name, value in attributes if name == "href")
+
+
+def with_one_figure(summary):
+    return {**summary, "displays": {"penalty": summary["displays"]["penalty"]}}
+
+
+def test_large_figures_are_pixels(summary, monkeypatch):
+    monkeypatch.setattr("ubayfs.report.html._LARGEST_SVG", 0)
+    assert {head for head, _ in pictures_of(render_html(with_one_figure(summary)))} == {"data:image/png;base64"}
+
+
+def tables_of(markdown):
+    """Return the tables of a Markdown text as lists of rows of cells."""
+    tables, rows, fenced = [], [], False
+    for line in [*markdown.splitlines(), ""]:
+        fenced ^= line.startswith("```")
+        if line.startswith("|") and not fenced:
+            rows.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif rows:
+            tables.append(rows)
+            rows = []
+    return tables
+
+
+def test_markdown_tables_are_well_formed(markdown, summary):
+    tables = tables_of(markdown)
+    assert len(tables) >= 6
+    for table in tables:
+        assert {len(row) for row in table} == {len(table[0])}
+        assert all(re.fullmatch("-+:?", cell) for cell in table[1])
+    assert len(tables[0]) == 2 + len(summary["chosen"])
+
+
+def shown(markdown):
+    """Return the text that a Markdown reader shows: escapes undone."""
+    text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&#58;", ":"), ("&#46;", "."), ("&#64;", "@")):
+        text = text.replace(entity, character)
+    return text.replace("&amp;", "&")
+
+
+def test_text_from_data_stays_text_in_markdown(markdown, summary):
+    outside = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", markdown)
+    assert not re.search(r"<[a-zA-Z/!]", outside)
+    assert not re.search(r"(?<!\\)\]\(", outside)
+    assert "evil.example" in outside
+    assert "http://evil" not in outside
+    assert not re.search(r"(?m)^- (\d+[.)]|[-+]) ", outside)
+    for record in summary["chosen"]:
+        assert in_one_line(record["feature"]) in shown(markdown)
+
+
+def test_listings_cannot_break_out_of_their_fence(markdown):
+    fences = re.findall(r"(?m)^`{3,}$", markdown)
+    assert fences == ["`````", "`````", "```", "```", "```", "```"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a|b", r"a\|b"),
+        (r"a\|b", r"a\\\|b"),
+        ("<i>", "&lt;i&gt;"),
+        ("&lt;", "&amp;lt;"),
+        ("![x](y)", r"\!\[x\](y)"),
+        ("x\n\n# y", r"x \# y"),
+        ("1. x", r"1\. x"),
+        ("- x", r"\- x"),
+        ("-0.5", "-0.5"),
+        ("www.x.org", "www&#46;x.org"),
+        ("a@b.org", "a&#64;b.org"),
+    ],
+)
+def test_markdown_escapes(text, expected):
+    assert escaped(text) == expected
+
+
+def test_all_forms_tell_the_same(html, markdown, summary):
+    content = json.loads(render_json(summary))
+    assert content == summary
+    text, lines = Page(html).text, in_one_line(shown(markdown))
+    for record in summary["chosen"]:
+        assert in_one_line(record["feature"]) in text
+        assert in_one_line(record["feature"]) in lines
+    for told in (summary["headline"], *summary["question"], *summary["verdict"], *summary["warnings"]):
+        assert in_one_line(told) in text
+        assert in_one_line(told) in lines
+    for line in summary["constraints"]:
+        assert in_one_line(line["label"]) in text
+        assert in_one_line(line["label"]) in lines
+    for form in (text, lines):
+        assert "they shrink and sharpen with the number of models, not with the number of samples in the data" in form
+        assert summary["citation"]["text"] in form
+        assert "How to reproduce" in form
+
+
+def test_numbers_of_the_table_are_those_of_the_summary(summary, markdown):
+    table = tables_of(markdown)[0]
+    column = {heading: position for position, heading in enumerate(table[0])}
+    assert list(column) == [
+        "Feature", "Blocks", "Votes", "Prior weight", "Importance", "90 % interval", "Selection probability",
+        "Chosen because of", "Also without prior", "Also without constraints",
+    ]  # fmt: skip
+    for record, row in zip(summary["chosen"], table[2:], strict=True):
+        assert row[column["Votes"]] == str(record["count"])
+        assert float(row[column["Prior weight"]]) == record["weight"]
+        assert float(row[column["Importance"]]) == pytest.approx(record["importance"], abs=5e-5)
+        assert float(row[column["Selection probability"]]) == pytest.approx(record["probability"], abs=5e-3)
+        assert row[column["Chosen because of"]] == ", ".join(record["reasons"])
+        assert row[column["Also without prior"]] == ("yes" if record["without_prior"] else "no")
+        assert row[column["Also without constraints"]] == ("yes" if record["without_constraints"] else "no")
+
+
+def test_bars_are_as_long_as_the_shares_of_votes(html, summary):
+    lengths = [float(length) for length in re.findall(r'class="bar" style="width:([\d.]+)%"', html)]
+    first = lengths[: 3 * len(summary["chosen"])]
+    longest = max(record["importance"] for record in summary["chosen"])
+    expected = [
+        100 * value
+        for record in summary["chosen"]
+        for value in (record["share"], record["importance"] / longest, record["probability"])
+    ]
+    assert first == pytest.approx(expected, abs=0.051)
+
+
+def test_reports_are_pure_functions_of_the_summary(summary, html, markdown):
+    again = json.loads(render_json(summary))
+    assert render_html(with_one_figure(again)) == render_html(with_one_figure(summary))
+    assert render_markdown(again) == markdown
+    assert html.count("2024-05-06") == 1
+
+
+def test_json_is_strict(summary):
+    with pytest.raises(ValueError, match="Out of range float values"):
+        render_json({**summary, "value": float("nan")})
+
+
+def test_what_is_not_known_is_left_out():
+    summary = summarize(maximize([0.5, 0.4, 0.3], max_size(2, rho=5)), n_draws=0)
+    page, markdown = Page(render_html(summary)), render_markdown(summary)
+    assert page.problems == []
+    assert len(page.all("img")) == 2
+    for absent in ("Votes", "Prior weight", "interval", "Selection probability", "The ensemble", "Correlation among"):
+        assert absent not in page.text
+        assert absent not in markdown
+    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Chosen because of", "Also without constraints"]
+
+
+def test_the_empty_set_and_a_selection_from_a_file_have_reports():
+    evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
+    empty = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=1)
+    assert "No feature was chosen." in Page(render_html(empty)).text
+    assert "No feature was chosen." in render_markdown(empty)
+    read = Selection.from_dict(decide(evidence, constraints=[max_size(1), must_link(["a", "b"], rho=0.1)]).to_dict())
+    page = Page(render_html(summarize(read)))
+    assert page.problems == []
+    assert "must_link(['a', 'b'], rho=0.1)" in page.text
+
+
+def test_figures_are_linked_where_their_files_are_known(summary):
+    linked = render_markdown(summary, figures={"evidence": "figures/evidence <1>.png"})
+    assert re.findall(r"(?m)^!\[.*\]\((.*)\)$", linked) == ["<figures/evidence %3C1%3E.png>"]
+
+
+@pytest.mark.parametrize("package", ["jinja2", "yaml"])
+def test_a_missing_package_is_named_with_the_line_that_installs_it(summary, package, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    from ubayfs.report.html import _template
+
+    _template.cache_clear()
+    with pytest.raises(MissingDependencyError, match=r'pip install "ubayfs\[cli\]"'):
+        render_html(summary)
+
+
+def test_a_cell_is_text_alone_by_default():
+    assert Cell("x") == Cell("x", None, ())
+
+
+def test_contrast_of_every_text_color_is_sufficient(html):
+    """At least 4.5 to 1 on white (WCAG AA)."""
+    colors = dict(re.findall(r"--(ink|soft|data|prior|limits|alarm): (#[0-9a-f]{6})", html))
+    assert len(colors) == 6
+    for color in colors.values():
+        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
+        assert 1.05 / (luminance + 0.05) >= 4.5
