@@ -291,9 +291,13 @@ def _exchange(directory: Path, staging: Path, names: list[str]) -> None:
 
 
 def _put_back(done: list[tuple[Path, Path]], staging: Path) -> None:
+    """Undo moves: new files are removed, old ones return."""
     for source, target in reversed(done):
         with suppress(OSError):
-            os.replace(target, source)
+            if staging in source.parents:
+                target.unlink()
+            else:
+                os.replace(target, source)
     if any(target.exists() for _, target in done if staging in target.parents):
         raise InputError(f"a result could not be replaced; files of the earlier one are kept in {staging / 'old'}.")
 
