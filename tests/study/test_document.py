@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import StudyError
 from ubayfs.study import document
-from ubayfs.study.document import dump_document, dump_scalar, parse_document, read_document
+from ubayfs.study.document import parse_document, read_document
+from ubayfs.study.dumping import dump_document, dump_scalar
 from ubayfs.study.problems import Problems
 
 

@@ -259,6 +259,17 @@ nonsense: 1
         assert place in told, place
 
 
+def test_a_refused_value_is_told_once(load):
+    text = """\
+data: {path: !!python/name:os.system x, ignore: [!!binary aGk=]}
+blocks: {a: [!!set {x}]}
+constraints: [!!omap [a: 1], {must_link: !!python/tuple [a, b]}]
+"""
+    problems = problems_of(load, text)
+    assert len(problems) == 5
+    assert all("has the tag '!!" in one for one in problems)
+
+
 def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):
     text = MINIMAL + "constraints:\n" + "  - max_size: x\n" * 80
     with pytest.raises(StudyError, match=r"and 30 more$") as caught:
@@ -282,6 +293,7 @@ def test_python_values_are_checked_by_the_same_rules():
 def test_python_values_take_their_plainest_form(tmp_path):
     evidence = EvidenceSection(selector=[Lasso(), Tree(max_depth=3)], n_models=np.int64(5))
     assert evidence.selector == ("lasso", Named("tree", (("max_depth", 3),)))
+    assert type(evidence.n_models) is int
     assert EvidenceSection(selector=["mrmr"]).selector == "mrmr"
     assert DecisionSection(optimizer=Genetic(n_sets=7)).optimizer == Named("genetic", (("n_sets", 7),))
     assert DataSection(tmp_path / "d.csv").path == str(tmp_path / "d.csv")

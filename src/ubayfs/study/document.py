@@ -1,4 +1,4 @@
-"""YAML, safely: plain values with the line of each key when read, readable text when written.
+"""YAML files, read safely: plain values and the line of each key.
 
 Read are texts, numbers, true/false, null, lists and mappings, by the rules of YAML 1.2: ``no`` and ``on`` are texts
 (they are genes too), ``1e-3`` is a number, ``007`` and ``2024-01-01`` are texts. Nothing else is ever built.
@@ -6,33 +6,19 @@ Read are texts, numbers, true/false, null, lists and mappings, by the rules of Y
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
 from .._arguments import did_you_mean
-from ..exceptions import MissingDependencyError
 from .problems import REFUSED, Path, Problems
-
-_TAG = "tag:yaml.org,2002:"
-_SCALARS = {
-    "null": re.compile(r"|~|null|Null|NULL"),
-    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
-    "int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
-    "float": re.compile(
-        r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
-    ),
-}
+from .syntax import SCALARS, TAG, pyyaml, resolvers
 
 # A study of 100,000 weighted features has about 5 MB and 200,000 values; aliases could make billions of them.
 _LARGEST_FILE = 50_000_000
 _MOST_VALUES = 1_000_000
 _LONGEST_NUMBER = 1000  # digits; Python refuses to convert much more
-
-_FLOW_LIMIT = 8  # entries of a list or mapping that still stand in one line
 
 
 class Refused:
@@ -67,7 +53,7 @@ def read_document(file: FilePath) -> Document:
 
 def parse_document(text: str, problems: Problems) -> Document:
     """Turn YAML text into plain values; the lines and problems go to `problems`."""
-    yaml = _yaml()
+    yaml = pyyaml()
     try:
         node = _loader()(text).get_single_node()
     except yaml.MarkedYAMLError as error:
@@ -136,8 +122,8 @@ class _Builder:
         if self.n_values > _MOST_VALUES:
             self.problems(path, f"holds more than {_MOST_VALUES} values; aliases (*name) multiply them.", line)
             self.problems.raise_any()
-        kind = node.tag.removeprefix(_TAG)
-        if kind in _SCALARS or kind == "str":
+        kind = node.tag.removeprefix(TAG)
+        if kind in SCALARS or kind == "str":
             return self._scalar(node, kind, path)
         if kind not in ("map", "seq") or id(node) in self.open:
             told = "contains itself by an alias" if id(node) in self.open else f"has the tag {_tag_text(node.tag)!r}"
@@ -151,7 +137,7 @@ class _Builder:
 
     def _scalar(self, node: Any, kind: str, path: Path) -> Any:
         text = node.value
-        if not isinstance(text, str) or (kind != "str" and not _SCALARS[kind].fullmatch(text)):
+        if not isinstance(text, str) or (kind != "str" and not SCALARS[kind].fullmatch(text)):
             return self._refused(path, f"is no {kind}, as its tag says; got {text!r}.", node)
         if kind == "int" and len(text) > _LONGEST_NUMBER:
             return self._refused(path, f"is a number of {len(text)} digits; put it into quotes if it is a name.", node)
@@ -179,7 +165,7 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             key = key_node.value
-            kind = key_node.tag.removeprefix(_TAG)
+            kind = key_node.tag.removeprefix(TAG)
             if kind not in ("str", "int") or not isinstance(key, str):
                 shown = repr(key) if isinstance(key, str) else "that is a list or a mapping"
                 self.problems(path, f"has a key {shown}; keys are texts, so put it into quotes.", line)
@@ -197,117 +183,14 @@ class _Builder:
 
 
 def _tag_text(tag: str) -> str:
-    return f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
-
-
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingDependencyError(
-            'Study files need PyYAML, which is not installed: pip install "ubayfs[cli]".'
-        ) from error
-    return yaml
+    return f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
 
 
 @lru_cache
 def _loader() -> Any:
-    yaml = _yaml()
+    yaml = pyyaml()
 
     class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
-        yaml_implicit_resolvers = _resolvers()
+        yaml_implicit_resolvers = resolvers()
 
     return Loader
-
-
-Resolvers = dict[str, list[tuple[str, re.Pattern[str]]]]
-
-
-def _resolvers() -> Resolvers:
-    """Return how plain texts are told apart, in the form PyYAML wants: by first character."""
-    entries = [(_TAG + kind, re.compile(rf"^(?:{pattern.pattern})$")) for kind, pattern in _SCALARS.items()]
-    return dict.fromkeys((*"~nNtTfF+-.0123456789", ""), entries)
-
-
-def _joined(old: Resolvers, new: Resolvers) -> Resolvers:
-    return {first: [*old.get(first, []), *new.get(first, [])] for first in {*old, *new}}
-
-
-@lru_cache
-def _dumper() -> Any:
-    yaml = _yaml()
-
-    class Dumper(yaml.SafeDumper):  # type: ignore[name-defined]
-        # What either version of YAML takes for something else than text is put into quotes.
-        yaml_implicit_resolvers = _joined(yaml.SafeDumper.yaml_implicit_resolvers, _resolvers())
-
-        def ignore_aliases(self, data: Any) -> bool:
-            return True
-
-        def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-            super().increase_indent(flow, False)  # entries of lists are indented below their key
-
-    # Line breaks and the like are written as escapes: other styles lose some, and let a text leave its comment.
-    Dumper.add_representer(
-        str, lambda dumper, data: dumper.represent_scalar(_TAG + "str", data, None if data.isprintable() else '"')
-    )
-    Dumper.add_representer(_InLine, lambda dumper, data: dumper.represent_mapping(_TAG + "map", data, flow_style=True))
-    Dumper.add_representer(
-        _ListInLine, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True)
-    )
-    return Dumper
-
-
-class _InLine(dict):
-    """A mapping that is written in one line."""
-
-
-class _ListInLine(list):
-    """A list that is written in one line."""
-
-
-def dump_document(value: Mapping[str, Any]) -> str:
-    """Write plain values as YAML: one section after the other, short lists and mappings in one line."""
-    yaml = _yaml()
-    sections = [
-        yaml.dump(
-            {key: _styled(entry, 1)},
-            Dumper=_dumper(),
-            sort_keys=False,
-            allow_unicode=True,
-            width=110,
-            default_flow_style=False,
-        )
-        for key, entry in value.items()
-    ]
-    return "\n".join(sections)
-
-
-def dump_scalar(value: Any) -> str:
-    """Write one text or number so that it may stand anywhere in YAML, also inside a list in one line.
-
-    Examples
-    --------
-    >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
-    ('mean radius', "'a: b'", "'no'", "'a, b'")
-    """
-    text = _yaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9)
-    return str(text).strip()[1:-1]
-
-
-def _styled(value: Any, depth: int) -> Any:
-    """Mark what fits into one line: short, below the sections, and with nothing nested but short lists."""
-    if isinstance(value, dict):
-        entries: Any = {key: _styled(entry, depth + 1) for key, entry in value.items()}
-        nested = entries.values()
-        inline: Any = _InLine
-    elif isinstance(value, list):
-        entries = [_styled(entry, depth + 1) for entry in value]
-        nested = entries
-        inline = _ListInLine
-    else:
-        return value
-    leaf = not any(isinstance(entry, dict | list) and not isinstance(entry, _ListInLine) for entry in nested)
-    short = len(entries) <= _FLOW_LIMIT or not entries
-    single = depth == 2 and isinstance(value, dict) and len(entries) == 1  # an entry of the list of constraints
-    return inline(entries) if (leaf and short and depth > 1 and not single) or not entries else entries

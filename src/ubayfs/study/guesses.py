@@ -109,7 +109,7 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
 
 def _is_id(name: str, column: pd.Series, text: bool) -> bool:
     whole = text or pd.api.types.is_integer_dtype(column.dtype)
-    return whole and column.is_unique and (text or not _ID_WORDS.isdisjoint(_words(name)))
+    return whole and (text or not _ID_WORDS.isdisjoint(_words(name))) and bool(column.is_unique)
 
 
 def _is_groups(name: str, column: pd.Series) -> bool:

@@ -19,7 +19,7 @@ from ..exceptions import InputError, StudyError
 from ..selection import Selection
 from ..tables import read_features, read_table
 from ..workflow import collect_evidence, decide
-from .document import dump_document
+from .dumping import dump_document
 from .knowledge import PrefixBlocks, TableBlocks, as_blocks
 from .named import OPTIMIZER, SELECTOR, build
 from .problems import Path as KeyPath

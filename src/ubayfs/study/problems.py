@@ -102,9 +102,11 @@ class Problems:
     lines: Mapping[Path, int] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     found: list[tuple[int, str]] = field(default_factory=list)
+    n_told: int = 0  # all that were told, also those of a value that was refused before
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
+        self.n_told += 1
         if REFUSED in message:
             return  # told already, when the file was read
         own = bool(path) and path[0] in self.changed

@@ -104,7 +104,7 @@ class Resolver:
         self, given: tuple[Constraint, ...], blocks: Blocks | None, unlikely: list[str]
     ) -> list[Constraint]:
         """Return the constraints with patterns replaced, and a soft exclusion of what is unlikely."""
-        n_before = len(self.problems.found)
+        n_before = self.problems.n_told
         block_names = Names(() if blocks is None else blocks.names, "block")
         found = []
         for position, one in enumerate(given):
@@ -112,13 +112,13 @@ class Resolver:
             expanded = self._constraint(one, block_names, report)
             if expanded is not None:
                 found.append((expanded, report))
-        if len(self.problems.found) == n_before:
+        if self.problems.n_told == n_before:
             self._check_rows(found, blocks)
         made = [one for one, _ in found]
         return [*made, constraints.exclude(unlikely, rho=UNLIKELY_RHO)] if unlikely else made
 
     def _constraint(self, one: Constraint, block_names: Names, report: Report) -> Constraint | None:
-        n_before = len(self.problems.found)
+        n_before = self.problems.n_told
         given = dict(one.arguments)
         changed: dict[str, Any] = {}
         columns = block_names if given.get("on") == "blocks" else self.names
@@ -139,7 +139,7 @@ class Resolver:
                 changed[name] = tuple(self._expand_pairs(value, columns, below(report, name)).items())
         if all(given[name] == value for name, value in changed.items()):
             return one
-        if len(self.problems.found) > n_before:
+        if self.problems.n_told > n_before:
             return None
         with reported(report, (), f"{one.kind}:", one.kind):
             return builder(one.kind)(**arguments_of(Constraint(one.kind, tuple((given | changed).items()))))

@@ -2,120 +2,41 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from .._arguments import as_seed_sequence, check_choice, check_int, did_you_mean
-from ..ensemble import check_ensemble
+import numpy as np
+
+from .._arguments import did_you_mean
 from ..exceptions import InputError
 from ..tables import MISSING_RULES
 from ..target import TASKS
 from ..workflow import check_decision
 from .knowledge import Weights, as_weights, read_weights
 from .named import OPTIMIZER, PRIOR, as_named, as_selectors, build
-from .problems import Problems, Report, below, refuse, reported
+from .problems import Problems, below, refuse, reported
+from .rules import (
+    choice,
+    choices,
+    columns,
+    decision,
+    ensemble,
+    optional_text,
+    raising,
+    reading,
+    rule,
+    seed_or_null,
+    text,
+    texts,
+    whole_number,
+    yes_or_no,
+)
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
-Check = Callable[[str, Any, Report], Any]
 S = TypeVar("S", bound="Section")
-
-
-def _rule(check: Check, read: Check | None = None, nullable: bool = False) -> dict[str, Any]:
-    """Return the rule of a field, to be its metadata.
-
-    A rule takes the name and the value of the field and a report of problems, and returns the value in its plainest
-    form. `read` is the rule for values that come from a file, if it is stricter. A key without a value takes the
-    default, unless null says something (`nullable`).
-    """
-    return {"check": check, "read": read or check, "nullable": nullable}
-
-
-def _raising(check: Callable[[str, Any], Any]) -> Check:
-    """Make a rule of a check that raises."""
-
-    def rule(name: str, value: Any, report: Report) -> Any:
-        with reported(report, (), name):
-            return check(name, value)
-        return None
-
-    return rule
-
-
-def _from(read: Callable[[Any, Report], Any]) -> Check:
-    """Make a rule of a reader that tells its problems itself."""
-    return lambda name, value, report: read(value, report)
-
-
-def _text(name: str, value: Any) -> str:
-    # A column called 2 is read from the file as a number.
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value:
-        raise InputError(f"{name} must be a text; got {value!r}.")
-    return value
-
-
-def _optional_text(name: str, value: Any) -> str | None:
-    return None if value is None else _text(name, value)
-
-
-def _columns(name: str, value: Any) -> str | tuple[str, ...] | None:
-    """Return one column, or several (a multi-label target)."""
-    if value is None or isinstance(value, str | int):
-        return _optional_text(name, value)
-    several = _texts(name, value)
-    if not several:
-        raise InputError(f"{name} must name a column; got {value!r}. Leave it out for an unsupervised selection.")
-    return several[0] if len(several) == 1 else several
-
-
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str | int):
-        value = [value]
-    if not isinstance(value, Iterable) or isinstance(value, Mapping):
-        raise InputError(f"{name} must be a list of texts; got {value!r}.")
-    return tuple(_text(name, one) for one in value)
-
-
-def _formats(name: str, value: Any) -> tuple[str, ...]:
-    return tuple(check_choice(name, one, FIGURE_FORMATS) for one in _texts(name, value))
-
-
-def _choice(choices: Iterable[str], optional: bool = False) -> Check:
-    known = tuple(choices)
-    return _raising(lambda name, value: None if optional and value is None else check_choice(name, value, known))
-
-
-def _yes_or_no(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{name} must be true or false; got {value!r}.")
-    return value
-
-
-def _ensemble(name: str, value: Any) -> Any:
-    check_ensemble(**{name: value})
-    return value
-
-
-def _decision(name: str, value: Any) -> Any:
-    check_decision(["x"], **{name: value})
-    return value
-
-
-def _seed(name: str, value: Any) -> int | None:
-    try:
-        as_seed_sequence(value)
-    except InputError as error:
-        raise InputError(str(error).replace("random_state", name, 1)) from None
-    return None if value is None else check_int(name, value)  # generators cannot be written to a file
 
 
 class Section:
@@ -125,7 +46,9 @@ class Section:
 
     def __post_init__(self) -> None:
         for one in fields(self):  # type: ignore[arg-type]
-            value = one.metadata["check"](one.name, getattr(self, one.name), below(refuse, self.key, one.name))
+            value = getattr(self, one.name)
+            value = value.item() if isinstance(value, np.generic) else value
+            value = one.metadata["check"](one.name, value, below(refuse, self.key, one.name))
             object.__setattr__(self, one.name, value)
         self._check_together()
 
@@ -135,7 +58,7 @@ class Section:
     @classmethod
     def read(cls: type[S], value: Any, problems: Problems) -> S | None:
         """Make a section of what a file says; None when there are problems, which go to `problems`."""
-        n_before = len(problems.found)
+        n_before = problems.n_told
         known = {one.name: one for one in fields(cls)}  # type: ignore[arg-type]
         if not isinstance(value, Mapping):
             if value is not None:
@@ -149,7 +72,7 @@ class Section:
             elif entry is not None or known[key].metadata["nullable"]:
                 checked[key] = known[key].metadata["read"](key, entry, below(problems, cls.key, key))
         cls._check_presence(value, problems)
-        if len(problems.found) > n_before:
+        if problems.n_told > n_before:
             return None
         with reported(problems, (cls.key,), cls.key):
             return cls(**checked)
@@ -184,13 +107,13 @@ class DataSection(Section):
 
     key: ClassVar[str] = "data"
 
-    path: str = field(default="", metadata=_rule(_raising(_text)))
-    sheet: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
-    target: str | tuple[str, ...] | None = field(default=None, metadata=_rule(_raising(_columns)))
-    task: str | None = field(default=None, metadata=_rule(_choice(TASKS, optional=True)))
-    groups: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
-    ignore: tuple[str, ...] = field(default=(), metadata=_rule(_raising(_texts)))
-    missing: str = field(default="error", metadata=_rule(_choice(MISSING_RULES)))
+    path: str = field(default="", metadata=rule(raising(text)))
+    sheet: str | None = field(default=None, metadata=rule(raising(optional_text)))
+    target: str | tuple[str, ...] | None = field(default=None, metadata=rule(raising(columns)))
+    task: str | None = field(default=None, metadata=rule(choice(TASKS, optional=True)))
+    groups: str | None = field(default=None, metadata=rule(raising(optional_text)))
+    ignore: tuple[str, ...] = field(default=(), metadata=rule(raising(texts)))
+    missing: str = field(default="error", metadata=rule(choice(MISSING_RULES)))
 
     @classmethod
     def _check_presence(cls, value: Mapping[Any, Any], problems: Problems) -> None:
@@ -215,12 +138,12 @@ class EvidenceSection(Section):
 
     key: ClassVar[str] = "evidence"
 
-    selector: Any = field(default="mrmr", metadata=_rule(_from(as_selectors)))
-    n_models: int = field(default=100, metadata=_rule(_raising(_ensemble)))
-    train_size: float = field(default=0.75, metadata=_rule(_raising(_ensemble)))
-    n_features_per_model: int | None = field(default=None, metadata=_rule(_raising(_ensemble)))
-    seed: int | None = field(default=0, metadata=_rule(_raising(_seed), nullable=True))
-    n_jobs: int | None = field(default=None, metadata=_rule(_raising(_ensemble)))
+    selector: Any = field(default="mrmr", metadata=rule(reading(as_selectors)))
+    n_models: int = field(default=100, metadata=rule(raising(ensemble)))
+    train_size: float = field(default=0.75, metadata=rule(raising(ensemble)))
+    n_features_per_model: int | None = field(default=None, metadata=rule(raising(ensemble)))
+    seed: int | None = field(default=0, metadata=rule(raising(seed_or_null), nullable=True))
+    n_jobs: int | None = field(default=None, metadata=rule(raising(ensemble)))
 
 
 @dataclass(frozen=True)
@@ -241,12 +164,12 @@ class PriorSection(Section):
 
     key: ClassVar[str] = "prior"
 
-    kind: Any = field(default="dirichlet", metadata=_rule(_from(partial(as_named, PRIOR))))
+    kind: Any = field(default="dirichlet", metadata=rule(reading(partial(as_named, PRIOR))))
     weights: Weights | tuple[float, ...] = field(
-        default=Weights(), metadata=_rule(_from(as_weights), _from(read_weights))
+        default=Weights(), metadata=rule(reading(as_weights), reading(read_weights))
     )
-    table: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
-    sheet: str | None = field(default=None, metadata=_rule(_raising(_optional_text)))
+    table: str | None = field(default=None, metadata=rule(raising(optional_text)))
+    sheet: str | None = field(default=None, metadata=rule(raising(optional_text)))
 
     def _check_together(self) -> None:
         if self.table is not None and isinstance(self.weights, tuple):
@@ -275,12 +198,12 @@ class DecisionSection(Section):
 
     key: ClassVar[str] = "decision"
 
-    constraint_strength: float = field(default=1.0, metadata=_rule(_raising(_decision)))
-    optimizer: Any = field(default="exact", metadata=_rule(_from(partial(as_named, OPTIMIZER))))
-    time_limit: float | None = field(default=None, metadata=_rule(_raising(_decision)))
-    min_votes: int = field(default=0, metadata=_rule(_raising(_decision)))
-    n_alternatives: int = field(default=5, metadata=_rule(_raising(_decision)))
-    seed: int | None = field(default=0, metadata=_rule(_raising(_seed), nullable=True))
+    constraint_strength: float = field(default=1.0, metadata=rule(raising(decision)))
+    optimizer: Any = field(default="exact", metadata=rule(reading(partial(as_named, OPTIMIZER))))
+    time_limit: float | None = field(default=None, metadata=rule(raising(decision)))
+    min_votes: int = field(default=0, metadata=rule(raising(decision)))
+    n_alternatives: int = field(default=5, metadata=rule(raising(decision)))
+    seed: int | None = field(default=0, metadata=rule(raising(seed_or_null), nullable=True))
 
     def _check_together(self) -> None:
         if self.time_limit is not None:
@@ -304,7 +227,7 @@ class OutputSection(Section):
 
     key: ClassVar[str] = "outputs"
 
-    directory: str = field(default="results", metadata=_rule(_raising(_text)))
-    figures: tuple[str, ...] = field(default=("png",), metadata=_rule(_raising(_formats)))
-    reduced_table: bool = field(default=False, metadata=_rule(_raising(_yes_or_no)))
-    n_draws: int = field(default=100, metadata=_rule(_raising(lambda name, value: check_int(name, value, low=0))))
+    directory: str = field(default="results", metadata=rule(raising(text)))
+    figures: tuple[str, ...] = field(default=("png",), metadata=rule(choices(FIGURE_FORMATS)))
+    reduced_table: bool = field(default=False, metadata=rule(raising(yes_or_no)))
+    n_draws: int = field(default=100, metadata=rule(raising(whole_number)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..tables import Table
-from .document import dump_scalar
+from .dumping import dump_scalar
 from .guesses import Guess, guess
 from .scale import UNLIKELY_RHO, VOTES
 
