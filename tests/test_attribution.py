@@ -126,7 +126,7 @@ def test_an_empty_set_has_no_members_to_explain():
 @pytest.mark.parametrize("prior", [Dirichlet(), GeneralizedDirichlet(), Hyperdirichlet()])
 def test_an_expert_who_says_nothing_changes_nothing(prior):
     """Also where posterior means are simulated, twice, with other random numbers."""
-    selection = decide(evidence_of(2), prior=prior, constraints=max_size(4), random_state=7)
+    selection = decide(evidence_of(2, n_models=30), prior=prior, constraints=max_size(4), random_state=7)
     assert attribution(selection).without_prior == selection.features
 
 

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -153,8 +154,8 @@ def test_constraints_account_for_the_whole_admissibility(summary, selection):
 
 def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     shared = rng.normal(size=(50, 1))
-    X = shared + 0.4 * rng.normal(size=(50, 60))
-    evidence = Evidence.from_sets(rng.random((20, 60)) < 0.5)
+    X = shared + 0.4 * rng.normal(size=(50, 48))
+    evidence = Evidence.from_sets(rng.random((20, 48)) < 0.5)
     selection = decide(evidence, constraints=[require(list(range(8))), max_size(8, rho=INF), decorrelate(0.2)], X=X)
     required, size, pairs = summarize(selection, n_draws=0)["constraints"]
     assert pairs["n_rows"] > 1000
@@ -317,12 +318,23 @@ def test_an_open_gap_is_not_called_a_proof(evidence):
     assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][1]
 
 
-class _Hasty:
-    def maximize(self, utility, random_state=None):
-        from dataclasses import replace
+def test_an_optimizer_without_a_bound_proves_nothing(evidence):
+    selection = decide(evidence, constraints=max_size(2), optimizer=_Hasty(INF, True))
+    summary = summarize(selection, n_draws=0)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert (summary["bound"], summary["gap"], summary["proved"]) == (None, None, False)
+    assert summary["headline"] == "2 of 6 features were chosen; the best set found, without a proof."
+    assert summary["verdict"][1] == "The optimizer knows no upper bound, so a better set may exist."
 
+
+@dataclass
+class _Hasty:
+    gap: float = 0.5
+    complete: bool = False
+
+    def maximize(self, utility, random_state=None):
         best = Exact().maximize(utility, random_state)
-        return replace(best, bound=best.value + 0.5, complete=False)
+        return replace(best, bound=best.value + self.gap, complete=self.complete)
 
 
 def test_importances_without_an_ensemble():

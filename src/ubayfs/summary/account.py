@@ -135,6 +135,8 @@ def _short_verdict(selection: Selection) -> str:
     if is_proved(selection.best):
         return "proved to be the best set"
     found = "the best set found" if selection.best.complete else "the best set found in the time given"
+    if not np.isfinite(selection.gap):
+        return f"{found}, without a proof"
     return f"{found}, at most {rounded(selection.gap)} below the best possible value"
 
 
@@ -154,10 +156,9 @@ def verdict(selection: Selection, others: list[dict[str, Any]]) -> list[str]:
         )
     else:
         early = " The search was ended by its time limit." if not best.complete else ""
-        told.append(
-            f"No set is worth more than {rounded(best.bound, 6)}; the gap of {rounded(best.gap)} is not closed, so a "
-            f"better set may exist.{early}"
-        )
+        limit = f"No set is worth more than {rounded(best.bound, 6)}; the gap of {rounded(best.gap)} is not closed"
+        known = limit if np.isfinite(best.gap) else "The optimizer knows no upper bound"
+        told.append(f"{known}, so a better set may exist.{early}")
     equal = sum(other["as_good"] for other in others)
     if equal:
         least = "At least " if equal == len(others) else ""
