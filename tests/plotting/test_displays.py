@@ -143,12 +143,13 @@ def test_names_do_not_overlap(name, ugly_selection, ugly_blocks, large_selection
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_given_axes_is_drawn_into(name, ugly_selection, ugly_blocks):
-    figure = Figure()
+    page = Figure(layout="constrained", figsize=(12, 9))
+    figure = page.subfigures(1, 2)[1]
     with matplotlib.rc_context({"text.parse_math": True}):
         ax = figure.subplots(2, 1)[1]
         ax.set_yticks([0, 1], ["made", "before"])
         drawing = make(name, ugly_selection, ugly_blocks).plot(ax)
-        figure.canvas.draw()  # a name that were parsed would raise here
+        page.canvas.draw()  # a name that were parsed would raise here
     assert drawing.ax is ax
     assert drawing.figure is figure
     assert ax.get_title(loc="left")

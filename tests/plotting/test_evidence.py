@@ -143,6 +143,9 @@ def test_constraints_on_everything_or_on_blocks_are_told_in_words():
     found = links([max_size(2), max_blocks(1), cannot_link(["left", "right"], on="blocks")], "abh", blocks=blocks)
     assert found.drawn == ()
     assert found.notes == ("max-size 2 (violated)", "max-blocks 1 (violated)", "cannot-link left, right (violated)")
+    assert links(must_link(["left", "right"], on="blocks"), "a", blocks=blocks).notes == (
+        "must-link left, right (violated)",
+    )
     more = links([max_size(n) for n in range(1, 7)], "abc")
     assert more.notes == ("max-size 1 (violated)", "max-size 2 (violated)", "max-size 3 (kept)", "3 more")
 

@@ -117,7 +117,7 @@ class Display:
         title, details = self._heading()
         with house_style():
             if ax is not None:
-                width = 72 * ax.figure.get_size_inches()[0] * ax.get_position().width
+                width = 72 * ax.bbox.width / ax.figure.dpi
                 ax.set_title(wrapped(title, max(int(width / 5.5), 20)), loc="left", fontweight="bold", size=8.0)
                 self._draw(ax)
                 ax.tick_params(labelsize=7.5)  # axes of the caller were made under other settings

@@ -94,17 +94,19 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
     place[shown] = np.arange(len(shown))
     candidates: list[Link] = []
     notes: list[str] = []
-    omitted: dict[str, int] = {}
+    omitted: Counter[str] = Counter()
     for kind, rows in _groups(system):
-        A = system.A[rows]
+        A, joined = system.A[rows], kind in _JOINED
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
-            notes += [f"{system.label(row)} ({'violated' if violated[row] else 'kept'})" for row in rows[:_MOST_NOTES]]
+            notes += [
+                f"{system.label(int(part[0]))} ({'violated' if violated[part].any() else 'kept'})"
+                for part in ([rows] if joined else rows[:, np.newaxis])
+            ]
             continue
         listed = _listed_rows(system, kind, rows, place, violated)
-        parts = [rows] if kind in _JOINED and len(listed) else [[row] for row in listed.tolist()]
-        candidates += [_link(system, kind, np.asarray(part), place, violated) for part in parts]
-        n_left = 0 if kind in _JOINED and len(listed) else len(rows) - len(listed)
-        omitted[kind] = omitted.get(kind, 0) + (min(n_left, 1) if kind in _JOINED else n_left)
+        drawable = [rows][: len(listed)] if joined else list(listed[:, np.newaxis])
+        candidates += [_link(system, kind, part, place, violated) for part in drawable]
+        omitted[kind] += (1 if joined else len(rows)) - len(drawable)
     n_of_kind = Counter(link.kind for link in candidates)
     # What an expert said one by one comes before what was said of all pairs; then violated ones, then those that
     # concern many chosen features, then the strict ones.
@@ -161,7 +163,7 @@ def _link(
     )
 
 
-def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: dict[str, int]) -> tuple[Link, ...]:
+def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: Counter[str]) -> tuple[Link, ...]:
     """Give each link a lane in which it overlaps nothing; those for which none is left are counted in `omitted`."""
     lanes: list[tuple[str, list[tuple[int, int]]]] = []
     placed: list[Link] = []
@@ -175,7 +177,7 @@ def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: dict[str, int
         )
         lane = next(free, len(lanes))
         if lane == _MOST_LANES:
-            omitted[link.kind] = omitted.get(link.kind, 0) + 1
+            omitted[link.kind] += 1
             continue
         if lane == len(lanes):
             lanes.append((link.kind, []))

@@ -243,7 +243,7 @@ def label_lines(
     """
     low, high = ax.get_ylim()
     # The layout may yet take a quarter of the height for titles and labels.
-    height = 0.75 * 72 * ax.get_position().height * ax.figure.get_size_inches()[1]
+    height = 0.75 * 72 * ax.bbox.height / ax.figure.dpi
     margin = right_margin(ax)
     for end, place, text, color, strong in zip(
         ends,
