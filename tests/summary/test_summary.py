@@ -165,21 +165,25 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     costs = [row.admissibility for row in selection.metrics.violations]
     assert [row["admissibility"] for row in pairs["worst"]] == pytest.approx(costs[:5])
     assert required["rho"] == required["rho_highest"] == "hard"
-    assert required["label"] == "require: 8 rows"
+    assert required["label"] == "require x0, x1, x2, x3, x4, x5 and 2 more"
     assert size["holds"]
 
 
 @pytest.mark.parametrize(
     ("constraint", "label"),
     [
-        (must_link(["a", "b", "c"]), "must-link a, b; a, c; b, c"),
+        (must_link(["a", "b", "c"]), "must-link a, b, c"),
         (implies(["a"], ["b", "c"]), "implies a -> b; a -> c"),
-        (exclude(["a", "b"]), "exclude a; b"),
+        (exclude(["a", "b"]), "exclude a, b"),
+        (exclude(["one", "two"], on="blocks"), "exclude one; two"),
+        (implies(["a", "b"], ["c", "d"], rho=0.01), "implies a -> c; a -> d; b -> c; b -> d"),
+        (implies(["a", "b", "c", "d"], ["e", "f"], rho=0.01), "implies: 8 rows"),
     ],
 )
 def test_a_constraint_of_few_rows_is_spelled_out(constraint, label):
-    evidence = Evidence.from_sets(np.eye(4, dtype=bool)[[0, 1, 2, 3, 3]], list("abcd"))
-    selection = decide(evidence, constraints=[constraint, max_size(2, rho=9)])
+    evidence = Evidence.from_sets(np.eye(6, dtype=bool)[[0, 1, 2, 3, 3, 4, 5]], list("abcdef"))
+    blocks = {"one": ["a"], "two": ["b", "c"]}
+    selection = decide(evidence, constraints=[constraint, max_size(2, rho=9)], blocks=blocks)
     assert summarize(selection, n_draws=0)["constraints"][0]["label"] == label
 
 

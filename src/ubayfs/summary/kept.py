@@ -14,7 +14,7 @@ from ..selection import Problem, Selection, Violation
 from ..utility import log_row_admissibility
 from .plain import counted, relaxation
 
-_LISTED = 6  # rows that one line spells out
+_LISTED = 6  # rows or features that one line spells out
 _WORST = 5  # violated rows that are shown of one constraint
 
 
@@ -40,7 +40,7 @@ def _measured(problem: Problem, chosen: NDArray[np.bool_]) -> list[dict[str, Any
         ]
         lines.append(
             {
-                "label": _label(label, last - first),
+                "label": _label(problem, first, last, label),
                 "kind": _kind(label(0)),
                 "n_rows": last - first,
                 "n_violated": int((amounts[rows] > 0).sum()),
@@ -70,23 +70,23 @@ def _kind(label: str) -> str:
     return next((kind for kind in ROWS if words.startswith(kind)), label.split(" ")[0])
 
 
-def _label(label: Callable[[int], str], n_rows: int) -> str:
-    """Return the words for all rows of one constraint: "must-link a, b; a, c" rather than one line per pair."""
-    first = label(0)
+def _label(problem: Problem, first: int, last: int, label: Callable[[int], str]) -> str:
+    """Return the words for all rows of one constraint: "must-link a, b, c" rather than one line per pair."""
+    n_rows, words = last - first, label(0)
     if n_rows == 1:
-        return first
-    kind = _kind(first)
-    head = first.split(":")[0] + ":" if kind == "max_per_block" else first[: len(kind)]
+        return words
+    kind = _kind(words)
+    head = words.split(":")[0] + ":" if kind == "max_per_block" else words[: len(kind)]
     if kind == "decorrelate":
         return f"{head}: {counted(n_rows, 'pair')} of correlated features"
-    if n_rows > 2 * _LISTED:
+    columns = np.unique(problem.utility.system.A[first:last].indices)
+    if kind in ("must_link", "require", "exclude") and columns.max() < len(problem.feature_names):
+        members = problem.feature_names[columns].tolist()
+        more = f" and {len(members) - _LISTED:,} more" if len(members) > _LISTED else ""
+        return f"{head} {', '.join(members[:_LISTED])}{more}"
+    if n_rows > _LISTED:
         return f"{head}: {counted(n_rows, 'row')}"
-    said: dict[Any, str] = {}
-    for row in range(n_rows):
-        words = label(row)[len(head) :].strip()
-        # A must-link has a row for each direction of a pair; one mention will do.
-        said.setdefault(frozenset(words.split(", ")) if kind == "must_link" else words, words)
-    return f"{head} {'; '.join(said.values())}" if len(said) <= _LISTED else f"{head}: {counted(n_rows, 'row')}"
+    return f"{head} {'; '.join(label(row)[len(head) :].strip() for row in range(n_rows))}"
 
 
 def _remembered(selection: Selection) -> list[dict[str, Any]]:
