@@ -98,15 +98,15 @@ def test_tables_of_a_result(made, project, tmp_path):
     result, data = made
     plain_summary = Result(result.study, result.evidence, result.selection, {**result.summary, "displays": {}})
     write_result(tmp_path, plain_summary, data=data)
-    features = pd.read_csv(tmp_path / "selected_features.csv").set_index("feature")
+    features = read_table(tmp_path / "selected_features.csv").frame.set_index("feature")
     assert set(features.index) == set(result.selection.features) == {"A", "B"}
     table = result.selection.table().set_index("feature")
     for column in ("count", "weight", "importance"):
         assert features[column].to_dict() == table.loc[features.index, column].to_dict()
-    reduced = pd.read_csv(tmp_path / "selected_data.csv")
+    reduced = read_table(tmp_path / "selected_data.csv").frame
     # F has gaps and was no feature, C was not chosen; whatever is no feature stays.
     assert list(reduced.columns) == ["id", "A", "B", "clinic", "ill"]
-    pd.testing.assert_frame_equal(reduced, pd.read_csv(project / "patients.csv")[list(reduced.columns)])
+    pd.testing.assert_frame_equal(reduced, read_table(project / "patients.csv").frame[list(reduced.columns)])
 
 
 def test_a_table_at_hand_is_not_read_again(plain, project, tmp_path):
@@ -234,7 +234,7 @@ class Full:
 
 
 def failure(directory, result, monkeypatch, full):
-    """Return what is said when a function of the system fails at some step of writing; None if that is never reached."""
+    """Return what is said when a function of the system fails at some step; None if it is never reached."""
     with monkeypatch.context() as patch:
         patch.setattr(os, full.function.__name__, full)
         try:

@@ -197,7 +197,8 @@ def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Pa
     first, second = ",." if any(_WITH_SIGN[","].fullmatch(field) for field in sample) else ".,"
     frame = _read_csv(content, delimiter, n_fields, n_rows, first, path)
     text = [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]
-    if any(frame[i].astype(str).str.fullmatch(_WITH_SIGN[second]).any() for i in text):
+    entries = (entry for i in text for entry in frame[i] if isinstance(entry, str))
+    if any(_WITH_SIGN[second].fullmatch(entry.strip()) for entry in entries):
         other = _read_csv(content, delimiter, n_fields, n_rows, second, path)
         if sum(not is_number_type(dtype) for dtype in other.dtypes) < len(text):
             return other, second
