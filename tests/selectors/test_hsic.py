@@ -150,12 +150,15 @@ def test_bounds_hold_in_every_run(seed, n, task, scale, offset, single):
         assert (norms[run] <= rows.sum()).all()
 
 
+@pytest.mark.parametrize("single_rows", [0, 512])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_bounds_are_close(task):
+def test_bounds_are_close(task, single_rows, monkeypatch):
+    monkeypatch.setattr(_kernel_bounds, "_SINGLE_ROWS", single_rows)
     X, y = problem(0, 100, 50, task)
     rows = np.arange(100) < 75
     K, L = literal_kernels(X[rows], y[rows], task == "regression")
     relevance, norms = KernelBounds(rows[None], [kernel_factor(target_kernel(y[rows], task))]).of(X)[:, 0]
+    assert (relevance >= L @ K).all()
     np.testing.assert_allclose(relevance, L @ K, atol=2e-3)
     np.testing.assert_allclose(norms, raw_norms(X[rows]), rtol=5e-3)
 

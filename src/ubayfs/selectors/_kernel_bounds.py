@@ -22,10 +22,10 @@ How far off the result can be:
    P >= L + 5s, the terms m != 0 are at most 2 exp(-25/2) < 7.5e-6 together (the others are smaller by far), and if
    Q h s >= 5 the amplitudes beyond Q are at most 2 (1 - Phi(5)) < 6e-7 together. Both hold for s / sqrt(2) as well if
    Q h s >= 5 sqrt(2). So each entry of K and of its square is off by less than _SERIES.
-2. Rounding, with unit u = 2^-24. A phase q h x, rounded thrice, is off by 3u |q h x|, its cosine and sine by 4 units
-   in the last place more: each wave by w = u (3 max |q h x| + 8) sqrt(2). A sum S_q(v) over n rows is off by
-   (w + (n + 2) u) |v|_1, to first order, and so each c_q |S_q(v)|^2 by twice that times c_q |v|_1 (+ 8u for the
-   amplitude and the square); the amplitudes add up to 1, and adding the 2Q + 1 terms is off by (2Q + 1) u.
+2. Rounding, with unit u (2^-24 in single precision). A phase q h x, rounded thrice, is off by 3u |q h x|, its cosine
+   and sine by 4 units in the last place more: each wave by w = u (3 max |q h x| + 8) sqrt(2). A sum S_q(v) over n rows
+   is off by (w + (n + 2) u) |v|_1, to first order, and so each c_q |S_q(v)|^2 by twice that times c_q |v|_1 (+ 8u for
+   the amplitude and the square); the amplitudes add up to 1, and adding the 2Q + 1 terms is off by (2Q + 1) u.
 3. Together, with e = _SERIES + 2w + 2 (n + 2Q + 16) u: <K, B> is off by e sum_r |f_r|_1^2, 1^T K 1 and |K|^2 by e n^2,
    each entry of K1 by e n, and adding their squares by n^3 n u more, so |HKH|^2 by at most (1 + 4 + 2 + 1) e n^2 plus
    3 (e n)^2. That is less than 10 e n^2 unless e >= 2/3, and then the bound is 1, since |HKH|^2 <= n^2.
@@ -51,7 +51,8 @@ _SMALLEST_RANGE = 1e-280
 _REMAINDER = 1e-6
 # Entries of the largest arrays of one block of features.
 _BLOCK_ENTRIES = 1 << 19
-_UNIT = 2.0**-24
+# With more rows than this, rounding in single precision would exceed the error of the series.
+_SINGLE_ROWS = 512
 
 Array = NDArray[np.float64]
 
@@ -99,9 +100,10 @@ class KernelBounds:
             vectors[run, : len(factor), rows] = factor.T
         self._lengths = (np.abs(vectors).sum(axis=2) ** 2).sum(axis=1)
         self._remainders = np.array([remainder for _, remainder in factors])
-        self._members = subsamples.astype(np.float32)
+        self._dtype = np.dtype(np.float32 if n_samples <= _SINGLE_ROWS else np.float64)
+        self._members = subsamples.astype(self._dtype)
         # One matrix for all sums: of the rows of each run, then of its vectors.
-        self._sums = np.concatenate([self._members, vectors.reshape(-1, n_samples).astype(np.float32)]).T
+        self._sums = np.concatenate([self._members, vectors.reshape(-1, n_samples).astype(self._dtype)]).T
 
     def of(self, X: NDArray[Any]) -> NDArray[np.float32]:
         """Return numbers, of shape (2, n_models, n_features), that no relevance and no |HKH| exceeds."""
@@ -142,7 +144,8 @@ class KernelBounds:
         """Return both bounds, of shape (k, n_models), for features of shape (k, n_samples)."""
         relevance, squares = self._by_waves(x, deviations, steps, n_waves)
         phases = steps[:, None] * n_waves / 2  # the largest ones
-        error = _SERIES + _UNIT * (2 * np.sqrt(2) * (3 * phases + 8) + 2 * (self._sizes + 2 * n_waves + 16))
+        unit = np.finfo(self._dtype).eps / 2
+        error = _SERIES + unit * (2 * np.sqrt(2) * (3 * phases + 8) + 2 * (self._sizes + 2 * n_waves + 16))
         margin = 10 * error * self._sizes**2
         # No relevance is negative.
         relevance = np.maximum(relevance, 0.0) + error * self._lengths
@@ -154,37 +157,37 @@ class KernelBounds:
     def _by_waves(self, x: Array, deviations: Array, steps: Array, n_waves: int) -> tuple[Array, Array]:
         """Return <K, B> and |HKH|^2 by waves 1, ..., `n_waves`, both of shape (k, n_models)."""
         k, n_models = deviations.shape
-        waves = _waves(x * steps[:, None], n_waves)
+        waves = _waves((x * steps[:, None]).astype(self._dtype), n_waves)
         sums = (waves.reshape(-1, waves.shape[-1]) @ self._sums).reshape(k, 2, n_waves, -1)
         powers = np.square(sums).sum(axis=1)
         from_rows = powers[:, :, :n_models]
         from_vectors = powers[:, :, n_models:].reshape(k, n_waves, n_models, self._rank).sum(axis=3)
         widths = deviations * steps[:, None]
-        amplitudes = _amplitudes(widths, n_waves)
+        amplitudes = _amplitudes(widths, n_waves).astype(self._dtype)
         constant = widths / np.sqrt(2 * np.pi) * self._sizes  # what wave 0 adds to each row sum
         relevance = np.einsum("kqm,kqm->km", amplitudes, from_vectors)
         total = constant * self._sizes + np.einsum("kqm,kqm->km", amplitudes, from_rows)
         squares = constant * self._sizes / np.sqrt(2)
-        squares += np.einsum("kqm,kqm->km", _amplitudes(widths / np.sqrt(2), n_waves), from_rows)
+        squares += np.einsum("kqm,kqm->km", _amplitudes(widths / np.sqrt(2), n_waves).astype(self._dtype), from_rows)
         row_sums = (amplitudes[:, None] * sums[..., :n_models]).reshape(k, 2 * n_waves, n_models).transpose(0, 2, 1)
-        row_sums = row_sums @ waves.reshape(k, 2 * n_waves, -1) + constant.astype(np.float32)[:, :, None]
+        row_sums = row_sums @ waves.reshape(k, 2 * n_waves, -1) + constant.astype(self._dtype)[:, :, None]
         row_sums *= row_sums
         squares += (total / self._sizes) ** 2 - 2 / self._sizes * np.einsum("kmi,mi->km", row_sums, self._members)
         return relevance.astype(np.float64), squares
 
 
-def _waves(phases: Array, n_waves: int) -> NDArray[np.float32]:
+def _waves(phases: NDArray[Any], n_waves: int) -> NDArray[Any]:
     """Return cosines and sines of the multiples of phases, of shape (k, 2, n_waves, n_samples)."""
     k, n_samples = phases.shape
-    waves = np.empty((k, 2, n_waves, n_samples), dtype=np.float32)
-    multiples = phases.astype(np.float32)[:, None, :] * np.arange(1, n_waves + 1, dtype=np.float32)[:, None]
+    waves = np.empty((k, 2, n_waves, n_samples), dtype=phases.dtype)
+    multiples = phases[:, None, :] * np.arange(1, n_waves + 1, dtype=phases.dtype)[:, None]
     np.cos(multiples, out=waves[:, 0])
     np.sin(multiples, out=waves[:, 1])
     return waves
 
 
-def _amplitudes(widths: Array, n_waves: int) -> NDArray[np.float32]:
+def _amplitudes(widths: Array, n_waves: int) -> Array:
     """Return what waves 1, ..., `n_waves` and their conjugates have together, of shape (k, n_waves, n_models)."""
     multiples = np.arange(1, n_waves + 1)[:, None] * widths[:, None, :]
-    amplitudes = 2 / np.sqrt(2 * np.pi) * widths[:, None, :] * np.exp(-0.5 * multiples**2)
-    return amplitudes.astype(np.float32)
+    amplitudes: Array = 2 / np.sqrt(2 * np.pi) * widths[:, None, :] * np.exp(-0.5 * multiples**2)
+    return amplitudes
