@@ -13,8 +13,9 @@ from scipy import sparse
 from .._arguments import check_int, check_real
 from ..exceptions import InfeasibleError, OptimizationError
 from ..optimize.base import Solution
+from ..optimize.cells import gap_tolerance
 from ..optimize.exact import Exact
-from ..selection import Selection
+from ..selection import Problem, Selection
 from ..system import Rows
 from ..utility import Utility
 from .base import Display, problem_of
@@ -45,6 +46,13 @@ class SizePoint:
     importance: float
     admissibility: float
     complete: bool
+
+    @classmethod
+    def of(cls, problem: Problem, solution: Solution) -> SizePoint:
+        """Make a point of an optimizer's solution."""
+        metrics = problem.measure(solution.chosen)
+        parts = metrics.importance, metrics.admissibility
+        return cls(metrics.cardinality, solution.value, solution.bound, *parts, solution.complete)
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class SizeUtilityDisplay(Display):
             Default: up to ten smaller and ten larger than the chosen set.
         time_limit : float or None, default 5.0
             Seconds for all sizes together, those near the chosen one first. Sets that are not proved to be the best
-            by then are drawn as such, and sizes that were not begun are left out.
+            of their size by then are drawn as such, and sizes that were not begun are left out.
         """
         problem = problem_of(selection, "the size-utility curve")
         utility, chosen = problem.utility, len(selection.features)
@@ -98,25 +106,8 @@ class SizeUtilityDisplay(Display):
         asked = {check_int("sizes", size, low=0) for size in sizes}
         if time_limit is not None:
             check_real("time_limit", time_limit, low=0.0, low_open=True)
-        deadline = None if time_limit is None else time.monotonic() + time_limit
-        points, infeasible, omitted = [], [], []
-        for size in sorted(asked, key=lambda size: (abs(size - chosen), size)):
-            remaining = None if deadline is None else deadline - time.monotonic()
-            if remaining is not None and remaining <= 0:
-                omitted.append(size)
-                continue
-            try:
-                best = _best_of_size(utility, size, remaining)
-            except InfeasibleError:
-                infeasible.append(size)
-                continue
-            except OptimizationError:  # the time was too short for any set
-                omitted.append(size)
-                continue
-            metrics = problem.measure(best.chosen)
-            points.append(
-                SizePoint(size, best.value, best.bound, metrics.importance, metrics.admissibility, best.complete)
-            )
+        solutions, infeasible, omitted = _best_of_sizes(selection, utility, asked, time_limit)
+        points = [SizePoint.of(problem, solution) for solution in solutions]
         return cls(
             points=tuple(sorted(points, key=lambda point: point.size)),
             chosen_size=chosen,
@@ -175,6 +166,34 @@ def _spans(sizes: tuple[int, ...]) -> str:
     starts = [i for i, size in enumerate(sizes) if i == 0 or size > sizes[i - 1] + 1]
     spans = [sizes[a:b] for a, b in zip(starts, [*starts[1:], len(sizes)], strict=True)]
     return ", ".join(f"{span[0]} to {span[-1]}" if len(span) > 1 else f"{span[0]}" for span in spans)
+
+
+def _best_of_sizes(
+    selection: Selection, utility: Utility, sizes: set[int], time_limit: float | None
+) -> tuple[list[Solution], list[int], list[int]]:
+    """Return the best sets of some sizes, the sizes that have none, and those that the time did not reach."""
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    solutions: list[Solution] = []
+    infeasible: list[int] = []
+    omitted: list[int] = []
+    chosen = len(selection.features)
+    left = sorted(asked, key=lambda size: (abs(size - chosen), size))
+    if chosen in left and selection.gap <= gap_tolerance(selection.value):
+        left.remove(chosen)  # the best set of all is the best one of its size
+        solutions.append(Solution(selection.mask, selection.value, selection.bound))
+    for i, size in enumerate(left):
+        # What is left of the time is shared by the sizes that are left.
+        share = None if deadline is None else (deadline - time.monotonic()) / (len(left) - i)
+        try:
+            if share is not None and share <= 0:
+                omitted.append(size)
+            else:
+                solutions.append(_best_of_size(utility, size, share))
+        except InfeasibleError:
+            infeasible.append(size)
+        except OptimizationError:  # the time was too short for any set
+            omitted.append(size)
+    return solutions, infeasible, omitted
 
 
 def _best_of_size(utility: Utility, size: int, time_limit: float | None) -> Solution:
