@@ -116,6 +116,9 @@ def test_a_table_at_hand_is_not_read_again(plain, project, tmp_path):
     with pytest.raises(InputError, match=r"patients\.csv does not exist"):
         write_result(tmp_path / "out", moved, data=None)
     assert list(tmp_path.iterdir()) == []
+    write_result(tmp_path / "out", moved, data=table)
+    assert list(read_table(tmp_path / "out" / "selected_data.csv").frame) == ["id", "A", "B", "clinic", "ill"]
+    shutil.rmtree(tmp_path / "out")
     changed = replace(table, frame=table.frame.drop(columns="A"))
     with pytest.raises(InputError, match=r"has no column 'A', which was chosen: it is not the table"):
         write_result(tmp_path / "out", asked, data=changed)

@@ -92,8 +92,11 @@ def check_directory(directory: str | os.PathLike[str], study: Study | None = Non
     existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
     if not existing.is_dir():
         raise InputError(f"{existing} is a file, so that no result can be written to {directory}. Name a directory.")
-    for folder in (name for name in _OURS if (directory / name).is_dir()):
-        raise InputError(f"{directory / folder} is a directory, but a result has a file of that name. Move it away.")
+    folders = [name for name in _OURS if (directory / name).is_dir()]
+    if folders:
+        raise InputError(
+            f"{directory / folders[0]} is a directory, but a result has a file of that name. Move it away."
+        )
     if (directory / _FIGURES).exists() and not (directory / _FIGURES).is_dir():
         raise InputError(f"{directory / _FIGURES} is a file, but a result has a directory of that name. Move it away.")
     found = [name for name in _OURS if (directory / name).exists()]
@@ -142,13 +145,16 @@ def write_result(
         If something stands in the way; nothing is changed then.
     """
     directory = Path(directory)
-    check_directory(directory, result.study, force=force)
+    check_directory(directory, None if isinstance(data, Table) else result.study, force=force)
+    reduced = None
+    if result.study.outputs.reduced_table:
+        reduced = _reduced(data if isinstance(data, Table) else _table_of(result.study), result)
     made = [path for path in (directory, *directory.parents) if not path.exists()]
     staging = directory / f".ubayfs-{uuid.uuid4().hex}"
     try:
         with _refused(directory):
             (staging / "new" / _FIGURES).mkdir(parents=True)
-            _stage(staging / "new", result, data if isinstance(data, Table) else None)
+            _stage(staging / "new", result, reduced)
             # Relative paths of the study must be right in `directory`, so it cannot be written elsewhere.
             replace(result.study, versions=versions()).save(staging.with_suffix(".yaml"))
             os.replace(staging.with_suffix(".yaml"), staging / "new" / _STUDY)
@@ -218,12 +224,12 @@ def _refused(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _stage(folder: Path, result: Result, table: Table | None) -> None:
+def _stage(folder: Path, result: Result, reduced: pd.DataFrame | None) -> None:
     """Make every file of a result but the study."""
     summary, study = result.summary, result.study
     write_table(_chosen(summary), folder / _FEATURES)
-    if study.outputs.reduced_table:
-        write_table(_reduced(table or _table_of(study), result), folder / _DATA)
+    if reduced is not None:
+        write_table(reduced, folder / _DATA)
     selection = json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False)
     result.evidence.save(folder / _EVIDENCE)
     texts = {
