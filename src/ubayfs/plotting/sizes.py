@@ -152,7 +152,7 @@ class SizeUtilityDisplay(Display):
             linestyle="none", label=f"chosen: {counted(self.chosen_size, 'feature')}", gid="chosen",
         )  # fmt: skip
         ax.set_ylim(bottom=0)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.set_xlabel("number of features")
         ax.set_ylabel("utility")
 
@@ -177,7 +177,7 @@ def _best_of_sizes(
     infeasible: list[int] = []
     omitted: list[int] = []
     chosen = len(selection.features)
-    left = sorted(asked, key=lambda size: (abs(size - chosen), size))
+    left = sorted(sizes, key=lambda size: (abs(size - chosen), size))
     if chosen in left and selection.gap <= gap_tolerance(selection.value):
         left.remove(chosen)  # the best set of all is the best one of its size
         solutions.append(Solution(selection.mask, selection.value, selection.bound))
