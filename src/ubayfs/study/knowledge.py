@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -94,9 +93,9 @@ def as_weights(value: Any, report: Report) -> Weights | tuple[float, ...]:
         levels = set(value) <= {"default", *_LEVELS} and all(isinstance(value.get(one, {}), Mapping) for one in _LEVELS)
         return read_weights(value if levels else {"features": value}, report)
     with reported(report, (), "weights"):
-        if isinstance(value, Real | str) or np.ndim(value) == 0:
+        if not isinstance(value, Iterable) or isinstance(value, str) or getattr(value, "shape", None) == ():
             return Weights(default=float(resolve_weights(value, ["every feature"])[0]))
-        values = list(value) if isinstance(value, Iterable) else value
+        values = list(value)
         return tuple(resolve_weights(values, [f"x{i}" for i in range(len(values))]).tolist())
     return Weights()
 

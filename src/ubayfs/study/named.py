@@ -185,7 +185,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _is_pairs(value: Any) -> bool:
-    return isinstance(value, tuple) and bool(value) and all(isinstance(entry, tuple) for entry in value)
+    return isinstance(value, tuple) and bool(value) and all(isinstance(one, tuple) and len(one) == 2 for one in value)
 
 
 def _thawed(value: Any) -> Any:
@@ -204,11 +204,17 @@ def _read_sets(value: Any, report: Report) -> Any:
     """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
     if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
         return value
-    found = {}
+    found: dict[str | tuple[str | int, ...], Any] = {}
     for position, entry in enumerate(value):
         if set(entry) != {"set", "weight"}:
             report((position,), f"must hold the keys 'set' and 'weight'; got {dict(entry)!r}.")
             continue
         members = entry["set"]
-        found[tuple(members) if isinstance(members, list) else members] = entry["weight"]
+        members = tuple(members) if isinstance(members, list) else members
+        if not isinstance(members, str | tuple) or not all(isinstance(one, str | int) for one in members):
+            report((position, "set"), f"must list features, or name a block; got {entry['set']!r}.")
+        elif members in found:
+            report((position, "set"), f"names {entry['set']!r} a second time; keep one of them.")
+        else:
+            found[members] = entry["weight"]
     return found

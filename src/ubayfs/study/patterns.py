@@ -12,7 +12,7 @@ from ..exceptions import InputError
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.
-_MOST_HINTS = 20
+_MOST_HINTS = 10
 
 
 def is_pattern(item: object) -> bool:
