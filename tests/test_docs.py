@@ -1,5 +1,7 @@
 """The documentation is true: its Python runs, its links lead somewhere, and its recipes give what they promise."""
 
+import doctest
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +18,8 @@ from ubayfs.target import TASKS
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 FENCE = re.compile(r"^```(\w+(?: no-run)?)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# What a page tells its reader to do in a terminal: files to make, commands and what they print.
+STEP = re.compile(r"^```(console|(?:csv|yaml) \S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # Blocks of these begin with a comment that names the file they belong to.
 FILE = re.compile(r"# ((?:src|tests|docs)/\S+|README\.md)\n(.*)", re.DOTALL)
 
@@ -38,9 +42,48 @@ def test_python_runs(page, tmp_path, monkeypatch):
 def test_every_fence_is_known(page):
     """A misspelled fence would keep its block from being run; one that is not to be run is still Python."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert set(re.findall(r"^```(.+)$", text, re.MULTILINE)) <= {"python", "python no-run", "diff"}
+    known = {"python", "python no-run", "diff", "console", "console no-run"}
+    fences = {one for one in re.findall(r"^```(.+)$", text, re.MULTILINE) if not STEP.search(f"```{one}\n```\n")}
+    assert fences <= known
     for number, code in enumerate(blocks(page, "python no-run"), start=1):
         compile(code, f"{page}, block {number} that is not run", "exec")
+
+
+def in_terminal(command, folder):
+    """Run what a reader would type; targets of make, which would build everything anew, are only looked up."""
+    if command.startswith("make "):
+        command = f"make -n -C '{ROOT}' {command.removeprefix('make ')}"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_run_and_print_what_the_page_shows(page, tmp_path):
+    """Files and commands of a page in their order, in an empty folder; "..." stands for any text."""
+    for kind, content in STEP.findall((ROOT / page).read_text(encoding="utf-8")):
+        if kind != "console":
+            (tmp_path / kind.split()[1]).write_text(content, encoding="utf-8")
+            continue
+        for entry in re.split(r"^\$ ", content, flags=re.MULTILINE)[1:]:
+            command, _, expected = entry.partition("\n")
+            run = in_terminal(command, tmp_path)
+            assert run.returncode == 0, f"$ {command}\n{run.stdout}{run.stderr}"
+            if expected.strip():
+                printed = run.stderr + run.stdout
+                shown = doctest.OutputChecker().check_output(
+                    expected.strip() + "\n", printed.strip() + "\n", doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                )
+                assert shown, f"$ {command}\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_of_pip_name_extras_that_exist(page):
+    extras = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    for named in re.findall(r'pip install "?(?:ubayfs|\.)\[([\w,]+)\]', (ROOT / page).read_text(encoding="utf-8")):
+        assert set(named.split(",")) <= set(extras)
 
 
 @pytest.mark.parametrize("page", PAGES)

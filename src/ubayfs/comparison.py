@@ -7,6 +7,7 @@ that shows in none of the three needs several of them together.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -196,7 +197,7 @@ def _data(result: Result) -> Any:
 
 def _differences(first: Result, second: Result) -> Iterator[Difference]:
     """Yield settings that differ, as the study files name them; weights come feature by feature elsewhere."""
-    one, two = (_flat(result.study.to_dict()) for result in (first, second))
+    one, two = (_settings(result) for result in (first, second))
     for key in sorted(one.keys() | two.keys()):
         if one.get(key) != two.get(key) and key.split(".")[0] in ("data", "evidence", "decision", "blocks"):
             yield Difference(key, one.get(key), two.get(key))
@@ -210,6 +211,15 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
     fingerprints = [result.evidence.settings.get("data_fingerprint") for result in (first, second)]
     if fingerprints[0] != fingerprints[1]:
         yield Difference("contents of the data", *(str(one)[:12] for one in fingerprints))
+
+
+def _settings(result: Result) -> dict[str, Any]:
+    """Return the settings of a study by dotted keys; the same file has the same path, wherever the study lies."""
+    flat = _flat(result.study.to_dict())
+    for key in ("data.path", "blocks.table"):
+        if isinstance(flat.get(key), str):
+            flat[key] = os.path.abspath(result.study.folder / flat[key])
+    return flat
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -254,14 +264,10 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 
 
 def _told(one: FeatureChange) -> str:
-    numbers = [
-        f"{label} {_number(before)}" if before == after else f"{label} {_number(before)} -> {_number(after)}"
-        for label, before, after in (
-            ("votes", one.first and one.first.count, one.second and one.second.count),
-            ("weight", one.first and one.first.weight, one.second and one.second.weight),
-            ("importance", one.first and one.first.importance, one.second and one.second.importance),
-        )
-    ]
+    numbers = []
+    for label, field in (("votes", "count"), ("weight", "weight"), ("importance", "importance")):
+        before, after = (_number(getattr(side, field, None)) for side in (one.first, one.second))
+        numbers.append(f"{label} {before}" if before == after else f"{label} {before} -> {after}")
     because = f"; because of the {' or the '.join(one.causes)}" if one.causes else ""
     return f"{one.feature}: {', '.join(numbers)}{because}"
 

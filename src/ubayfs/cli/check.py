@@ -44,7 +44,7 @@ def _data(study: Study, data: FeatureData) -> list[str]:
     target = data.target
     lines = [f"data        {study.data.path}: {data.n_samples:,} rows, {data.n_features:,} features"]
     told = f"target      {study.data.target or 'none'}, task {target.task}"
-    if target.classes is not None and target.values.ndim == 1:
+    if target.values is not None and target.classes is not None and target.values.ndim == 1:
         counts = np.bincount(target.values, minlength=len(target.classes)).tolist()
         told += ": " + ", ".join(f"{name} {count}" for name, count in zip(target.classes, counts, strict=True))
     lines.append(told)

@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     study = options.changed(study, arguments)
     directory = arguments.output
     if directory is not None:
+        study = steps.written_to(study, directory)
         steps.check_output(directory, study, arguments.force)
     data = _data(study)
     with notes() as found:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .console import say
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _KNOWLEDGE = """\
 feature,weight,comment
@@ -41,7 +45,7 @@ constraints:
   - max_size: {n: 8, rho: hard}  # eight values fit on the form
   - must_link: [mean texture, worst texture]  # one measurement gives both
   - cannot_link: [worst radius, worst perimeter, worst area]  # three names for size
-  - decorrelate: 0.9
+  - decorrelate: 0.95  # no two that say the same
 
 decision:
   n_alternatives: 5
@@ -82,11 +86,11 @@ def run(arguments: argparse.Namespace) -> None:
     selected.run(selected)
 
 
-def _cells() -> object:
+def _cells() -> pd.DataFrame:
     """Return the breast cancer data as a table with the diagnosis in words."""
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer(as_frame=True)
     table = data.data.copy()
     table.insert(0, "diagnosis", data.target.map(dict(enumerate(data.target_names))))
-    return table
+    return table  # type: ignore[no-any-return]

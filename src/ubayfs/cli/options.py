@@ -181,7 +181,7 @@ def _with_weights(weights: Weights | tuple[float, ...], said: list[str]) -> Weig
             new[name] = as_belief(name, _number_or_word(value))
         except InputError as error:
             raise InputError(f"--weight {text}: {error}") from None
-    kept = {
+    kept: dict[str, Any] = {
         key: tuple((name, belief) for name, belief in getattr(weights, key) if name not in new)
         for key in ("features", "patterns", "blocks")
     }

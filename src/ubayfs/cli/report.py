@@ -7,7 +7,9 @@ ubayfs report results --figures figures --format svg
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from .console import say
 
@@ -46,19 +48,15 @@ def run(arguments: argparse.Namespace) -> None:
         say(f"Wrote {path}")
 
 
-def _figures(summary: dict[str, object], arguments: argparse.Namespace) -> dict[Path, str]:
+def _figures(summary: Mapping[str, Any], arguments: argparse.Namespace) -> dict[Path, str]:
     """Return the name of the display that each figure file shows."""
     if arguments.figures is None:
         return {}
     displays = summary["displays"]
-    return {
-        arguments.figures / f"{name}.{suffix}": name
-        for name in displays  # type: ignore[attr-defined]
-        for suffix in arguments.format or ["png"]
-    }
+    return {arguments.figures / f"{name}.{suffix}": name for name in displays for suffix in arguments.format or ["png"]}
 
 
-def _write(summary: dict[str, object], reports: list[Path], figures: dict[Path, str]) -> None:
+def _write(summary: Mapping[str, Any], reports: list[Path], figures: dict[Path, str]) -> None:
     from .._files import write_atomically
     from ..plotting import DISPLAYS
     from ..report import RENDERERS
@@ -68,4 +66,4 @@ def _write(summary: dict[str, object], reports: list[Path], figures: dict[Path, 
         write_atomically(path, RENDERERS[path.suffix](summary).encode())
     for path, name in figures.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        DISPLAYS[name].from_dict(summary["displays"][name]).plot().save(path)  # type: ignore[index]
+        DISPLAYS[name].from_dict(summary["displays"][name]).plot().save(path)

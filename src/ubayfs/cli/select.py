@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, write and tell."""
     study = options.requested_study(arguments)
     directory = options.output_directory(arguments, study)
+    study = steps.written_to(study, directory)
     steps.check_output(directory, study, arguments.force)
     data = study.read_data()
     study.arguments(data.feature_names)  # a misspelled name is better found before the ensemble than after it

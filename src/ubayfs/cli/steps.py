@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +42,12 @@ def forget_runs(directory: Path) -> None:
     """Remove the runs that were kept in case of an interruption; the evidence holds them all now."""
     for runs in directory.glob(f"{_RUNS}*"):
         shutil.rmtree(runs, ignore_errors=True)
+
+
+def written_to(study: Study, directory: Path) -> Study:
+    """Return the study with the directory that its result goes to, whoever said so."""
+    relative = os.path.relpath(directory, study.folder)
+    return replace(study, outputs=replace(study.outputs, directory=Path(relative).as_posix()))
 
 
 def with_seed(study: Study, evidence: Evidence) -> Study:
@@ -88,26 +95,24 @@ def finish(
 def answer(summary: dict[str, Any]) -> None:
     """Print the chosen features, what became of the constraints, and how good the answer is."""
     chosen = summary["chosen"]
-    say(summary["title"])
-    say()
+    say(f"{summary['headline']}\n")
     say(table([_row(one) for one in chosen[:_SHOWN]]))
     if len(chosen) > _SHOWN:
         say(f"... and {len(chosen) - _SHOWN} more")
-    broken = [one for one in summary["constraints"] if not one["holds"]]
+    broken = [one for one in summary["constraints"] if one["holds"] is False]
     if broken:
         say("\nGiven up (soft constraints)")
         for one in broken:
             say(f"  {one['label']}: by {one['violation']:g}, admissibility {one['admissibility']:.3g}")
-    proof = "proved to be the best set" if summary["gap"] <= 1e-9 * max(1.0, abs(summary["value"])) else "not proved"
-    say(f"\nValue {summary['value']:.6g}, bound {summary['bound']:.6g}, gap {summary['gap']:.2g}: {proof}.")
+    bound = "no bound known" if summary["bound"] is None else f"bound {summary['bound']:.6g}, gap {summary['gap']:.2g}"
+    say(f"\nValue {summary['value']:.6g}, {bound}.")
 
 
 def _row(one: dict[str, Any]) -> dict[str, Any]:
-    why = [word for word, key in (("prior", "without_prior"), ("constraints", "without_constraints")) if not one[key]]
     return {
         "feature": one["feature"],
         "votes": one["count"],
         "weight": one["weight"],
         "importance": one["importance"],
-        "only because of": " and ".join(why),
+        "because of": " and ".join(one["reasons"]),
     }

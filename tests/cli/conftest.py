@@ -1,0 +1,76 @@
+"""A small study on disk, and a way to run commands in it."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from ubayfs.cli.main import main
+
+STUDY = """\
+data:
+  path: cells.csv
+  target: diagnosis
+evidence:
+  selector: fisher
+  n_models: 30
+  n_features_per_model: 4
+  seed: 0
+prior:
+  weights:
+    features: {worst smoothness: likely}
+constraints:
+  - max_size: {n: 4, rho: hard}
+  - cannot_link: [worst radius, worst area]
+decision:
+  n_alternatives: 2
+outputs:
+  figures: []
+  n_draws: 3
+"""
+
+
+@pytest.fixture(scope="session")
+def cells():
+    """Return 8 columns of the breast cancer data, with the diagnosis in words."""
+    data = load_breast_cancer(as_frame=True)
+    names = [f"{block} {what}" for block in ("mean", "worst") for what in ("radius", "texture", "area", "smoothness")]
+    return data.data[names].assign(diagnosis=data.target.map({0: "malignant", 1: "benign"}))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, cells):
+    """An own folder with a table and a study, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    cells.to_csv("cells.csv", index=False)
+    Path("study.yaml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Return a function that runs a command and gives its code and what it printed."""
+
+    def command(*arguments):
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return SimpleNamespace(code=code, out=printed.out, err=printed.err)
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, cells):
+    """The directory of a result that tests only read."""
+    folder = tmp_path_factory.mktemp("finished")
+    cells.to_csv(folder / "cells.csv", index=False)
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+    assert main(["select", str(folder / "study.yaml")]) == 0
+    return folder / "results"
+
+
+def summary_of(directory):
+    return json.loads((directory / "summary.json").read_text(encoding="utf-8"))

@@ -1,0 +1,120 @@
+"""compare and report: what changed and why; the same content again in other formats."""
+
+import json
+
+import pytest
+
+from ubayfs.cli.main import main
+from ubayfs.comparison import compare
+from ubayfs.results import read_result
+
+
+@pytest.fixture(scope="module")
+def changed(finished, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("changed")
+    options = {
+        "smaller": ["--max-size", "2"],
+        "believed": ["--weight", "mean smoothness=very likely"],
+        "both": ["--max-size", "2", "--weight", "mean smoothness=very likely"],
+    }
+    for name, given in options.items():
+        assert main(["decide", str(finished), *given, "-o", str(folder / name)]) == 0
+    return folder
+
+
+def changes(comparison):
+    return {
+        kind: {one.feature for one in comparison.features if one.change == kind}
+        for kind in ("added", "removed", "kept")
+    }
+
+
+@pytest.mark.parametrize(("name", "cause"), [("smaller", "constraints"), ("believed", "prior")])
+def test_a_single_change_is_the_cause(finished, changed, name, cause):
+    first, second = read_result(finished), read_result(changed / name)
+    comparison = compare(first, second)
+    old, new = set(first.selection.features), set(second.selection.features)
+    assert old != new
+    assert changes(comparison) == {"added": new - old, "removed": old - new, "kept": old & new}
+    for one in comparison.features:
+        assert one.causes == (() if one.change == "kept" else (cause,))
+    assert comparison.jaccard == len(old & new) / len(old | new)
+
+
+def test_sides_have_the_numbers_of_each_result(finished, changed):
+    first, second = read_result(finished), read_result(changed / "believed")
+    for one in compare(first, second).features:
+        position = first.selection.feature_names.tolist().index(one.feature)
+        for side, result in ((one.first, first), (one.second, second)):
+            assert side.count == result.evidence.counts[position]
+            assert side.weight == result.selection.weights[position]
+            assert side.importance == result.selection.importance[position]
+
+
+def test_what_was_asked_differently(finished, changed):
+    comparison = compare(read_result(finished), read_result(changed / "both"))
+    assert {(d.setting, d.first, d.second) for d in comparison.differences} == {
+        ("constraint", "max_size(4, rho=inf)", None),
+        ("constraint", None, "max_size(2, rho=inf)"),
+    }
+    assert [(w.setting, w.first, w.second) for w in comparison.weights] == [("mean smoothness", 0.01, 30.0)]
+
+
+def test_the_same_result_twice(finished, run):
+    comparison = compare(read_result(finished), read_result(finished))
+    assert comparison.jaccard == 1
+    assert comparison.differences == comparison.weights == ()
+    done = run("compare", finished, finished)
+    assert "Both results choose the same 4 features." in done.out
+    assert "Nothing was asked differently." in done.out
+
+
+def test_other_features_are_compared_by_name_alone(finished, tmp_path, run, cells):
+    cells.drop(columns="mean radius").to_csv(tmp_path / "fewer.csv", index=False)
+    asked = ["--target", "diagnosis", "--models", 10, "--selector", "fisher", "--max-size", 4, "--draws", 0]
+    assert run("select", tmp_path / "fewer.csv", *asked, "-o", tmp_path / "fewer").code == 0
+    done = run("compare", finished, tmp_path / "fewer")
+    assert done.code == 0, done.err
+    comparison = compare(read_result(finished), read_result(tmp_path / "fewer"))
+    if changes(comparison)["added"] | changes(comparison)["removed"]:
+        assert "different features" in comparison.note
+
+
+def test_compare_in_words_and_as_json(finished, changed, run):
+    done = run("compare", finished, changed / "smaller")
+    assert done.code == 0
+    assert "because of the constraints" in done.out
+    assert "constraint new: max_size(2, rho=inf)" in done.out
+    content = json.loads(run("compare", finished, changed / "smaller", "--json").out)
+    assert content["value"][0] == read_result(finished).selection.value
+
+
+@pytest.mark.parametrize("name", ["nowhere", "."])
+def test_what_is_no_result(finished, tmp_path, run, name):
+    done = run("compare", finished, tmp_path / name)
+    assert done.code == 2
+    assert "result" in done.err
+
+
+def test_report_in_every_format(finished, tmp_path, run):
+    names = [tmp_path / f"new/report.{suffix}" for suffix in ("html", "md", "json")]
+    options = [part for name in names for part in ("-o", name)]
+    done = run("report", finished, *options, "--figures", tmp_path / "figures", "--format", "svg")
+    assert done.code == 0, done.err
+    assert names[0].read_bytes() == (finished / "report.html").read_bytes()
+    assert names[1].read_bytes() == (finished / "report.md").read_bytes()
+    assert json.loads(names[2].read_bytes()) == json.loads((finished / "summary.json").read_bytes())
+    assert {path.suffix for path in (tmp_path / "figures").iterdir()} == {".svg"}
+    refused = run("report", finished, "-o", names[0])
+    assert refused.code == 2
+    assert "exists already" in refused.err
+    assert run("report", finished, "-o", names[0], "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [([], "nothing to write"), (["-o", "report.doc"], ".html, .md, .json; got report.doc")]
+)
+def test_report_refuses(finished, run, options, message):
+    done = run("report", finished, *options)
+    assert done.code == 2
+    assert message in done.err

@@ -1,0 +1,224 @@
+"""select and decide: what they find, write, keep and refuse."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ubayfs
+from ubayfs.cli import console
+from ubayfs.results import read_result
+
+FILES = {
+    "evidence.npz",
+    "report.html",
+    "report.md",
+    "result.json",
+    "selected_features.csv",
+    "study.yaml",
+    "summary.json",
+}
+
+
+def plain_decision(cells, **changes):
+    """The same by the functions of the package."""
+    X, y = cells.drop(columns="diagnosis"), cells["diagnosis"]
+    evidence = ubayfs.collect_evidence(X, y, "fisher", n_models=30, n_features_per_model=4, random_state=0)
+    asked = {
+        "weights": {"worst smoothness": 7.5},
+        "constraints": [ubayfs.max_size(4, rho=np.inf), ubayfs.cannot_link(["worst radius", "worst area"])],
+        "n_alternatives": 2,
+    }
+    with pytest.warns(ubayfs.OptimizationWarning, match="have no vote"):
+        return ubayfs.decide(evidence, X=X, **{**asked, **changes})
+
+
+def test_select_finds_what_the_functions_find(folder, run, cells):
+    done = run("select", "study.yaml")
+    assert done.code == 0, done.err
+    expected = plain_decision(cells)
+    result = read_result(folder / "results")
+    assert result.selection.features == expected.features
+    assert result.selection.value == expected.value
+    assert [other.features for other in result.selection.alternatives] == [o.features for o in expected.alternatives]
+    assert {path.name for path in (folder / "results").iterdir()} == FILES
+    listed = pd.read_csv(folder / "results" / "selected_features.csv")
+    assert set(listed["feature"]) == set(expected.features)
+    for name in expected.features:
+        assert name in done.out
+    assert f"Wrote {len(FILES)} files to" in done.out
+
+
+def test_select_by_options_is_select_by_study(folder, run):
+    assert run("select", "study.yaml", "-o", "first").code == 0
+    options = "--target diagnosis --selector fisher --models 30 --features-per-model 4 --max-size 4 --draws 3 --seed 0"
+    links = ["--cannot-link", "worst radius", "worst area", "--weight", "worst smoothness=likely"]
+    done = run("select", "cells.csv", *options.split(), *links, "--alternatives", 2, "-o", "second")
+    assert done.code == 0, done.err
+    first, second = (read_result(folder / name) for name in ("first", "second"))
+    assert first.selection.to_dict() == second.selection.to_dict()
+    assert (folder / "second" / "figures" / "evidence.png").exists()
+
+
+def test_the_study_as_used_gives_the_same_result(folder, run):
+    assert run("select", "study.yaml").code == 0
+    assert run("select", "results/study.yaml", "-o", "again").code == 0
+    first, again = (read_result(folder / name) for name in ("results", "again"))
+    assert first.selection.to_dict() == again.selection.to_dict()
+    assert first.study == again.study
+    assert first.study.versions["ubayfs"] == ubayfs.__version__
+
+
+def test_a_seed_that_was_drawn_is_written_down(folder, run):
+    text = (folder / "study.yaml").read_text(encoding="utf-8")
+    (folder / "study.yaml").write_text(text.replace("  seed: 0\n", "  seed: null\n"), encoding="utf-8")
+    assert run("select", "study.yaml").code == 0
+    assert run("select", "results/study.yaml", "-o", "again").code == 0
+    first, again = (read_result(folder / name) for name in ("results", "again"))
+    assert first.study.evidence.seed is not None
+    assert first.evidence.runs == again.evidence.runs
+
+
+def test_a_result_is_never_overwritten_by_chance(folder, run):
+    assert run("select", "study.yaml").code == 0
+    before = {path: path.read_bytes() for path in (folder / "results").iterdir() if path.is_file()}
+    refused = run("select", "study.yaml", "--max-size", 2)
+    assert refused.code == 2
+    assert "holds a result already" in refused.err
+    assert "--force" in refused.err
+    assert {path: path.read_bytes() for path in before} == before
+    (folder / "results" / "my notes.txt").write_text("mine", encoding="utf-8")
+    assert run("select", "study.yaml", "--max-size", 2, "--force").code == 0
+    assert len(read_result(folder / "results").selection.features) == 2
+    assert (folder / "results" / "my notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_finished_runs_survive_an_interruption(folder, run, monkeypatch):
+    """Ctrl-C after the first batch: the same command goes on with the second and finds what an undisturbed one does."""
+    assert run("select", "study.yaml", "-o", "undisturbed").code == 0
+    seen = []
+
+    def impatient(done, total):
+        seen.append(done)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(console, "progress", fixed_progress(impatient))
+    stopped = run("select", "study.yaml")
+    assert stopped.code == 130
+    assert "the same command goes on from there" in stopped.err
+    assert "Traceback" not in stopped.err
+    assert seen == [25]
+    assert not (folder / "results" / "result.json").exists()
+    monkeypatch.setattr(console, "progress", fixed_progress(lambda done, total: seen.append(done)))
+    assert run("select", "study.yaml").code == 0
+    assert seen[1:3] == [25, 30]
+    results = [read_result(folder / name) for name in ("undisturbed", "results")]
+    assert results[0].evidence.runs == results[1].evidence.runs
+    assert results[0].selection.to_dict() == results[1].selection.to_dict()
+    assert list((folder / "results").glob("unfinished*")) == []
+
+
+def fixed_progress(update):
+    from contextlib import contextmanager
+
+    @contextmanager
+    def progress(label, unit):
+        yield update if label == "ensemble" else (lambda done, total: None)
+
+    return progress
+
+
+def test_runs_of_another_ensemble_are_not_taken(folder, run, monkeypatch):
+    def impatient(done, total):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(console, "progress", fixed_progress(impatient))
+        assert run("select", "study.yaml").code == 130
+    done = run("select", "study.yaml", "--features-per-model", 3)
+    assert done.code == 0, done.err
+    assert read_result(folder / "results").evidence.settings["n_features_per_model"] == 3
+
+
+def test_the_reduced_table_has_the_chosen_columns(folder, run, cells):
+    assert run("select", "study.yaml", "--reduced-table").code == 0
+    reduced = pd.read_csv(folder / "results" / "selected_data.csv")
+    chosen = read_result(folder / "results").selection.features
+    pd.testing.assert_frame_equal(reduced, cells[[c for c in cells if c in chosen or c == "diagnosis"]])
+
+
+def test_notes_are_told_once_and_reported(folder, run):
+    done = run("select", "cells.csv", "--target", "diagnosis", "--models", 10, "--selector", "fisher", "--draws", 0)
+    assert done.code == 0
+    assert done.err.count("No constraint limits the size") == 1
+    summary = json.loads((folder / "results" / "summary.json").read_text(encoding="utf-8"))
+    assert any("No constraint limits the size" in text for text in summary["warnings"])
+
+
+# -- decide ------------------------------------------------------------------------------------------------------------
+
+
+def test_decide_uses_the_evidence_and_the_study_of_a_result(finished, run, cells):
+    done = run("decide", finished, "--max-size", 2, "-o", finished.parent / "two")
+    assert done.code == 0, done.err
+    expected = plain_decision(
+        cells, constraints=[ubayfs.cannot_link(["worst radius", "worst area"]), ubayfs.max_size(2, rho=np.inf)]
+    )
+    found = read_result(finished.parent / "two")
+    assert found.selection.features == expected.features
+    assert found.selection.value == pytest.approx(expected.value)
+    assert found.evidence.runs == read_result(finished).evidence.runs
+
+
+def test_decide_without_output_writes_nothing(finished, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("decide", finished, "--weight", "mean smoothness=very likely")
+    assert done.code == 0
+    assert "mean smoothness" in done.out
+    assert "Nothing was written" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        (["--without", "cannot_link"], {"max_size"}),
+        (["--without", "max-size", "--without", "cannot-link", "--exact-size", 3], {"exact_size"}),
+        (["--must-link", "mean area", "worst area"], {"max_size", "cannot_link", "must_link"}),
+        (["--require", "mean texture", "--exclude", "mean*"], None),
+    ],
+)
+def test_options_change_constraints(finished, run, options, kinds, tmp_path):
+    done = run("decide", finished, *options, "-o", tmp_path / "out")
+    if kinds is None:  # hard ones that contradict each other are named
+        assert done.code == 2
+        assert "require mean texture" in done.err
+        assert "exclude mean texture" in done.err
+        assert not (tmp_path / "out").exists()
+    else:
+        assert done.code == 0, done.err
+        assert {one.kind for one in read_result(tmp_path / "out").study.constraints} == kinds
+
+
+def test_decide_with_an_edited_study(finished, run, tmp_path):
+    text = (finished / "study.yaml").read_text(encoding="utf-8").replace("n: 4", "n: 3")
+    edited = finished / "edited.yaml"
+    edited.write_text(text, encoding="utf-8")
+    try:
+        done = run("decide", finished, "--study", edited, "-o", tmp_path / "out")
+    finally:
+        edited.unlink()
+    assert done.code == 0, done.err
+    assert len(read_result(tmp_path / "out").selection.features) == 3
+
+
+def test_decide_goes_on_without_data(folder, run):
+    assert run("select", "study.yaml").code == 0
+    (folder / "cells.csv").unlink()
+    done = run("decide", "results", "--max-size", 2)
+    assert done.code == 0, done.err
+    assert "decided without the data" in done.err
+    refused = run("decide", "results", "--decorrelate", 0.5)
+    assert refused.code == 2
+    assert "cells.csv" in refused.err
