@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from .constraints import Constraint
 from .exceptions import UBayFSError, UBayFSWarning
 from .results import Result
 from .selection import Selection
@@ -203,7 +204,7 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
             yield Difference(key, one.get(key), two.get(key))
     if one.get("prior.kind") != two.get("prior.kind"):
         yield Difference("prior.kind", one.get("prior.kind"), two.get("prior.kind"))
-    rows = [[repr(one) for one in result.study.constraints] for result in (first, second)]
+    rows = [[repr(one) for one in _constraints(result)] for result in (first, second)]
     for gone in (row for row in rows[0] if row not in rows[1]):
         yield Difference("constraint", gone, None)
     for come in (row for row in rows[1] if row not in rows[0]):
@@ -211,6 +212,15 @@ def _differences(first: Result, second: Result) -> Iterator[Difference]:
     fingerprints = [result.evidence.settings.get("data_fingerprint") for result in (first, second)]
     if fingerprints[0] != fingerprints[1]:
         yield Difference("contents of the data", *(str(one)[:12] for one in fingerprints))
+
+
+def _constraints(result: Result) -> Iterable[Constraint]:
+    """Return the constraints of a result, those that words of the prior stand for ("unlikely") included."""
+    try:
+        found: list[Constraint] = result.study.arguments(result.evidence.feature_names)["constraints"]
+    except (UBayFSError, OSError):  # a table of the study is gone
+        return result.study.constraints
+    return found
 
 
 def _settings(result: Result) -> dict[str, Any]:

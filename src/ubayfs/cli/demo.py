@@ -93,4 +93,4 @@ def _cells() -> pd.DataFrame:
     data = load_breast_cancer(as_frame=True)
     table = data.data.copy()
     table.insert(0, "diagnosis", data.target.map(dict(enumerate(data.target_names))))
-    return table  # type: ignore[no-any-return]
+    return table
