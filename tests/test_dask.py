@@ -81,6 +81,19 @@ def test_a_cluster_finds_the_same_as_a_serial_run(table, client, n_jobs):
     assert not evidence.failures
 
 
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, -1])
+def test_all_threads_of_the_cluster_are_used(table, client, n_jobs, monkeypatch):
+    asked, on_cluster_threads = [], workers._on_dask
+
+    def note(backend, data, ensemble, bounds, n_workers):
+        asked.append(n_workers)
+        return on_cluster_threads(backend, data, ensemble, bounds, n_workers)
+
+    monkeypatch.setattr(workers, "_on_dask", note)
+    on_dask(table, n_jobs=n_jobs)
+    assert asked == [sum(client.nthreads().values())]
+
+
 def test_frames_travel_too(table, client):
     X, y = table
     frame = pd.DataFrame(X).add_prefix("gene").astype(np.float32)

@@ -12,9 +12,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs import batches, workers
 from ubayfs.batches import Batch, EnsembleTask, thread_limit
-from ubayfs.data import TASKS
+from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import collect_evidence
 from ubayfs.selectors.base import ElementarySelector
+from ubayfs.subsampling import plan_subsamples
 
 
 class Joint(ElementarySelector):
@@ -180,6 +181,28 @@ def test_parallel_config_is_heard(table):
     with joblib.parallel_config(backend="threading", n_jobs=2):
         collect(table, selector)
     assert len(selector.threads) > 1
+
+
+def test_selectors_see_aligned_tables(table):
+    seen = []
+
+    class Looking(Separate):
+        def select_many(self, X, *arguments):
+            seen.append(X)
+            return super().select_many(X, *arguments)
+
+    data = FeatureData.from_table(*table)
+    task = EnsembleTask(data.target, plan_subsamples(data, 0.75), (Looking(),), 4, 3)
+    for order in "CF":
+        raw = np.zeros(data.X.nbytes + 1, dtype=np.uint8)[1:]
+        askew = np.ndarray(data.X.shape, dtype=np.float64, buffer=raw.data, order=order)
+        askew[...] = data.X
+        assert not askew.flags.aligned
+        found, expected = (batches.run_batch(X, task, 0, 3).outcomes for X in (askew, data.X))
+        np.testing.assert_array_equal(found, expected)
+        assert seen[-2].flags.aligned
+        assert seen[-2].strides == askew.strides
+        assert seen[-1] is data.X
 
 
 # Seeds

@@ -119,6 +119,9 @@ def run_batch(
         leaves both alone.
     """
     X = table.open() if isinstance(table, TableFile) else table
+    if not X.flags.aligned:
+        # As Dask hands over what came through the network; numpy would be several times slower on it.
+        X = X.copy(order="K")
     outcomes: dict[int, Outcome] = {}
     n_selectors = len(task.selectors)
     with _inner_limits(inner_threads):

@@ -140,13 +140,14 @@ def _attempt(
 ) -> Generator[Batch, None, None]:
     from joblib import effective_n_jobs
 
-    # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
-    n_workers = min(effective_n_jobs(n_jobs), len(missing))
     backend = _backend()
+    on_dask = hasattr(backend, "client")  # no other backend has one
+    # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
+    n_workers = min(backend.effective_n_jobs(-1) if on_dask else effective_n_jobs(n_jobs), len(missing))
     if _shares_memory(backend):
         return _in_this_process(data, ensemble, missing, n_workers, stopped)
     unstopped = (bounds for bounds in missing if not stopped())
-    if hasattr(backend, "client"):  # a Dask client; no other backend has one
+    if on_dask:
         return _on_dask(backend, data, ensemble, unstopped, n_workers)
     return _in_processes(data, ensemble, unstopped, n_workers)
 
