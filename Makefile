@@ -20,8 +20,8 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
-demo: $(VENV)/.installed-plot  ## Run the whole method on the breast cancer data; writes demo_output/
-	$(BIN)/python examples/demo.py --output demo_output
+demo: $(VENV)/.installed-cli  ## Run the whole method on the breast cancer data; writes demo_output/
+	$(BIN)/ubayfs demo --output demo_output --force
 
 test: $(VENV)/.installed-test  ## Run all tests (WORKERS=2 for two processes)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
