@@ -125,7 +125,10 @@ _NAMES = {
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 # Modules with public names of their own, such as ubayfs.workers.on_cluster.
-_MODULES = {"metrics", "optimize", "plotting", "priors", "report", "selectors", "study", "tables", "workers", "workflow"}
+_MODULES = {
+    "attribution", "comparison", "metrics", "optimize", "plotting", "priors", "report", "results", "selectors", "study",
+    "summary", "tables", "workers", "workflow",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     if output.exists() and not arguments.force:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
     table = read_table(arguments.data, sheet=arguments.sheet)
-    text = template(table, _seen_from(output, arguments.data), target=arguments.target)
+    text = template(table, _seen_from(output, arguments.data), target=arguments.target, sheet=arguments.sheet)
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
