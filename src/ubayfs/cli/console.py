@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -38,6 +39,33 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
             bar.update(done - bar.n)
 
         yield update
+
+
+@contextmanager
+def stoppable(update: Progress) -> Iterator[Callable[[int, int], bool]]:
+    """Give a callback that asks to stop after Ctrl-C, so that what is done is kept; a second one stops at once."""
+    stopped = False
+
+    def on_interrupt(signal_number: int, frame: Any) -> None:
+        nonlocal stopped
+        if stopped:
+            raise KeyboardInterrupt
+        stopped = True
+        tell("\nGoing on with what is done so far; Ctrl-C again stops at once.")
+
+    def update_and_ask(done: int, total: int) -> bool:
+        update(done, total)
+        return not stopped
+
+    try:
+        before = signal.signal(signal.SIGINT, on_interrupt)
+    except ValueError:  # not the main thread of a program: nobody presses keys here
+        yield update_and_ask
+        return
+    try:
+        yield update_and_ask
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

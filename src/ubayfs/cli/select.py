@@ -13,15 +13,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from . import options, steps
+from . import console, options, steps
 from .console import notes, tell
-
-if TYPE_CHECKING:
-    from ..data import FeatureData
-    from ..evidence import Evidence
-    from ..study import Study
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,21 +35,15 @@ def run(arguments: argparse.Namespace) -> None:
     steps.check_output(directory, study, arguments.force)
     data = study.read_data()
     study.arguments(data.feature_names)  # a misspelled name is better found before the ensemble than after it
-    with notes() as found:
-        evidence = _collected(study, data, directory)
-        study = steps.with_seed(study, evidence)
-        selection = study.decide(evidence, data)
-    steps.finish(study, evidence, selection, data, found, directory, force=arguments.force)
-    steps.forget_runs(directory)
-
-
-def _collected(study: Study, data: FeatureData, directory: Path) -> Evidence:
-    from .console import progress
-
     runs = steps.runs_directory(directory, study, data)
     try:
-        with progress("ensemble", "runs") as update:
-            return study.collect(data, on_progress=update, checkpoint=runs)
+        with notes() as found:
+            with console.progress("ensemble", "runs") as update:
+                evidence = study.collect(data, on_progress=update, checkpoint=runs)
+            study = steps.with_seed(study, evidence)
+            selection = study.decide(evidence, data)
+        steps.finish(study, evidence, selection, data, found, directory, force=arguments.force)
     except KeyboardInterrupt:
         tell(f"\nFinished runs are kept in {runs}; the same command goes on from there.")
         raise
+    steps.forget_runs(directory)

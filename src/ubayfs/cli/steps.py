@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import progress, say, table, tell
+from .console import progress, say, stoppable, table, tell
 
 if TYPE_CHECKING:
     from ..data import FeatureData
@@ -71,7 +71,7 @@ def finish(
     from ..results import Result, write_result
     from ..summary import summarize
 
-    with progress("selection probabilities", "draws") as update:
+    with progress("selection probabilities", "draws") as update, stoppable(update) as update_or_stop:
         summary = summarize(
             selection,
             data,
@@ -79,7 +79,7 @@ def finish(
             blocks=study.arguments(evidence.feature_names)["blocks"],
             # Without files, the answer itself is all that is wanted.
             n_draws=study.outputs.n_draws if directory is not None else 0,
-            on_progress=update,
+            on_progress=update_or_stop,
             random_state=study.decision.seed,
             warnings=warnings,
         )
