@@ -94,7 +94,9 @@ def test_large_work_is_done_in_batches(table, monkeypatch):
     assert selector.calls == [25, 25, 25, 25, 10]
 
 
-@pytest.mark.parametrize("selector", ["fisher", "mrmr", ["mrmr", "fisher"], Joint()], ids=str)
+@pytest.mark.parametrize(
+    "selector", ["fisher", "mrmr", ["mrmr", "fisher"], Joint()], ids=["fisher", "mrmr", "mixed", "joint"]
+)
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_runs_find_the_same_together_and_apart(table, selector, n_jobs, monkeypatch, always_worth_a_thread):
     together = collect(table, selector, n_jobs=n_jobs)
