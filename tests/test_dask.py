@@ -346,9 +346,9 @@ def test_errors_in_this_process_are_not_taken_for_losses(table, monkeypatch):
 # on_cluster
 
 
-def test_workers_of_our_own_keep_their_memory(table):
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
-    with on_cluster(**options) as client:
+def test_workers_of_our_own_keep_their_memory(table, tmp_path):
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
+    with on_cluster(**options, local_directory=str(tmp_path), silence_logs=50) as client:
         (settings,) = client.run(lambda: {name: os.environ[name] for name in workers._MALLOC_THRESHOLDS}).values()
         found = collect(table)
     assert settings == {name: str(2**28) for name in workers._MALLOC_THRESHOLDS}
