@@ -83,6 +83,20 @@ def test_hints_only_where_something_is_near():
     assert did_you_mean("quite different", ["radius"]) == ""
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("gene_A", "gene_a"), ("GENE_A", "gene_a"), ("mean radius", "mean_radius"), ("Mean.Radius", "mean_radius")],
+)
+def test_nothing_is_nearer_than_the_same_letters(written, meant):
+    # By edit distance alone the first one would be as near.
+    known = ["gene_b", "gene_a", "mean radios", "mean_radius"]
+    assert did_you_mean(written, known) == f" Did you mean {meant!r}?"
+
+
+def test_a_name_of_separators_has_no_letters_in_common_with_another():
+    assert did_you_mean("_", ["-", ". ."]) == ""
+
+
 INDEX = FeatureIndex(np.array(["radius", "area", "texture"], dtype=object))
 
 

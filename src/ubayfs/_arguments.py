@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral, Real
@@ -24,11 +25,29 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     --------
     >>> did_you_mean("raduis", ["radius", "area"])
     " Did you mean 'radius'?"
+    >>> did_you_mean("gene_A", ["gene_b", "gene_a"])
+    " Did you mean 'gene_a'?"
     >>> did_you_mean("zzz", ["radius", "area"])
     ''
     """
-    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    close = nearest(name, known)
+    return "" if close is None else f" Did you mean {close!r}?"
+
+
+def nearest(name: object, known: Iterable[object]) -> str | None:
+    """Return the known name that `name` was most likely meant to be, or None."""
+    names = [str(k) for k in known]
+    # Nothing is nearer than the same letters, whatever their case and what separates words.
+    for same in (str.casefold, _letters):
+        wanted = same(str(name))
+        exact = next((one for one in names if wanted and same(one) == wanted), None)
+        if exact is not None:
+            return exact
+    return next(iter(difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)), None)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\s_.-]+", "", name).casefold()
 
 
 def check_real(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arguments import check_choice, did_you_mean
+from .._arguments import check_choice, did_you_mean, nearest
 from ..data import TASKS, FeatureData
 from ..exceptions import InputError, StudyError
 from .columns import (
@@ -112,7 +111,8 @@ def _raise(table: Table, problems: Sequence[str]) -> None:
 def _nearest(name: str, table: Table) -> list[str]:
     if name in table.frame:
         return []
-    return difflib.get_close_matches(str(name), list(table.frame.columns), n=1)
+    near = nearest(name, table.frame.columns)
+    return [] if near is None else [near]
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
