@@ -159,7 +159,7 @@ def test_existing_files_are_listed_and_left_alone(plain, other, tmp_path):
 
 def test_one_file_of_that_name_is_enough_to_refuse(plain, tmp_path):
     (tmp_path / "report.md").write_text("mine")
-    with pytest.raises(InputError, match=r"holds a result already \(report\.md\)"):
+    with pytest.raises(InputError, match=r"holds files that a result would replace \(report\.md\)"):
         write_result(tmp_path, plain)
     assert content(tmp_path) == {"report.md": b"mine"}
 

@@ -3,6 +3,7 @@
 import sys
 import threading
 import types
+from contextlib import ExitStack
 
 import joblib
 import numpy as np
@@ -14,6 +15,7 @@ from ubayfs import batches, workers
 from ubayfs.batches import Batch, EnsembleTask, thread_limit
 from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import collect_evidence
+from ubayfs.exceptions import EnsembleError
 from ubayfs.selectors.base import ElementarySelector
 from ubayfs.subsampling import plan_subsamples
 
@@ -245,3 +247,58 @@ def test_libraries_are_looked_for_again_when_modules_were_loaded(monkeypatch):
     assert known() is first
     monkeypatch.setitem(sys.modules, "a_module_with_a_library", types.ModuleType("a_module_with_a_library"))
     assert known() is not first
+
+
+def test_overlapping_ensembles_leave_no_limit_behind(table):
+    """One that begins later and ends later finds the limit of the other; the last takes it back for both."""
+    before = blas_threads()
+    with threadpool_limits(2, user_api="blas"):
+        usual = blas_threads()
+        with ExitStack() as first, ExitStack() as second:
+            first.enter_context(workers._blas_limit(1))
+            second.enter_context(workers._blas_limit(1))
+            first.close()
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == usual
+    assert blas_threads() == before
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_threads_stop_when_the_others_cannot_be_started(table, always_worth_a_thread, monkeypatch):
+    selector, started = Separate(), []
+
+    class Refused(threading.Thread):
+        def start(self):
+            if started:
+                raise RuntimeError("can't start new thread")
+            started.append(self)
+            super().start()
+
+    monkeypatch.setattr(workers, "Thread", Refused)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        collect(table, selector, n_jobs=2)
+    started[0].join(timeout=60)
+    assert not started[0].is_alive()
+    assert sum(selector.calls) <= 25
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_process_backends_find_the_same(table, backend):
+    with joblib.parallel_config(backend=backend):
+        found = collect(table, "fisher", n_jobs=2)
+    assert rows_of(found) == rows_of(collect(table, "fisher"))
+
+
+def test_a_selector_that_cannot_travel_is_told_at_once(table):
+    lock = threading.Lock()
+
+    def locked(X, y, n_features, rng):
+        with lock:
+            return np.arange(n_features)
+
+    message = "cannot be sent to other processes"
+    with joblib.parallel_config(backend="loky"), pytest.raises(EnsembleError, match=message):
+        collect(table, locked, n_jobs=2)

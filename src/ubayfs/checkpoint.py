@@ -68,18 +68,19 @@ class Checkpoint:
             If it belongs to other data or settings; the message names what differs.
         """
         stored = read_manifest(directory)
+        manifest = {"kind": _MANIFEST_KIND, "version": _VERSION, "settings": dict(settings)}
+        content = json.dumps(manifest, indent=2).encode()
         if stored is not None:
             _check_same(directory, stored["settings"], settings)
-        else:
-            manifest = {"kind": _MANIFEST_KIND, "version": _VERSION, "settings": dict(settings)}
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-                write_atomically(_manifest(directory), json.dumps(manifest, indent=2).encode())
-            except OSError as error:
-                raise InputError(
-                    f"checkpoint must be a directory that can be written; {str(directory)!r} is not ({error}). "
-                    "Name another one."
-                ) from error
+            content = _manifest(directory).read_bytes()  # written again: can batches still be stored here?
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            write_atomically(_manifest(directory), content)
+        except OSError as error:
+            raise InputError(
+                f"checkpoint must be a directory that can be written; {str(directory)!r} is not ({error}). "
+                "Name another one."
+            ) from error
         return cls(directory, identity(settings))
 
     def load_all(self, bounds: Iterable[tuple[int, int]]) -> list[Batch]:
@@ -134,7 +135,7 @@ class Checkpoint:
         except OSError as error:
             raise EnsembleError(
                 f"a finished batch could not be written to the checkpoint {str(self.directory)!r} ({error}). The "
-                "batches stored so far are safe; free space and repeat the call."
+                "batches stored so far are safe; free space, or get the right to write there, and repeat the call."
             ) from error
 
     def _file(self, start: int) -> Path:

@@ -71,7 +71,13 @@ class Result:
     summary: Mapping[str, Any]
 
 
-def check_directory(directory: str | os.PathLike[str], study: Study | None = None, *, force: bool = False) -> None:
+def check_directory(
+    directory: str | os.PathLike[str],
+    study: Study | None = None,
+    *,
+    force: bool = False,
+    source: str | os.PathLike[str] | None = None,
+) -> None:
     """Raise if a result could not be written to a directory: before the work instead of after it.
 
     Parameters
@@ -82,6 +88,9 @@ def check_directory(directory: str | os.PathLike[str], study: Study | None = Non
         If it asks for the reduced table, its table must be there.
     force : bool
         Whether files of an earlier result may be replaced.
+    source : str or path, optional
+        Of the study. It is never replaced, and neither are the tables that the study names; only a study that is part
+        of a result may give way to its successor.
 
     Raises
     ------
@@ -102,16 +111,33 @@ def check_directory(directory: str | os.PathLike[str], study: Study | None = Non
     found = [name for name in _OURS if (directory / name).exists()]
     if found and not force:
         shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+        what = "a result already" if all(name in found for name in _READ) else "files that a result would replace"
         raise InputError(
-            f"{directory} holds a result already ({shown}). Name another directory, or replace these files with "
-            "--force (in Python: force=True)."
+            f"{directory} holds {what} ({shown}). Name another directory, or replace these files with --force (in "
+            "Python: force=True)."
         )
+    for path in _inputs(study, source):
+        if path.exists() and any(path == (directory / name).resolve() for name in _OURS):
+            raise InputError(
+                f"{path} was read for this result, which would replace it. Name another directory for the result."
+            )
     with _refused(directory):
         probe = existing / f".ubayfs-{uuid.uuid4().hex}"
         probe.mkdir()
         probe.rmdir()
     if study is not None and study.outputs.reduced_table and not (study.folder / study.data.path).is_file():
         read_table(study.folder / study.data.path)  # says what is wrong with the path
+
+
+def _inputs(study: Study | None, source: str | os.PathLike[str] | None) -> list[Path]:
+    """Return the files that a study rests on."""
+    if study is None:
+        return [] if source is None else [Path(source).resolve()]
+    tables = [study.data.path, study.prior.table, getattr(study.blocks, "table", None)]
+    paths = [study.folder / table for table in tables if table is not None]
+    if source is not None and not study.versions:  # studies that results write have versions
+        paths.append(Path(source))
+    return [path.resolve() for path in paths]
 
 
 def write_result(
@@ -194,8 +220,9 @@ def read_result(directory: str | os.PathLike[str]) -> Result:
             "select' or 'ubayfs decide' wrote."
         )
     study, evidence = load_study(directory / _STUDY), Evidence.load(directory / _EVIDENCE)
+    content = _read_json(directory / _SELECTION)
     try:
-        selection = Selection.from_dict(_read_json(directory / _SELECTION))
+        selection = Selection.from_dict(content)
     except InputError as error:
         raise InputError(f"{directory / _SELECTION} is damaged: {error}") from error
     summary = _read_json(directory / _SUMMARY)

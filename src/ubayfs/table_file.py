@@ -75,6 +75,9 @@ def map_table(path: str) -> NDArray[Any]:
         raise InputError(
             f"X is the path {path!r}, which cannot be mapped as a .npy file ({error}). Write it again with numpy.save."
         ) from error
+    if not isinstance(X, np.ndarray):
+        X.close()
+        raise InputError(f"X is the path {path!r}, which is an archive of arrays (.npz). Write one with numpy.save.")
     if X.dtype not in (np.float32, np.float64) or X.ndim != 2:
         raise InputError(
             f"X is the path {path!r}, which holds {X.dtype} values of shape {X.shape}, but float32 or float64 values "

@@ -7,6 +7,7 @@ again without finishing anything end the ensemble.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -29,7 +30,7 @@ _WORTH_A_THREAD = 1 << 23
 _MAX_LOSSES = 3
 # Dask's nannies tell the C library to give memory above 64 kB back at once, which made trees take five times as long.
 _MALLOC_THRESHOLDS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
-_KEPT_BYTES = 2**28
+_DASK_DEFAULT, _KEPT_BYTES = "65536", 2**28
 
 
 @contextmanager
@@ -76,12 +77,22 @@ def on_cluster(address: str | None = None, **client_options: Any) -> Iterator[An
         yield client
 
 
-def _memory_settings() -> AbstractContextManager[Any]:
-    """Let workers that are started now keep the memory of large arrays, instead of fetching it anew for each."""
-    import dask
+@contextmanager
+def _memory_settings() -> Iterator[None]:
+    """Let workers that are started now keep the memory of large arrays, instead of fetching it anew for each.
 
-    prefix = "distributed.nanny.pre-spawn-environ"
-    return dask.config.set({f"{prefix}.{name}": _KEPT_BYTES for name in _MALLOC_THRESHOLDS})
+    A nanny prefers the environment to its configuration, and leaves its own settings there for the next one.
+    """
+    before = {name: os.environ.get(name) for name in _MALLOC_THRESHOLDS}
+    os.environ.update({name: str(_KEPT_BYTES) for name, value in before.items() if value in (None, _DASK_DEFAULT)})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def completed_batches(
@@ -156,13 +167,24 @@ def _attempt(
     backend = _backend()
     on_dask = hasattr(backend, "client")  # no other backend has one
     # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
-    n_workers = min(backend.effective_n_jobs(-1) if on_dask else effective_n_jobs(n_jobs), len(missing))
+    n_workers = min(_cluster_threads(backend) if on_dask else effective_n_jobs(n_jobs), len(missing))
     if _shares_memory(backend):
         return _in_this_process(data, ensemble, missing, n_workers, stopped)
     unstopped = (bounds for bounds in missing if not stopped())
     if on_dask:
         return _on_dask(backend, data, ensemble, unstopped, n_workers)
     return _in_processes(data, ensemble, unstopped, n_workers)
+
+
+def _cluster_threads(backend: Any) -> int:
+    """Return how many threads a Dask cluster has, once it has a worker."""
+    try:
+        return int(backend.effective_n_jobs(-1))
+    except TimeoutError as error:
+        raise EnsembleError(
+            f"the Dask cluster has no workers ({error}). Start `dask worker` with the address of the scheduler, then "
+            "repeat the call; with checkpoint=... finished batches are never run again."
+        ) from error
 
 
 def _in_this_process(
@@ -239,9 +261,9 @@ def _in_threads(
         except BaseException as error:
             results.put(error)
 
-    for _ in range(n_workers):
-        Thread(target=work, daemon=True).start()
     try:
+        for _ in range(n_workers):
+            Thread(target=work, daemon=True).start()
         while n_workers:
             with suppress(Empty):
                 # The time limit lets an interrupt through on systems where waiting would not.
@@ -262,14 +284,23 @@ def _in_processes(
     """Yield batches that processes (or whatever joblib is configured for) have finished."""
     from joblib import Parallel, delayed
 
+    _check_portable(ensemble)
     inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
     tasks = (delayed(run_batch)(data.X, ensemble, start, stop, inner_threads) for start, stop in bounds)
     # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
+    one_by_one = getattr(_backend(), "supports_return_generator", False)
     parallel = Parallel(
-        n_jobs=n_workers, prefer="threads", return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+        n_jobs=n_workers,
+        prefer="threads",
+        return_as="generator_unordered" if one_by_one else "list",
+        batch_size=1,
+        pre_dispatch="n_jobs",
     )
     with _blas_limit(inner_threads):
         results = parallel(tasks)
+        if not one_by_one:
+            yield from results
+            return
         try:
             # Not "yield from": it would close `results` by itself, before the filter below is set.
             for batch in results:  # noqa: UP028
@@ -325,16 +356,41 @@ def _check_portable(ensemble: EnsembleTask) -> None:
         cloudpickle.dumps(ensemble)
     except Exception as error:
         raise EnsembleError(
-            f"the selector cannot be sent to other machines ({type(error).__name__}: {error}). Write it without open "
-            "files, locks and connections, or run it on this one."
+            f"the selector cannot be sent to other processes ({type(error).__name__}: {error}). Write it without open "
+            "files, locks and connections, or run it in threads of this one."
         ) from error
 
 
-def _blas_limit(threads: int | None) -> AbstractContextManager[Any]:
-    """Limit BLAS for the whole process, so that its threads and our workers do not multiply.
+class _ProcessLimit:
+    """A limit for the whole process that several ensembles may want at once: the first sets it, the last takes it back.
 
-    It is global to the process and therefore set once, by the thread that waits for all workers: workers that set and
-    restored it in turn would leave each other's limit behind. The limit of OpenMP belongs to each thread; workers set
-    it themselves. Worker processes of joblib and of Dask set theirs when they start.
+    If each restored what it had found, one that began later and ended later would leave the limit behind.
     """
-    return nullcontext() if threads is None else thread_limit(threads, "blas")
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_holders = 0
+        self._limit: AbstractContextManager[Any] = nullcontext()
+
+    @contextmanager
+    def __call__(self, threads: int | None) -> Iterator[None]:
+        if threads is None:
+            yield
+            return
+        with self._lock:
+            if self._n_holders == 0:
+                self._limit = thread_limit(threads, "blas")
+            self._n_holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_holders -= 1
+                if self._n_holders == 0:
+                    self._limit.__exit__(None, None, None)
+
+
+# Limits BLAS, so that its threads and our workers do not multiply. That is global to the process and therefore set by
+# the thread that waits for all workers. The limit of OpenMP belongs to each thread; workers set it themselves. Worker
+# processes of joblib and of Dask set theirs when they start.
+_blas_limit = _ProcessLimit()

@@ -111,6 +111,17 @@ def test_report_in_every_format(finished, tmp_path, run):
     assert run("report", finished, "-o", names[0], "--force").code == 0
 
 
+def test_reports_are_written_together_or_not_at_all(finished, tmp_path, run):
+    (tmp_path / "old.md").write_text("old", encoding="utf-8")
+    (tmp_path / "directory.html").mkdir()
+    names = ["-o", tmp_path / "old.md", "-o", tmp_path / "new.json", "-o", tmp_path / "directory.html"]
+    refused = run("report", finished, *names, "--force")
+    assert refused.code == 2
+    assert "directory.html could not be written" in refused.err
+    assert (tmp_path / "old.md").read_text(encoding="utf-8") == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"old.md", "directory.html"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"), [([], "nothing to write"), (["-o", "report.doc"], ".html, .md, .json; got report.doc")]
 )

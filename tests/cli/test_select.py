@@ -1,6 +1,8 @@
 """select and decide: what they find, write, keep and refuse."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -82,6 +84,49 @@ def test_a_seed_that_was_drawn_is_written_down(folder, run):
     assert first.evidence.runs == again.evidence.runs
 
 
+def test_a_seed_of_the_decision_that_was_drawn_is_written_down(folder, run):
+    text = (folder / "study.yaml").read_text(encoding="utf-8")
+    drawn = text.replace("decision:\n", "decision:\n  seed: null\n").replace(
+        "prior:\n", "prior:\n  kind: hyperdirichlet\n"
+    )
+    (folder / "drawn.yaml").write_text(drawn, encoding="utf-8")
+    assert run("select", "drawn.yaml", "-o", "first").code == 0
+    assert run("select", "first/study.yaml", "-o", "again").code == 0
+    first, again = (read_result(folder / name) for name in ("first", "again"))
+    assert first.study.decision.seed is not None
+    assert first.selection.to_dict() == again.selection.to_dict()
+
+
+def test_what_was_read_is_never_replaced(folder, run):
+    """A study in the directory of the result, or data from it: --force does not mean these."""
+    text = (folder / "study.yaml").read_bytes()
+    for force in ([], ["--force"]):
+        refused = run("select", "study.yaml", "-o", ".", *force)
+        assert refused.code == 2
+        assert (folder / "study.yaml").read_bytes() == text
+    assert "was read for this result" in refused.err
+    assert run("select", "study.yaml", "--reduced-table").code == 0
+    table = folder / "results" / "selected_data.csv"
+    content = table.read_bytes()
+    refused = run("select", table, "--target", "diagnosis", "--max-size", 2, "-o", "results", "--force")
+    assert refused.code == 2
+    assert "was read for this result" in refused.err
+    assert table.read_bytes() == content
+    # The study of a result may give way to its successor.
+    assert run("select", "results/study.yaml", "--max-size", 2, "--force").code == 0
+    assert len(read_result(folder / "results").selection.features) == 2
+
+
+def test_a_result_is_written_even_if_nobody_reads_the_answer(folder):
+    command = f"'{sys.executable}' -u -m ubayfs select study.yaml -o"
+    for name, output in (("piped", "| true"), ("closed", ">&-"), ("full", "> /dev/full")):
+        run = subprocess.run(
+            ["bash", "-c", f"{command} {name} {output}"], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in run.stderr
+        assert len(read_result(folder / name).selection.features) == 4
+
+
 def test_a_result_is_never_overwritten_by_chance(folder, run):
     assert run("select", "study.yaml").code == 0
     before = {path: path.read_bytes() for path in (folder / "results").iterdir() if path.is_file()}
@@ -103,18 +148,19 @@ def test_finished_runs_survive_an_interruption(folder, run, monkeypatch):
 
     def impatient(done, total):
         seen.append(done)
-        raise KeyboardInterrupt
+        if done:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(console, "progress", fixed_progress(impatient))
     stopped = run("select", "study.yaml")
     assert stopped.code == 130
     assert "the same command goes on from there" in stopped.err
     assert "Traceback" not in stopped.err
-    assert seen == [25]
+    assert seen == [0, 25]
     assert not (folder / "results" / "result.json").exists()
     monkeypatch.setattr(console, "progress", fixed_progress(lambda done, total: seen.append(done)))
     assert run("select", "study.yaml").code == 0
-    assert seen[1:3] == [25, 30]
+    assert seen[2:] == [0, 25, 30]
     results = [read_result(folder / name) for name in ("undisturbed", "results")]
     assert results[0].evidence.runs == results[1].evidence.runs
     assert results[0].selection.to_dict() == results[1].selection.to_dict()
@@ -131,9 +177,10 @@ def fixed_progress(update):
     return progress
 
 
-def test_runs_of_another_ensemble_are_not_taken(folder, run, monkeypatch):
+def test_runs_of_another_ensemble_are_not_taken_and_not_lost(folder, run, monkeypatch):
     def impatient(done, total):
-        raise KeyboardInterrupt
+        if done:
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(console, "progress", fixed_progress(impatient))
@@ -141,6 +188,7 @@ def test_runs_of_another_ensemble_are_not_taken(folder, run, monkeypatch):
     done = run("select", "study.yaml", "--features-per-model", 3)
     assert done.code == 0, done.err
     assert read_result(folder / "results").evidence.settings["n_features_per_model"] == 3
+    assert len(list((folder / "results").glob("unfinished*"))) == 1
 
 
 def test_the_reduced_table_has_the_chosen_columns(folder, run, cells):
@@ -224,3 +272,14 @@ def test_decide_goes_on_without_data(folder, run):
     refused = run("decide", "results", "--decorrelate", 0.5)
     assert refused.code == 2
     assert "cells.csv" in refused.err
+
+
+def test_decide_notices_that_the_data_have_changed(folder, run, cells):
+    assert run("select", "study.yaml").code == 0
+    cells.assign(**{"mean radius": cells["mean radius"] + 1}).to_csv("cells.csv", index=False)
+    done = run("decide", "results", "--max-size", 2)
+    assert done.code == 0, done.err
+    assert "is not the table that the ensemble saw" in done.err
+    refused = run("decide", "results", "--decorrelate", 0.5)
+    assert refused.code == 2
+    assert "is not the table that the ensemble saw" in refused.err

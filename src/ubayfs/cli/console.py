@@ -15,13 +15,15 @@ Progress = Callable[[int, int], None]
 
 
 def say(text: str = "") -> None:
-    """Print a line of the answer."""
-    sys.stdout.write(f"{text}\n")
+    """Print a line of the answer; nobody reads it when the program was started without an output."""
+    if sys.stdout is not None:
+        sys.stdout.write(f"{text}\n")
 
 
 def tell(text: str) -> None:
     """Print a line that is not part of the answer."""
-    sys.stderr.write(f"{text}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"{text}\n")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from .console import notes, tell
 
 if TYPE_CHECKING:
     from ..data import FeatureData
+    from ..evidence import Evidence
     from ..study import Study
 
 
@@ -44,19 +45,26 @@ def run(arguments: argparse.Namespace) -> None:
     directory = arguments.output
     if directory is not None:
         study = steps.written_to(study, directory)
-        steps.check_output(directory, study, arguments.force)
-    data = _data(study)
+        steps.check_output(directory, study, arguments.force, source=arguments.study)
+    data = _data(study, earlier.evidence)
+    study = steps.with_seeds(study, earlier.evidence)
     with notes() as found:
         selection = study.decide(earlier.evidence, data)
     steps.finish(study, earlier.evidence, selection, data, found, directory, force=arguments.force)
 
 
-def _data(study: Study) -> FeatureData | None:
+def _data(study: Study, evidence: Evidence) -> FeatureData | None:
     """Return the data of the study; without them correlations are left out, unless a constraint needs them."""
-    from ..exceptions import UBayFSError
+    from ..exceptions import InputError, UBayFSError
 
     try:
-        return study.read_data()
+        data = study.read_data()
+        if data.fingerprint != evidence.settings.get("data_fingerprint", data.fingerprint):
+            raise InputError(
+                f"{study.data.path} is not the table that the ensemble saw: it was changed since. Run `ubayfs select` "
+                "again to have evidence of the new one."
+            )
+        return data
     except UBayFSError as error:
         if any(one.kind == "decorrelate" for one in study.constraints):
             raise

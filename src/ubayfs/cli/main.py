@@ -48,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USER_ERROR
     try:
         arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return OK
     except UBayFSError as error:
         tell(f"ubayfs {arguments.command}: {error}")
@@ -58,6 +59,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     except OSError as error:
         tell(f"ubayfs {arguments.command}: {_told(error)}")
+        return USER_ERROR
+    except MemoryError as error:
+        tell(
+            f"ubayfs {arguments.command}: not enough memory ({error}). Ask for less, such as fewer --draws or --models."
+        )
         return USER_ERROR
     except KeyboardInterrupt:
         tell(f"ubayfs {arguments.command}: stopped.")
@@ -89,11 +95,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _told(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
+    if error.filename is None:
+        return f"what there is to say could not be printed ({error.strerror or error})."
     ways = {
         errno.ENOSPC: "Free some space, or choose another directory with -o; nothing was changed.",
         errno.EACCES: "Choose another directory with -o, or ask for the right to write there.",
         errno.EROFS: "Choose another directory with -o.",
     }
     way = ways.get(error.errno or 0, "")
-    return f"{where}{error.strerror or error}.{' ' + way if way else ''}"
+    return f"{error.filename}: {error.strerror or error}.{' ' + way if way else ''}"

@@ -57,13 +57,28 @@ def _figures(summary: Mapping[str, Any], arguments: argparse.Namespace) -> dict[
 
 
 def _write(summary: Mapping[str, Any], reports: list[Path], figures: dict[Path, str]) -> None:
-    from .._files import write_atomically
+    """Render everything, then write it; when a file cannot be written, those before it are as they were."""
+    from .._files import save_content
+    from ..exceptions import InputError
     from ..plotting import DISPLAYS
     from ..report import RENDERERS
 
-    for path in reports:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, RENDERERS[path.suffix](summary).encode())
+    contents = {path: RENDERERS[path.suffix](summary).encode() for path in reports}
     for path, name in figures.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        DISPLAYS[name].from_dict(summary["displays"][name]).plot().save(path)
+        drawing = DISPLAYS[name].from_dict(summary["displays"][name]).plot()
+        contents[path] = drawing.render(path.suffix.removeprefix("."))
+    before = {path: path.read_bytes() if path.is_file() else None for path in contents}
+    done: list[Path] = []
+    try:
+        for path, content in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_content(path, content, InputError)
+            done.append(path)
+    except BaseException:
+        for path in done:
+            earlier = before[path]
+            if earlier is None:
+                path.unlink()
+            else:
+                path.write_bytes(earlier)
+        raise

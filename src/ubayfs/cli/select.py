@@ -32,18 +32,19 @@ def run(arguments: argparse.Namespace) -> None:
     study = options.requested_study(arguments)
     directory = options.output_directory(arguments, study)
     study = steps.written_to(study, directory)
-    steps.check_output(directory, study, arguments.force)
+    steps.check_output(directory, study, arguments.force, source=arguments.source)
     data = study.read_data()
     study.arguments(data.feature_names)  # a misspelled name is better found before the ensemble than after it
     runs = steps.runs_directory(directory, study, data)
     try:
         with notes() as found:
             with console.progress("ensemble", "runs") as update:
+                update(0, study.evidence.n_models)
                 evidence = study.collect(data, on_progress=update, checkpoint=runs)
-            study = steps.with_seed(study, evidence)
+            study = steps.with_seeds(study, evidence)
             selection = study.decide(evidence, data)
         steps.finish(study, evidence, selection, data, found, directory, force=arguments.force)
     except KeyboardInterrupt:
         tell(f"\nFinished runs are kept in {runs}; the same command goes on from there.")
         raise
-    steps.forget_runs(directory)
+    steps.forget_runs(runs)

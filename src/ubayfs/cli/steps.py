@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +23,11 @@ _RUNS = "unfinished-runs-"
 _SHOWN = 50  # chosen features that are printed; the files have all
 
 
-def check_output(directory: Path, study: Study, force: bool) -> None:
-    """Refuse before any work what could not be written after it."""
+def check_output(directory: Path, study: Study, force: bool, source: Path | None = None) -> None:
+    """Refuse before any work what could not be written after it, and what would destroy a file that was read."""
     from ..results import check_directory
 
-    check_directory(directory, study, force=force)
+    check_directory(directory, study, force=force, source=source)
 
 
 def runs_directory(directory: Path, study: Study, data: FeatureData) -> Path:
@@ -38,10 +39,9 @@ def runs_directory(directory: Path, study: Study, data: FeatureData) -> Path:
     return directory / f"{_RUNS}{hashlib.sha256(told.encode()).hexdigest()[:12]}"
 
 
-def forget_runs(directory: Path) -> None:
+def forget_runs(runs: Path) -> None:
     """Remove the runs that were kept in case of an interruption; the evidence holds them all now."""
-    for runs in directory.glob(f"{_RUNS}*"):
-        shutil.rmtree(runs, ignore_errors=True)
+    shutil.rmtree(runs, ignore_errors=True)
 
 
 def written_to(study: Study, directory: Path) -> Study:
@@ -50,11 +50,14 @@ def written_to(study: Study, directory: Path) -> Study:
     return replace(study, outputs=replace(study.outputs, directory=Path(relative).as_posix()))
 
 
-def with_seed(study: Study, evidence: Evidence) -> Study:
-    """Return the study with the seed that was drawn, if it left the choice: the study as used reproduces the result."""
-    if study.evidence.seed is not None:
-        return study
-    return replace(study, evidence=replace(study.evidence, seed=evidence.settings["seed"]["entropy"]))
+def with_seeds(study: Study, evidence: Evidence) -> Study:
+    """Return the study with the seeds that were drawn, if it left the choice: the study as used repeats the result."""
+    ensemble, decision = study.evidence, study.decision
+    if ensemble.seed is None:
+        ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
+    if decision.seed is None:
+        decision = replace(decision, seed=secrets.randbits(63))
+    return replace(study, evidence=ensemble, decision=decision)
 
 
 def finish(
@@ -83,11 +86,13 @@ def finish(
             random_state=study.decision.seed,
             warnings=warnings,
         )
-    answer(summary)
     if directory is None:
+        answer(summary)
         tell("Nothing was written; add -o DIRECTORY to keep this result.")
         return
+    # Before anything is printed: whoever reads the output may have left.
     written = write_result(directory, Result(study, evidence, selection, summary), data=data, force=force)
+    answer(summary)
     report = next((path for path in written if path.name == "report.html"), directory)
     say(f"\nWrote {len(written)} files to {directory}; open {report}")
 
