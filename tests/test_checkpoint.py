@@ -302,6 +302,22 @@ def test_a_directory_that_cannot_be_written_is_refused_before_any_work(table, tm
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_checkpoint_that_became_read_only_is_noticed_before_any_work(table, tmp_path, monkeypatch):
+    collect(table, tmp_path, n_models=25)
+    stored = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def refuse(*_):
+        raise PermissionError("read-only")
+
+    selector = Counting()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", refuse)
+        with pytest.raises(InputError, match=r"checkpoint must be a directory that can be written.*read-only"):
+            collect(table, tmp_path, selector)
+    assert selector.n_runs == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == stored
+
+
 def test_a_full_disk_keeps_the_batches_before_it(table, tmp_path, monkeypatch):
     replace, n_written = os.replace, []
 

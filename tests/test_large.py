@@ -120,6 +120,13 @@ def test_a_file_that_was_cut_short(path, tmp_path):
         collect(cut)
 
 
+def test_an_archive_is_no_table(tmp_path):
+    with open(tmp_path / "several.npy", "wb") as file:
+        np.savez(file, X=np.ones((3, 2)))
+    with pytest.raises(InputError, match=r"several.npy', which is an archive of arrays \(.npz\).*numpy.save"):
+        collect_evidence(tmp_path / "several.npy", [0, 1, 0])
+
+
 def test_paths_that_lead_nowhere(tmp_path):
     with pytest.raises(InputError, match=r"X is the path '.*none.npy', which does not exist"):
         collect(tmp_path / "none.npy")
