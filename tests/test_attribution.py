@@ -1,5 +1,9 @@
 """What is data and what is belief: against direct decisions."""
 
+import warnings
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,18 +15,22 @@ from ubayfs import (
     GeneralizedDirichlet,
     Genetic,
     Hyperdirichlet,
+    OptimizationWarning,
     Selection,
     UBayFSError,
     cannot_link,
     decide,
     exact_size,
+    exclude,
     max_size,
     maximize,
     must_link,
     require,
 )
 from ubayfs.attribution import Attribution, attribution
+from ubayfs.constraints import resolve
 from ubayfs.optimize import Exact, Solution
+from ubayfs.system import Rows
 
 NAMES = list("abcdefgh")
 INF = np.inf
@@ -30,7 +38,7 @@ INF = np.inf
 
 def evidence_of(seed, n_models=60):
     rng = np.random.default_rng(seed)
-    return Evidence.from_sets(rng.random((n_models, 8)) < rng.random(8), NAMES)
+    return Evidence.from_sets(rng.random((n_models, 8)) < np.maximum(rng.random(8), 0.2), NAMES)
 
 
 @settings(max_examples=40)
@@ -53,7 +61,7 @@ def test_every_set_is_as_good_as_a_direct_decision(seed, weights, link, size, ha
         (found.without_constraints, decide(selection.posterior, constraints=same_size)),
         (found.data_alone, decide(evidence, constraints=same_size)),
     ):
-        assert len(features) == len(selection.features)
+        assert len(features) == len(selection.features)  # every feature has votes here
         assert free.evaluate(features).importance == pytest.approx(free.metrics.importance, abs=1e-9)
 
 
@@ -172,3 +180,159 @@ def test_a_selection_from_a_file_cannot_be_attributed():
     selection = decide(evidence_of(1), constraints=max_size(3))
     with pytest.raises(UBayFSError, match="keeps no constraints; call decide"):
         attribution(Selection.from_dict(selection.to_dict()))
+
+
+def with_votes(*counts, n_models=6):
+    """Return evidence on features a, b, c... with so many votes each."""
+    sets = np.zeros((n_models, len(counts)), dtype=bool)
+    for feature, count in enumerate(counts):
+        sets[(np.arange(count) + feature) % n_models, feature] = True
+    return Evidence.from_sets(sets, NAMES[: len(counts)])
+
+
+def quietly_decide(evidence, *arguments, **settings):
+    """Decide without being told of members without votes and unlimited sizes: they are wanted here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimizationWarning)
+        return decide(evidence, *arguments, **settings)
+
+
+def told(*reasons):
+    return dict(zip("abcde", reasons, strict=True))
+
+
+def feasible_sets(most, cannot, must):
+    for size in range(most + 1):
+        for members in combinations(NAMES, size):
+            if len(set(members) & set(cannot)) <= 1 and len(set(members) & set(must)) in (0, len(must)):
+                yield members
+
+
+@settings(max_examples=80)
+@given(
+    counts=st.lists(st.sampled_from([1, 2, 4, 6]), min_size=8, max_size=8),
+    weights=st.dictionaries(st.sampled_from(NAMES), st.sampled_from([3.0, 6.0]), min_size=1, max_size=2),
+    cannot=st.lists(st.sampled_from(NAMES), min_size=3, max_size=3, unique=True),
+    must=st.lists(st.sampled_from(NAMES), min_size=2, max_size=2, unique=True),
+    most=st.integers(2, 4),
+)
+def test_among_equally_good_sets_the_nearest_is_meant(counts, weights, cannot, must, most):
+    """Brute force over all sets, where ties abound."""
+    evidence = with_votes(*counts)
+    constraints = [max_size(most, rho=INF), cannot_link(cannot, rho=INF), must_link(must, rho=INF)]
+    selection = decide(evidence, weights, constraints=constraints)
+    theta = dict(zip(NAMES, (evidence.counts + 0.01) / (evidence.counts.sum() + 0.08), strict=True))
+    values = {members: sum(theta[name] for name in members) for members in feasible_sets(most, cannot, must)}
+    best = [members for members, value in values.items() if value > max(values.values()) - 1e-9]
+    shared = max(len(set(members) & set(selection.features)) for members in best)
+    found = attribution(selection).without_prior
+    assert found in best
+    assert len(set(found) & set(selection.features)) == shared
+
+
+@pytest.mark.parametrize("strength", [1e-3, 1.0, 1e6])
+def test_the_nearest_set_is_never_a_worse_one(strength):
+    """Also where the strength of constraints dwarfs the importances, and with them what counts as rounding."""
+    evidence = with_votes(6, 5, 4, 4, 2, 1)
+    constraints = [max_size(3, rho=INF), cannot_link(["a", "f"], rho=INF)]
+    selection = decide(evidence, {"f": 30.0}, constraints=constraints, constraint_strength=strength)
+    assert selection.features == ("b", "c", "f")
+    assert attribution(selection).without_prior == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_differences_within_the_error_of_a_simulation_flip_no_member(seed):
+    """One member is there by the prior; others, equal to those left out but for chance, must not go with it."""
+    sets = np.zeros((40, 8), dtype=bool)
+    sets[:, 0] = True
+    sets[np.arange(40), 1 + np.arange(40) % 4] = True
+    sets[:10, 7] = True
+    constraints = [max_size(3, rho=INF), cannot_link(["a", "h"], rho=INF)]
+    prior = Hyperdirichlet(max_draws=200)
+    selection = decide(Evidence.from_sets(sets, NAMES), {"h": 200.0}, prior, constraints, random_state=seed)
+    others = set(selection.features) - {"h"}
+    assert others < set("bcde")
+    assert len(others) == 2
+    found = attribution(selection, random_state=seed + 50)
+    assert set(found.without_prior) == {"a"} | others
+
+
+@pytest.mark.parametrize(
+    ("weights", "constraints", "reasons"),
+    [
+        (0.01, exact_size(4, rho=INF), {"a": "data", "b": "data", "c": "constraints", "d": "constraints"}),
+        (0.01, exact_size(3, rho=2), {"a": "data", "b": "data", "c": "constraints"}),
+        (2.0, exact_size(3, rho=INF), {"a": "data", "b": "data", "c": "constraints"}),
+        ({"d": 3}, exact_size(3, rho=INF), {"a": "data", "b": "data", "d": "prior"}),
+        ({"d": 3}, max_size(3, rho=INF), {"a": "data", "b": "data", "d": "prior"}),
+        (0.01, must_link(["a", "e"], rho=INF), told("data", "data", "filler", "filler", "constraints")),
+        (0.01, max_size(3, rho=INF), {"a": "data", "b": "data", "c": "filler"}),
+        (0.01, [], told("data", "data", "filler", "filler", "filler")),
+        ({"e": 2}, [], told("data", "data", "filler", "filler", "prior")),
+    ],
+)
+def test_the_data_never_choose_a_feature_without_a_vote(weights, constraints, reasons):
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
+    selection = quietly_decide(evidence, weights, constraints=constraints)
+    found = attribution(selection)
+    assert {name: found.reasons(name) for name in selection.features} == {a: (b,) for a, b in reasons.items()}
+    assert found.data_alone == ("a", "b")
+    for name, reason in reasons.items():
+        assert reason != "constraints" or name not in found.without_constraints
+        assert reason != "filler" or name in found.without_constraints
+
+
+@settings(max_examples=40)
+@given(
+    counts=st.lists(st.sampled_from([0, 0, 2, 5]), min_size=6, max_size=6).filter(any),
+    weights=st.dictionaries(st.sampled_from(NAMES[:6]), st.sampled_from([0.01, 3.0]), max_size=2),
+    constraints=st.lists(
+        st.sampled_from([exact_size(4, rho=INF), max_size(3, rho=1.0), require("f"), must_link(["a", "e"], rho=0.5)]),
+        max_size=3,
+        unique_by=repr,
+    ),
+)
+def test_members_without_a_vote_are_never_data(counts, weights, constraints):
+    selection = quietly_decide(with_votes(*counts), weights, constraints=constraints)
+    found = attribution(selection)
+    for name, count in zip(NAMES, counts, strict=False):
+        if name in selection.features and count == 0:
+            assert "data" not in found.reasons(name)
+            assert name not in found.data_alone
+            assert found.unvoted[name] in ("prior", "constraints", "filler")
+
+
+def unlikely(*features, rho=1.0):
+    return replace(exclude(list(features), rho=rho), belief=True)
+
+
+def test_what_is_held_unlikely_is_prior():
+    evidence = with_votes(6, 5, 4, 3)
+    selection = decide(evidence, constraints=[max_size(2, rho=INF), unlikely("a")])
+    found = attribution(selection)
+    assert selection.features == ("b", "c")
+    assert found.without_prior == found.data_alone == ("a", "b")
+    assert found.without_constraints == ("b", "c")
+    assert found.reasons("c") == ("prior",)
+    said = decide(evidence, constraints=[max_size(2, rho=INF), exclude(["a"], rho=1.0)])
+    assert said.features == selection.features
+    assert attribution(said).without_prior == ("b", "c")
+    assert attribution(said).reasons("c") == ("constraints",)
+
+
+def test_belief_alone_is_no_constraint():
+    selection = quietly_decide(with_votes(6, 5, 4, 3), constraints=[unlikely("a", rho=5)])
+    found = attribution(selection)
+    assert found.without_constraints == selection.features == ("b", "c", "d")
+    assert found.without_prior == ("a", "b", "c", "d")
+    assert {found.reasons(name) for name in selection.features} == {("data",)}
+
+
+def test_rows_of_belief_keep_their_mark():
+    system = resolve([max_size(2), unlikely("a", "c")], list("abc"))
+    assert system.believed.tolist() == [False, True, True]
+    extra = resolve([require("b"), unlikely("b")], list("abc"))
+    more = system.with_rows(Rows(extra.A, extra.b, extra.rho, extra.label, belief=True))
+    assert more.believed.tolist() == [False, True, True, True, True]
+    assert unlikely("a") == exclude(["a"], rho=1.0)
+    assert repr(unlikely("a")) == "exclude(['a'], rho=1.0)"

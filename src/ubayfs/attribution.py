@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._arguments import RandomState
+from .constraints import exact_size, resolve
 from .exceptions import UBayFSError
-from .optimize import as_optimizer
+from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import Problem, Selection
+from .system import Rows
+from .utility import Utility
 
 # Values closer than this, relative above one, differ by rounding only: the tolerance of a closed gap.
 _ROUNDING = 1e-9
-# Simulated values count as different beyond this many standard errors.
+# What a shared member is worth among sets of equal value, in units of that tolerance: enough to be seen by an
+# optimizer that works to it.
+_SHARED = 4.0
+# Two simulated importances differ beyond this many standard errors of their difference.
 _STANDARD_ERRORS = 3.0
 
 
@@ -28,11 +35,15 @@ class Attribution:
     chosen : tuple of str
         The set as it was chosen.
     without_prior : tuple of str or None
-        The best set with the default weight for every feature, all constraints kept.
+        The best set with the default weight for every feature and nothing held unlikely, all constraints kept.
     without_constraints : tuple of str
-        The best set of the same size with no constraint at all, the prior kept.
+        The best set of the same size with no constraint at all, the prior kept. It is smaller where votes and prior
+        speak for fewer features.
     data_alone : tuple of str or None
-        The best set of the same size with neither.
+        The best set of the same size with neither: features with votes only.
+    unvoted : mapping of str to str
+        Members that no model chose, and what they are there for: "prior" where their weight is raised, "constraints"
+        where one would be violated (more) without them, "filler" where nothing speaks for them or against them.
 
     Where several sets are equally good, the one that shares most with the chosen set is meant. Both sets without the
     prior are None when there was none: importances were given.
@@ -42,19 +53,22 @@ class Attribution:
     without_prior: tuple[str, ...] | None
     without_constraints: tuple[str, ...]
     data_alone: tuple[str, ...] | None
+    unvoted: Mapping[str, str] = field(default_factory=dict)
 
     def reasons(self, feature: str) -> tuple[str, ...]:
-        """Return why a chosen feature is there: ("data",), or what it would not be there without.
+        """Return why a chosen feature is there: ("data",), ("filler",), or what it would not be there without.
 
         ("prior", "constraints") also stands for a feature that needs one of the two, whichever: the data alone would
-        not choose it.
+        not choose it. A feature without a vote is never there by the data.
         """
         needs_prior = self.without_prior is not None and feature not in self.without_prior
         needs_constraints = feature not in self.without_constraints
-        if not needs_prior and not needs_constraints:
-            by_data = self.data_alone is None or feature in self.data_alone
-            return ("data",) if by_data else ("prior", "constraints")
-        return ("prior",) * needs_prior + ("constraints",) * needs_constraints
+        if needs_prior or needs_constraints:
+            return ("prior",) * needs_prior + ("constraints",) * needs_constraints
+        if feature in self.unvoted:
+            return (self.unvoted[feature],)
+        by_data = self.data_alone is None or feature in self.data_alone
+        return ("data",) if by_data else ("prior", "constraints")
 
 
 def attribution(selection: Selection, random_state: RandomState = 0) -> Attribution:
@@ -82,21 +96,83 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     >>> [(feature, found.reasons(feature)) for feature in selection.features]
     [('a', ('data',)), ('b', ('prior',))]
     """
-    problem = selection.problem
+    problem, posterior = selection.problem, selection.posterior
     if problem is None:
         raise UBayFSError("A selection read from a file keeps no constraints; call decide() again to attribute it.")
-    mask, names = selection.mask, problem.feature_names
+    utility, mask, names = problem.utility, selection.mask, problem.feature_names
+    optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
+    unvoted = _unvoted(problem, mask)
+    freely = _without_constraints(problem, posterior, mask, unvoted, optimizer, random_state)
     without_prior = data_alone = None
-    if selection.posterior is not None:
-        neutral = _neutral(selection.posterior, random_state)
-        without_prior = _names(names, _best_of(problem, neutral, mask, random_state))
-        data_alone = _names(names, _most_important(neutral.mean, problem.utility.selectable, mask))
-    freely = _most_important(problem.utility.theta, problem.utility.selectable, mask)
-    return Attribution(selection.features, without_prior, _names(names, freely), data_alone)
+    if posterior is not None:
+        neutral = _neutral(posterior, random_state)
+        theta = _in_favor(neutral.mean, mask, _errors(neutral, posterior))
+        constraints = utility.system.take(np.flatnonzero(~utility.system.believed))
+        plain = replace(utility, theta=theta, system=constraints if utility.system.beliefs else utility.system)
+        nearest, voted = _nearest_best(plain, mask, optimizer, random_state), posterior.counts > 0
+        without_prior = _names(names, nearest)
+        # Without any constraint, no size is given either.
+        alone = _most_important(theta, utility.selectable & voted, mask) if constraints.n_rows else nearest & voted
+        data_alone = _names(names, alone)
+    told = {str(names[position]): reason for position, reason in unvoted.items()}
+    return Attribution(selection.features, without_prior, _names(names, freely), data_alone, told)
 
 
 def _names(names: NDArray[np.object_], mask: NDArray[np.bool_]) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
+
+
+def _raised(problem: Problem) -> NDArray[np.bool_]:
+    """Return which features the prior prefers; the same weight for all is no preference."""
+    assert problem.weights is not None
+    return problem.weights > max(DEFAULT_WEIGHT, float(problem.weights.min()))
+
+
+def _unvoted(problem: Problem, chosen: NDArray[np.bool_]) -> dict[int, str]:
+    """Return the members without a vote, by position, and what they are there for."""
+    if problem.counts is None:
+        return {}
+    positions = np.flatnonzero(chosen & (problem.counts == 0))
+    if len(positions) == 0:
+        return {}
+    admissibility, raised = problem.utility.admissibility, _raised(problem)
+    dropped = np.repeat(chosen[None, :], len(positions), axis=0)
+    dropped[np.arange(len(positions)), positions] = False
+    needed = admissibility.log_admissibility(dropped) < admissibility.log_admissibility(chosen)[0]
+    return {
+        int(i): "prior" if raised[i] else "constraints" if by_constraints else "filler"
+        for i, by_constraints in zip(positions, needed, strict=True)
+    }
+
+
+def _without_constraints(
+    problem: Problem,
+    posterior: Posterior | None,
+    chosen: NDArray[np.bool_],
+    unvoted: Mapping[int, str],
+    optimizer: Optimizer,
+    random_state: RandomState,
+) -> NDArray[np.bool_]:
+    """Return the best set of the same size under the prior alone, of features that something speaks for.
+
+    Fillers that were chosen may fill up: without constraints nothing would keep them out.
+    """
+    utility = problem.utility
+    system, believed = utility.system, utility.system.believed
+    if believed.all():
+        return chosen
+    candidates = utility.selectable.copy()
+    if problem.counts is not None:
+        candidates &= (problem.counts > 0) | _raised(problem)
+        candidates[[position for position, reason in unvoted.items() if reason == "filler"]] = True
+    theta = _in_favor(utility.theta, chosen, _errors(posterior))
+    if not believed.any():
+        return _most_important(theta, candidates, chosen)
+    size = min(int(chosen.sum()), int(candidates.sum()))
+    sized = resolve(exact_size(size, rho=np.inf), problem.feature_names)
+    kept = system.take(np.flatnonzero(believed)).with_rows(Rows(sized.A, sized.b, sized.rho, sized.label))
+    freed = replace(utility, theta=theta, system=kept, selectable=candidates)
+    return _nearest_best(freed, chosen, optimizer, random_state)
 
 
 def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
@@ -107,30 +183,49 @@ def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
     return kind().update(posterior.evidence, DEFAULT_WEIGHT, random_state=random_state)
 
 
-def _best_of(
-    problem: Problem, posterior: Posterior, chosen: NDArray[np.bool_], random_state: RandomState
+def _errors(*posteriors: Posterior | None) -> NDArray[np.float64] | None:
+    """Return the standard error of simulated means, together of all, of shape (n_features,); None if none is."""
+    squares = [p.diagnostics.monte_carlo_error**2 for p in posteriors if p is not None and p.diagnostics is not None]
+    return np.sqrt(np.sum(squares, axis=0)) if squares else None
+
+
+def _in_favor(
+    theta: NDArray[np.float64], chosen: NDArray[np.bool_], errors: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return importances that speak for chosen features as far as simulated ones may be wrong.
+
+    A chosen feature then gives way only to one that is better beyond the error of their difference.
+    """
+    if errors is None:
+        return theta
+    margin = _STANDARD_ERRORS / np.sqrt(2.0) * errors
+    return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
+
+
+def _nearest_best(
+    utility: Utility, chosen: NDArray[np.bool_], optimizer: Optimizer, random_state: RandomState
 ) -> NDArray[np.bool_]:
-    """Return the best set for other importances; the chosen one, when none is better than it."""
-    utility = replace(problem.utility, theta=posterior.mean)
-    optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
+    """Return the best set; among equally good ones the one that shares most with the chosen set."""
     found = optimizer.maximize(utility, random_state)
-    # Also when the optimizer has no proof: it may come back with less than what is known already.
     tolerance = _ROUNDING * max(1.0, abs(found.value)) if np.isfinite(found.value) else 0.0
-    if posterior.diagnostics is not None:
-        errors = posterior.diagnostics.monte_carlo_error[found.chosen ^ chosen]
-        tolerance += _STANDARD_ERRORS * float(np.sqrt((errors**2).sum()))
-    return chosen if utility(chosen)[0] >= found.value - tolerance else found.chosen
+    allowed = bool(utility.selectable[chosen].all())
+    # Also when the optimizer has no proof: it may come back with less than what is known already.
+    if allowed and utility(chosen)[0] >= found.value - tolerance:
+        return chosen
+    bonus = replace(utility, theta=utility.theta + _SHARED * tolerance * chosen)
+    nearest = optimizer.maximize(bonus, random_state).chosen
+    return nearest if utility(nearest)[0] >= found.value - tolerance else found.chosen
 
 
 def _most_important(
     theta: NDArray[np.float64], selectable: NDArray[np.bool_], chosen: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return the most important features, as many as are chosen; chosen ones come first among equals."""
-    size = int(chosen.sum())
+    """Return the most important features, as many as are chosen if there are; chosen ones come first among equals."""
+    candidates = np.flatnonzero(selectable)
+    size = min(int(chosen.sum()), len(candidates))
     most = np.zeros_like(chosen)
     if size == 0:
         return most
-    candidates = np.flatnonzero(selectable)
     threshold = np.partition(theta[candidates], -size)[-size]
     # Equal importances may differ by rounding: compared as one value, they cannot decide who is in.
     tied = np.abs(theta - threshold) <= _ROUNDING * threshold

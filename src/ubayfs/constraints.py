@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,14 +47,19 @@ class Constraint:
         Name of the builder.
     arguments : tuple of (str, value)
         Its arguments, checked and immutable: constraints can be compared, hashed, copied and pickled.
+    belief : bool
+        Whether it stands for what an expert believes ("unlikely"): prior knowledge, told as such. The answer is the
+        same.
     """
 
     kind: str
     arguments: tuple[tuple[str, Any], ...]
+    belief: bool = field(default=False, compare=False)
 
     def rows(self, context: rows.Context) -> list[Rows]:
         """Return the rows for the features and blocks of a context."""
-        return rows.ROWS[self.kind](context, **dict(self.arguments))
+        found = rows.ROWS[self.kind](context, **dict(self.arguments))
+        return [replace(part, belief=True) for part in found] if self.belief else found
 
     def __repr__(self) -> str:
         parameters = inspect.signature(globals()[self.kind]).parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -115,7 +116,7 @@ class Resolver:
         if self.problems.n_told == n_before:
             self._check_rows(found, blocks)
         made = [one for one, _ in found]
-        return [*made, constraints.exclude(unlikely, rho=UNLIKELY_RHO)] if unlikely else made
+        return [*made, replace(constraints.exclude(unlikely, rho=UNLIKELY_RHO), belief=True)] if unlikely else made
 
     def _constraint(self, one: Constraint, block_names: Names, report: Report) -> Constraint | None:
         n_before = self.problems.n_told
