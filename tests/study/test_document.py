@@ -14,7 +14,7 @@ from ubayfs.study.problems import Problems
 
 def parse(text):
     problems = Problems("study.yaml")
-    return parse_document(text, problems).value, [problem for _, problem in problems.found]
+    return parse_document(text, problems).value, [problem.text for problem in problems.found]
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,14 @@ class Origin:
         Line of each key.
     parts : mapping of str to value
         What the file said; a changed copy of the study (:func:`dataclasses.replace`) says something else.
+    aliases : mapping of Path to Path or str
+        Where else something was said; see :class:`~ubayfs.study.problems.Problems`.
     """
 
     file: str
     lines: Mapping[KeyPath, int]
     parts: Mapping[str, Any]
+    aliases: Mapping[KeyPath, KeyPath | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ class Study:
         if self.origin is None:
             return Problems()
         changed = frozenset(key for key, part in self.origin.parts.items() if part != getattr(self, key))
-        return Problems(self.origin.file, self.origin.lines, changed)
+        return Problems(self.origin.file, self.origin.lines, changed, self.origin.aliases)
 
     @property
     def selector(self) -> Any:

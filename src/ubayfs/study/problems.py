@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..exceptions import InputError, StudyError
 
@@ -21,6 +22,8 @@ _SHOWN = 50
 REFUSED = "\x00refused\x00"
 
 _PLAIN_KEY = re.compile(r"[\w*-]+")
+# How messages for Python say a setting, and how a study file does.
+_SETTING = re.compile(r"\b(task|optimizer|missing|on)=['\"](\w+)['\"]")
 
 
 def key_path(path: Path) -> str:
@@ -84,6 +87,23 @@ def without_name(message: str, *names: str) -> str:
     return message
 
 
+class Problem(NamedTuple):
+    """What is wrong, where.
+
+    Attributes
+    ----------
+    line : int
+        Of the study file; 0 when it has none.
+    in_file : bool
+        Whether the file says it, rather than an option.
+    text : str
+    """
+
+    line: int
+    in_file: bool
+    text: str
+
+
 @dataclass
 class Problems:
     """Collects problems, each with its file, line and key.
@@ -96,19 +116,47 @@ class Problems:
         Line of each key, counted from 1.
     changed : frozenset of str
         Sections that are no longer as in the file: what they say has no line there.
+    aliases : mapping of Path to Path or str
+        Where else something was said: at another place of the file, or, as a text, by an option of a command.
+    wrong : set of Path
+        All places that problems were told of.
     """
 
     file: str = ""
     lines: Mapping[Path, int] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
-    found: list[tuple[int, str]] = field(default_factory=list)
+    aliases: Mapping[Path, Path | str] = field(default_factory=dict)
+    found: list[Problem] = field(default_factory=list)
+    wrong: set[Path] = field(default_factory=set)
     n_told: int = 0  # all that were told, also those of a value that was refused before
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
         self.n_told += 1
+        self.wrong.add(path)
         if REFUSED in message:
             return  # told already, when the file was read
+        in_file, line, place = self._place(path, line)
+        # A value that runs over several lines must not break the list of problems into pieces.
+        text = _SETTING.sub(r"\1: \2", " ".join(message.splitlines()).replace("rho = inf", "rho: hard"))
+        self.found.append(Problem(line, in_file, f"{place}: {text}" if place else text))
+
+    def place(self, path: Path) -> str:
+        """Return where something is said, as people look for it: the option, or file, line and key."""
+        return self._place(path, None)[2]
+
+    def is_sound(self, *path: str | int) -> bool:
+        """Tell whether nothing is wrong at a place, below it or above it."""
+        return not any(one[: len(path)] == path or path[: len(one)] == one for one in self.wrong if one)
+
+    def _place(self, path: Path, line: int | None) -> tuple[bool, int, str]:
+        for length in range(len(path), 0, -1):
+            alias = self.aliases.get(path[:length])
+            if isinstance(alias, str):
+                return False, 0, alias
+            if alias is not None:
+                path = (*alias, *path[length:])
+                break
         own = bool(path) and path[0] in self.changed
         if line is None:
             line = 0 if own else self.line(path)
@@ -117,8 +165,7 @@ class Problems:
             place.append(f"line {line}")
         if path:
             place.append(key_path(path))
-        # A value that runs over several lines must not break the list of problems into pieces.
-        self.found.append((line, f"{', '.join(place)}: {' '.join(message.splitlines())}" if place else message))
+        return bool(self.file), line, ", ".join(place)
 
     def line(self, path: Path) -> int:
         """Return the line of a key, or of the nearest one above it; 0 when there is none."""
@@ -131,9 +178,12 @@ class Problems:
         """Raise one StudyError that lists all problems in the order of the file, if there are any."""
         if not self.found:
             return
-        texts = tuple(dict.fromkeys(text for _, text in sorted(self.found, key=lambda problem: problem[0])))
+        texts = tuple(dict.fromkeys(problem.text for problem in sorted(self.found, key=lambda one: one.line)))
         if len(texts) == 1:
             raise StudyError(texts[0], texts)
         listed = "".join(f"\n- {text}" for text in texts[:_SHOWN])
         more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        raise StudyError(f"{self.file or 'the study'} has {len(texts)} problems:{listed}{more}", texts)
+        by_options = any(isinstance(alias, str) for alias in self.aliases.values())
+        where = self.file if all(problem.in_file for problem in self.found) else ""
+        has = f"{where or 'the study'} has" if where or not by_options else "there are"
+        raise StudyError(f"{has} {len(texts)} problems:{listed}{more}", texts)

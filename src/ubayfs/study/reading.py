@@ -12,7 +12,7 @@ from .knowledge import as_blocks
 from .model import Origin, Study
 from .problems import Problems, below
 from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
-from .terms import as_constraints
+from .terms import read_constraints
 
 _KEYS = ("data", "evidence", "prior", "blocks", "constraints", "decision", "outputs", "versions")
 
@@ -34,6 +34,26 @@ def load_study(path: str | os.PathLike[str]) -> Study:
     StudyError
         If there is anything wrong: all problems at once, each with its line and key.
     """
+    study, problems = read_draft(path)
+    problems.raise_any()
+    return study
+
+
+def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
+    """Read as much of a study file as can be.
+
+    Returns
+    -------
+    study : Study
+        Defaults stand where the file is wrong.
+    problems : Problems
+        What is wrong.
+
+    Raises
+    ------
+    StudyError
+        If nothing can be read.
+    """
     file = Path(path)
     document = read_document(file)
     problems, value = document.problems, document.value
@@ -41,9 +61,13 @@ def load_study(path: str | os.PathLike[str]) -> Study:
         problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.", 0)
     elif not isinstance(value, dict):
         problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.", 0)
-    parts = _read_parts(value, problems) if isinstance(value, dict) else {}
-    problems.raise_any()
-    return Study(**parts, folder=file.parent, origin=Origin(file.name, problems.lines, parts))
+    if not isinstance(value, dict):
+        problems.raise_any()
+    parts = _read_parts(value, problems)
+    positions = parts.pop("positions")
+    aliases = {("constraints", new): ("constraints", old) for new, old in enumerate(positions)}
+    origin = Origin(file.name, problems.lines, parts, aliases)
+    return Study(**parts, folder=file.parent, origin=origin), problems
 
 
 def _read_parts(value: dict[Any, Any], problems: Problems) -> dict[str, Any]:
@@ -56,7 +80,9 @@ def _read_parts(value: dict[Any, Any], problems: Problems) -> dict[str, Any]:
         for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, OutputSection)
     }
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
-    parts["constraints"] = as_constraints(value.get("constraints"), below(problems, "constraints"))
+    read = read_constraints(value.get("constraints"), below(problems, "constraints"))
+    parts["constraints"] = tuple(one for _, one in read)
+    parts["positions"] = [position for position, _ in read]
     versions = value.get("versions") or {}
     if not isinstance(versions, dict):
         problems(("versions",), f"must map packages to versions; got {versions!r}. It may be left out.")

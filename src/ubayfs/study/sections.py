@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
@@ -43,6 +43,8 @@ class Section:
     """A part of a study; every field is checked by its rule when the section is made."""
 
     key: ClassVar[str]
+    # Fields without which no section can be made, for one whose file leaves them out.
+    stand_in: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
         for one in fields(self):  # type: ignore[arg-type]
@@ -56,27 +58,36 @@ class Section:
         """Raise when fields do not fit together."""
 
     @classmethod
-    def read(cls: type[S], value: Any, problems: Problems) -> S | None:
-        """Make a section of what a file says; None when there are problems, which go to `problems`."""
-        n_before = problems.n_told
+    def read(cls: type[S], value: Any, problems: Problems) -> S:
+        """Make a section of what a file says; wrong keys go to `problems` and have their defaults."""
         known = {one.name: one for one in fields(cls)}  # type: ignore[arg-type]
         if not isinstance(value, Mapping):
             if value is not None:
                 problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
             value = {}
-        checked = {}
+        given = {}
         for key, entry in value.items():
             if key not in known:
                 hint = did_you_mean(key, known) or f" Keys of {cls.key}: {', '.join(known)}."
                 problems((cls.key, key), f"is not a key of {cls.key}; got {key!r}.{hint}")
+                problems.wrong.add((cls.key,))  # whatever key was meant, its value is not known
             elif entry is not None or known[key].metadata["nullable"]:
-                checked[key] = known[key].metadata["read"](key, entry, below(problems, cls.key, key))
+                given[key] = entry
         cls._check_presence(value, problems)
-        if problems.n_told > n_before:
-            return None
-        with reported(problems, (cls.key,), cls.key):
-            return cls(**checked)
-        return None
+        return cls(**cls.stand_in).changed(given, problems, "read")
+
+    def changed(self: S, values: Mapping[str, Any], problems: Problems, rule: str = "check") -> S:
+        """Return the section with other values of some fields; those that are wrong are told, and stay as they are."""
+        known = {one.name: one.metadata[rule] for one in fields(self)}  # type: ignore[arg-type]
+        checked = {}
+        for name, value in values.items():
+            n_before = problems.n_told
+            entry = known[name](name, value, below(problems, self.key, name))
+            if problems.n_told == n_before:
+                checked[name] = entry
+        with reported(problems, (self.key,), self.key):
+            return replace(self, **checked)
+        return self
 
     @classmethod
     def _check_presence(cls, value: Mapping[Any, Any], problems: Problems) -> None:
@@ -106,6 +117,7 @@ class DataSection(Section):
     """
 
     key: ClassVar[str] = "data"
+    stand_in: ClassVar[Mapping[str, Any]] = {"path": "data.csv"}
 
     path: str = field(default="", metadata=rule(raising(text)))
     sheet: str | None = field(default=None, metadata=rule(raising(optional_text)))

@@ -54,15 +54,20 @@ def as_constraints(value: Any, report: Report) -> tuple[Constraint, ...]:
         ``{max_size: 10}``, ``{must_link: {features: [a, b], rho: hard}}``, ``decorrelate``.
     report : Report
     """
+    return tuple(one for _, one in read_constraints(value, report))
+
+
+def read_constraints(value: Any, report: Report) -> list[tuple[int, Constraint]]:
+    """Return the constraints that could be read, each with its position in the list; see :func:`as_constraints`."""
     if value is None:
-        return ()
+        return []
     if isinstance(value, Constraint):
-        return (value,)
+        return [(0, value)]
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         report((), f"must be a list with one constraint per entry, such as '- max_size: 10'; got {value!r}.")
-        return ()
-    read = (_as_constraint(one, below(report, position)) for position, one in enumerate(value))
-    return tuple(one for one in read if one is not None)
+        return []
+    read = ((position, _as_constraint(one, below(report, position))) for position, one in enumerate(value))
+    return [(position, one) for position, one in read if one is not None]
 
 
 def _as_constraint(value: Any, report: Report) -> Constraint | None:
