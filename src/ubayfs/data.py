@@ -19,7 +19,7 @@ from .exceptions import ColumnTypeError, InputError
 from .table_file import TableFile, hash_values, map_table
 from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
 
-__all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "Target", "feature_chunks"]
+__all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "MissingValues", "Target", "feature_chunks"]
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
@@ -29,6 +29,38 @@ def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
     """Yield slices of at most `size` consecutive features."""
     for start in range(0, n_features, size):
         yield slice(start, min(start + size, n_features))
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """What became of values that a table did not have.
+
+    Attributes
+    ----------
+    rule : {"drop_rows", "drop_columns", "median"}
+    n_values : int
+        Values of features that were missing.
+    n_rows : int
+        Rows that had any; with the first rule they are gone.
+    columns : tuple of str
+        Columns that had any; with the second rule they are gone.
+    """
+
+    rule: str
+    n_values: int
+    n_rows: int
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        n = len(self.columns)
+        found = f"{self.n_values:,} value{'s were' if self.n_values > 1 else ' was'} missing in " + (
+            f"{n:,} feature column{'s' if n > 1 else ''} ({_some(self.columns)})"
+        )
+        if self.rule == "drop_rows":
+            return f"{found}: {self.n_rows:,} row{'s were' if self.n_rows > 1 else ' was'} dropped."
+        if self.rule == "drop_columns":
+            return f"{found}: {'these columns were' if n > 1 else 'this column was'} dropped."
+        return f"{found}: {'each' if self.n_values > 1 else 'it'} was filled with the median of its column."
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +77,8 @@ class FeatureData:
         Rows with the same number stay together in every subsample.
     path : str or None
         The file that X is mapped from, when the caller named one.
+    missing : MissingValues or None
+        What the reader of the table did about missing values; None if there were none.
     """
 
     X: NDArray[Any]
@@ -52,6 +86,7 @@ class FeatureData:
     feature_names: NDArray[Any]
     groups: NDArray[np.intp] | None = None
     path: str | None = None
+    missing: MissingValues | None = None
 
     @classmethod
     def from_table(cls, X: Any, y: Any = None, *, task: str | None = None, groups: Any = None) -> FeatureData:
@@ -98,7 +133,7 @@ class FeatureData:
         if unknown:
             raise InputError(f"X has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
-        return cls(data.X[:, order], data.target, names, data.groups)
+        return cls(data.X[:, order], data.target, names, data.groups, missing=data.missing)
 
     @property
     def n_samples(self) -> int:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ubayfs.data import FeatureData, MissingValues
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.tables import Table, read_features, read_table
 
@@ -246,6 +247,40 @@ def test_drop_columns(table):
     data = read_features(table(GAPS), target="y", missing="drop_columns")
     assert data.feature_names.tolist() == ["c"]
     assert data.X.tolist() == [[1], [5], [2], [1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("median", "each was filled with the median of its column."),
+        ("drop_rows", "3 rows were dropped."),
+        ("drop_columns", "these columns were dropped."),
+    ],
+)
+def test_what_became_of_missing_values_is_known(table, rule, words):
+    data = read_features(table(GAPS.replace("2,3,5,1", "2,3,5,0")), target="y", missing=rule)
+    assert data.missing == MissingValues(rule, 3, 3, ("a", "b"))
+    assert str(data.missing) == f"3 values were missing in 2 feature columns ('a', 'b'): {words}"
+    reordered = FeatureData.of_fit(data, data.feature_names[::-1])
+    assert reordered.missing == data.missing
+
+
+@pytest.mark.parametrize("rule", ["error", "median", "drop_rows", "drop_columns"])
+def test_nothing_is_told_where_nothing_is_missing(table, rule):
+    assert read_features(table("a,y\n1,u\n2,v\n"), target="y", missing=rule).missing is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("median", "it was filled with the median of its column."),
+        ("drop_rows", "1 row was dropped."),
+        ("drop_columns", "this column was dropped."),
+    ],
+)
+def test_one_missing_value_is_told_in_the_singular(table, rule, words):
+    data = read_features(table("a,b,y\n1,,u\n2,3,v\n4,5,u\n"), target="y", missing=rule)
+    assert str(data.missing) == f"1 value was missing in 1 feature column ('b'): {words}"
 
 
 @pytest.mark.parametrize(

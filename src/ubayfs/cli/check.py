@@ -52,6 +52,8 @@ def _data(study: Study, data: FeatureData) -> list[str]:
         lines.append(
             f"groups      {len(np.unique(data.groups)):,} by {study.data.groups}; rows of a group stay together"
         )
+    if data.missing is not None:
+        lines.append(f"missing     {data.missing}")
     constant = data.feature_names[data.constant].tolist()
     if constant:
         shown = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")
