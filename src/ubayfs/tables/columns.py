@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .table import Table, listed, quoted
+from .table import Problem, Table, listed, quoted
 
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
@@ -56,12 +56,12 @@ def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
     return column.notna().to_numpy() & np.isnan(as_floats(column, decimal))
 
 
-def number_problems(table: Table, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], list[str]]:
     """Find columns that do not hold numbers.
 
     Returns
     -------
-    problems : list of str
+    problems : list of Problem
         One for each column that mixes numbers with something else, one for all columns that are something else.
     wrong : list of str
         The names of all these columns.
@@ -82,12 +82,15 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[str], list
         else:
             wholly.setdefault(_kind(column), []).append(name)
     problems = [
-        f"column {quoted(found)} holds {kind}, not numbers: add it to ignore, or encode it as numbers"
-        if len(found) == 1
-        else f"columns {quoted(found)} hold {kind}, not numbers: add them to ignore, or encode them as numbers"
+        Problem(
+            "ignore",
+            f"column {quoted(found)} holds {kind}, not numbers: add it to ignore, or encode it as numbers"
+            if len(found) == 1
+            else f"columns {quoted(found)} hold {kind}, not numbers: add them to ignore, or encode them as numbers",
+        )
         for kind, found in wholly.items()
     ]
-    return problems + mixed, wrong
+    return problems + [Problem("path", text) for text in mixed], wrong
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, nearest
-from ..data import TASKS, FeatureData
-from ..exceptions import InputError, StudyError
+from ..data import TASKS, FeatureData, MissingValues
+from ..exceptions import InputError
 from .columns import (
     as_floats,
     infinite_problem,
@@ -22,10 +24,9 @@ from .columns import (
     number_problems,
     offending,
 )
-from .table import MISSING_CODES, Table, quoted
+from .table import MISSING_CODES, Problem, Table, TableError, quoted
 
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
-_SHOWN = 10
 
 
 def read_features(
@@ -57,7 +58,8 @@ def read_features(
     Returns
     -------
     data : FeatureData
-        All other columns, but for the annotations of the table, in their order.
+        All other columns, but for the annotations of the table, in their order. Its `missing` tells what became of
+        missing values.
 
     Raises
     ------
@@ -68,44 +70,72 @@ def read_features(
     if task is not None:
         check_choice("task", task, TASKS)
     targets = [target] if isinstance(target, str) else list(target or ())
-    roles = [*targets, *([groups] if groups is not None else [])]
+    problems = role_problems(table, target=target, groups=groups, ignore=ignore)
+    names = feature_columns(table, target=target, groups=groups, ignore=ignore)
+    if not names and not problems:
+        problems.append(Problem("path", "no feature columns are left beside target, groups and ignored columns"))
+    found = [name for name in targets if name in table.frame]
+    for name in found:
+        problems += [Problem("target", text) for text in _target_problems(table, name, task)]
+    if groups in table.frame:
+        problems += [Problem("groups", text) for text in _gap_problems(table, "groups", str(groups))]
+    read, more = _feature_values(table, names, missing)
+    if problems or more:
+        raise TableError(table.path, problems + more)
+    y = _target_values(table, found, read.rows)
+    group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
+    features = pd.DataFrame(read.values, columns=pd.Index(read.names))
+    try:
+        data = FeatureData.from_table(features, y, task=task, groups=group_of_row)
+        return replace(data, missing=read.missing)
+    except InputError as error:
+        about = f" (y is the column {quoted(targets)})" if targets else ""
+        key = "target" if targets and re.search(r"\by\b|\btask\b", str(error)) else "path"
+        raise TableError(table.path, [Problem(key, f"{error}{about}")]) from error
+
+
+def role_problems(
+    table: Table,
+    *,
+    target: str | Sequence[str] | None = None,
+    groups: str | None = None,
+    ignore: str | Iterable[str] = (),
+) -> list[Problem]:
+    """Return what is wrong with the roles that columns are given, whatever is in them."""
+    targets = [target] if isinstance(target, str) else list(target or ())
+    columns = table.frame.columns
+    problems = [Problem("target", _absent(table, "target", name)) for name in targets if name not in columns]
+    if groups is not None and groups not in columns:
+        problems.append(Problem("groups", _absent(table, "groups", groups)))
+    if groups is not None and groups in targets:
+        problems.append(Problem("groups", f"column {groups!r} cannot be target and groups at once"))
+    for pattern in [ignore] if isinstance(ignore, str) else ignore:
+        if pattern in targets or pattern == groups:
+            problems.append(
+                Problem("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too")
+            )
+        elif not any(matches(name, [pattern]) for name in columns):
+            problems.append(Problem("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
+    return problems
+
+
+def feature_columns(
+    table: Table,
+    *,
+    target: str | Sequence[str] | None = None,
+    groups: str | None = None,
+    ignore: str | Iterable[str] = (),
+) -> list[str]:
+    """Return the names of the columns that are left to be features."""
+    roles = [*([target] if isinstance(target, str) else target or ()), *([groups] if groups is not None else [])]
     patterns = [ignore] if isinstance(ignore, str) else list(ignore)
-    problems = _role_problems(table, targets, groups, patterns)
     # A misspelled target is no feature either; without this its text would be a problem of its own.
     spared = {*roles, *(near for role in roles for near in _nearest(role, table))}
-    names = [
+    return [
         name
         for name in table.frame.columns
         if name not in spared and name not in table.annotations and not matches(name, patterns)
     ]
-    if not names and not problems:
-        problems.append("no feature columns are left beside target, groups and ignored columns")
-    found = [name for name in targets if name in table.frame]
-    for name in found:
-        problems += _target_problems(table, name, task)
-    if groups in table.frame:
-        problems += _gap_problems(table, "groups", str(groups))
-    values, names, rows, more = _feature_values(table, names, missing)
-    _raise(table, problems + more)
-    y = _target_values(table, found, rows)
-    group_of_row = None if groups is None else table.frame[groups].iloc[rows].to_numpy()
-    try:
-        return FeatureData.from_table(pd.DataFrame(values, columns=pd.Index(names)), y, task=task, groups=group_of_row)
-    except InputError as error:
-        about = f" (y is the column {quoted(targets)})" if targets else ""
-        problem = f"{table.path}: {error}{about}"
-        raise StudyError(problem, (problem,)) from error
-
-
-def _raise(table: Table, problems: Sequence[str]) -> None:
-    if not problems:
-        return
-    shown = [f"{table.path}: {problem}{'' if problem[-1] in '.?' else '.'}" for problem in problems]
-    message = shown[0]
-    if len(problems) > 1:
-        rest = f"\n- and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        message = f"{table.path} has {len(problems)} problems:\n- " + "\n- ".join(problems[:_SHOWN]) + rest
-    raise StudyError(message, tuple(shown))
 
 
 def _nearest(name: str, table: Table) -> list[str]:
@@ -118,21 +148,6 @@ def _nearest(name: str, table: Table) -> list[str]:
 def matches(name: str, patterns: Sequence[str]) -> bool:
     """Tell whether a column is named by one of some names or patterns such as ``"id*"``."""
     return name in patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _role_problems(table: Table, targets: Sequence[str], groups: str | None, patterns: Sequence[str]) -> list[str]:
-    columns = table.frame.columns
-    problems = [_absent(table, "target", name) for name in targets if name not in columns]
-    if groups is not None and groups not in columns:
-        problems.append(_absent(table, "groups", groups))
-    if groups is not None and groups in targets:
-        problems.append(f"column {groups!r} cannot be target and groups at once")
-    for pattern in patterns:
-        if pattern in targets or pattern == groups:
-            problems.append(f"column {pattern!r} is to be ignored, but it is the target or groups too")
-        elif not any(matches(name, [pattern]) for name in columns):
-            problems.append(f"ignore {pattern!r} matches no column.{_hint(table, pattern)}")
-    return problems
 
 
 def _absent(table: Table, role: str, name: str) -> str:
@@ -177,41 +192,55 @@ def _gap_problems(table: Table, role: str, name: str) -> list[str]:
     ]
 
 
-def _feature_values(
-    table: Table, names: list[str], missing: str
-) -> tuple[NDArray[Any], list[str], NDArray[np.intp], list[str]]:
-    """Return values of shape (n_rows, n_names), the names and rows that are left, and problems in words."""
-    rows = np.arange(len(table.frame))
+@dataclass(frozen=True)
+class _Read:
+    """Values of shape (n_rows, n_names), the names and rows that are left, and what was missing."""
+
+    values: NDArray[Any]
+    names: list[str]
+    rows: NDArray[np.intp]
+    missing: MissingValues | None = None
+
+
+def _feature_values(table: Table, names: list[str], missing: str) -> tuple[_Read, list[Problem]]:
+    """Return the features as numbers, and problems in words."""
     problems, wrong = number_problems(table, names)
     refused = set(wrong)
     names = [name for name in names if name not in refused]
     values = _numbers(table.frame[names], table.decimal)
     infinite = infinite_problem(table, names, values)
     if infinite:
-        problems.append(infinite)
+        problems.append(Problem("path", infinite))
     gaps = np.isnan(values)
+    read = _Read(values, names, np.arange(len(table.frame)))
     if not gaps.any():
-        return values, names, rows, problems
+        return read, problems
     if missing == "error":
-        problems.append(missing_problem(table, names, values))
-    elif missing == "median":
+        return read, [*problems, Problem("missing", missing_problem(table, names, values))]
+    read, more = _without_gaps(read, gaps, missing)
+    holed = [name for name, any_gap in zip(names, gaps.any(axis=0), strict=True) if any_gap]
+    told = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), tuple(holed))
+    return replace(read, missing=told), problems + more
+
+
+def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_Read, list[Problem]]:
+    """Drop or fill what is missing; problems are those of a rule that leaves too little."""
+    names = np.array(read.names, dtype=object)
+    if missing == "median":
         void = gaps.all(axis=0)
         if void.any():
-            found = quoted(np.array(names, dtype=object)[void])
-            problems.append(f"{found} has no value at all, so there is no median: add it to ignore")
-        else:
-            values = _with_medians(values, gaps)
-    elif missing == "drop_rows":
+            text = f"{quoted(names[void].tolist())} has no value at all, so there is no median: add it to ignore"
+            return read, [Problem("ignore", text)]
+        return replace(read, values=_with_medians(read.values, gaps)), []
+    if missing == "drop_rows":
         rows = np.flatnonzero(~gaps.any(axis=1))
-        values = values[rows]
-        if len(rows) < 2:
-            problems.append(f"missing: drop_rows leaves {len(rows)} row(s); choose median or drop_columns")
-    else:
-        kept = ~gaps.any(axis=0)
-        values, names = values[:, kept], [name for name, keep in zip(names, kept, strict=True) if keep]
-        if not names:
-            problems.append("missing: drop_columns leaves no feature; choose median or drop_rows")
-    return values, names, rows, problems
+        few = f"missing: drop_rows leaves {len(rows)} row(s); choose median or drop_columns"
+        problems = [Problem("missing", few)] if len(rows) < 2 else []
+        return replace(read, values=read.values[rows], rows=rows), problems
+    kept = ~gaps.any(axis=0)
+    none = "missing: drop_columns leaves no feature; choose median or drop_rows"
+    problems = [] if kept.any() else [Problem("missing", none)]
+    return replace(read, values=read.values[:, kept], names=names[kept].tolist()), problems
 
 
 def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:

@@ -5,19 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, StudyError
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
 
 # pandas calls the unnamed column of row names so when a table is read and written once more.
 _ROW_NAMES = ("", "Unnamed: 0")
+
+
+class Problem(NamedTuple):
+    """What is wrong with a table or with the roles of its columns.
+
+    Attributes
+    ----------
+    key : str
+        Argument that has to change, or "path" when the table itself has to.
+    text : str
+    """
+
+    key: str
+    text: str
+
+
+class TableError(StudyError):
+    """The columns of a table cannot have the roles that they are given.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Key of each of the `problems`.
+    """
+
+    def __init__(self, path: Path, found: Sequence[Problem], limit: int = 10) -> None:
+        shown = [f"{path}: {one.text}{'' if one.text[-1] in '.?)' else '.'}" for one in found]
+        message = shown[0]
+        if len(found) > 1:
+            rest = f"\n- and {len(found) - limit} more" if len(found) > limit else ""
+            message = f"{path} has {len(found)} problems:\n- " + "\n- ".join(one.text for one in found[:limit]) + rest
+        super().__init__(message, tuple(shown))
+        self.keys = tuple(one.key for one in found)
 
 
 @dataclass(frozen=True, eq=False)
