@@ -460,3 +460,65 @@ def test_settings_of_priors_are_built_and_checked_against_the_features():
     assert prior.set_weights == {("7", "no"): 2, ("texture", 0): 1}
     problems = problems_of(study_of(prior=PriorSection(kind=Hyperdirichlet(set_weights={("textur",): 2}))))
     assert problems[0].startswith("prior.kind: names 'textur', which is not a feature. Did you mean 'texture'?")
+
+
+# --- without tables
+
+
+def same_arguments(one, two):
+    assert_array_equal(one["weights"], two["weights"])
+    assert one["constraints"] == two["constraints"]
+    assert one["blocks"] == two["blocks"]
+
+
+def test_an_inlined_study_needs_no_tables(tmp_path):
+    (tmp_path / "known.csv").write_text(
+        "feature,weight,block\nradius_mean,very likely,size\narea_mean,,size\narea_worst,unlikely,old\n"
+        "texture,3.5,\n,7,old\na*b,neutral,old\nno,,old\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "study.yaml").write_text(
+        "data: {path: data.csv}\nblocks: {table: known.csv}\nevidence: {n_models: 40}\n"
+        "prior: {table: known.csv, weights: {features: {texture: 9}, patterns: {'*_worst': likely}}}\n"
+        "constraints: [{max_per_block: 1}]\n",
+        encoding="utf-8",
+    )
+    study = load_study(tmp_path / "study.yaml")
+    inlined = study.inlined(NAMES)
+    assert "table" not in str(inlined.to_dict())
+    assert inlined.to_dict()["prior"]["weights"]["features"] == {
+        "radius_mean": "very likely", "radius_worst": "likely", "area_worst": "unlikely", "texture": 9,
+        "a*b": "neutral", "no": 7,
+    }  # fmt: skip
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    inlined.save(elsewhere / "study.yaml")
+    same_arguments(load_study(elsewhere / "study.yaml").arguments(NAMES), study.arguments(NAMES))
+
+
+@given(
+    rows=st.dictionaries(
+        st.sampled_from(NAMES), st.sampled_from(["", "likely", "unlikely", "neutral", "12"]), min_size=1
+    ),
+    said=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["very likely", "unlikely", 2.0]), max_size=3),
+    by_block=st.sampled_from([{}, {"some": 4.0}, {"some": "unlikely"}]),
+)
+def test_inlining_changes_nothing(tmp_path_factory, rows, said, by_block):
+    folder = tmp_path_factory.mktemp("inlined")
+    frame = pd.DataFrame({"feature": list(rows), "weight": list(rows.values())})
+    frame.to_csv(folder / "known.csv", index=False)
+    prior = PriorSection(weights={"features": said, "blocks": by_block, "default": 0.5}, table="known.csv")
+    study = study_of(prior=prior, blocks={"some": ["area*", "texture"]}, folder=folder)
+    same_arguments(study.inlined(NAMES).arguments(NAMES), study.arguments(NAMES))
+
+
+def test_a_study_without_tables_stays_as_it_is():
+    study = study_of(prior=PriorSection(weights={"patterns": {"area*": "likely"}}), blocks={"size": ["area*"]})
+    assert study.inlined(NAMES) == study
+
+
+def test_inlining_reports_what_does_not_fit(tmp_path):
+    (tmp_path / "known.csv").write_text("feature,weight\nradios_mean,3\n", encoding="utf-8")
+    study = study_of(prior=PriorSection(table="known.csv"), folder=tmp_path)
+    with pytest.raises(StudyError, match="Did you mean 'radius_mean'"):
+        study.inlined(NAMES)

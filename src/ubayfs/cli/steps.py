@@ -78,7 +78,7 @@ def finish(
         summary = summarize(
             selection,
             data,
-            asked=study.to_dict(),
+            asked=study.inlined(evidence.feature_names).to_dict(),
             blocks=study.arguments(evidence.feature_names)["blocks"],
             # Without files, the answer itself is all that is wanted.
             n_draws=study.outputs.n_draws if directory is not None else 0,

@@ -65,14 +65,19 @@ class Beliefs:
             with reported(self.report, ("prior", "weights"), "weights"):
                 return resolve_weights(list(weights), self.names.names), []
             return np.ones(len(self.names.names)), []
-        settled: dict[str, Belief] = {}
-        for level in self._levels(weights, table):
-            self._settle(level, settled, weights.default)
+        settled = self.settled(weights, table)
         resolved = np.full(len(self.names.names), weights.default)
         for position, name in enumerate(self.names.names):
             if name in settled:
                 resolved[position] = votes(settled[name], weights.default, self.n_models)
         return resolved, [name for name in self.names.names if settled.get(name) == UNLIKELY]
+
+    def settled(self, weights: Weights, table: KnowledgeTable | None) -> dict[str, Belief]:
+        """Return what is believed of each feature of which anything is said, as it is said."""
+        settled: dict[str, Belief] = {}
+        for level in self._levels(weights, table):
+            self._settle(level, settled, weights.default)
+        return settled
 
     def _levels(self, weights: Weights, table: KnowledgeTable | None) -> list[list[Said]]:
         """Return what is said, the most specific first."""

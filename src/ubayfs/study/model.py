@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,8 +16,8 @@ from ..ensemble import Progress, versions
 from ..evidence import Evidence
 from ..exceptions import InputError, StudyError
 from ..selection import Selection
-from ..tables import read_features, read_table
 from ..workflow import collect_evidence, decide
+from .checking import examine, read_data, read_table_of
 from .dumping import dump_document
 from .knowledge import PrefixBlocks, TableBlocks, as_blocks
 from .named import OPTIMIZER, SELECTOR, build
@@ -146,18 +145,24 @@ class Study:
         StudyError
             If the file cannot be read or its columns are not as the study says: all problems at once.
         """
-        told = self.data
         problems = self._problems()
-        try:
-            table = read_table(self.folder / told.path, sheet=told.sheet)
-            return read_features(
-                table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
-            )
-        except InputError as error:
-            for problem in getattr(error, "problems", ()) or (str(error),):
-                problems(("data", _key_of(problem)), problem)
-            problems.raise_any()
-            raise
+        return problems.unless_any(read_data(self, read_table_of(self, problems), problems))
+
+    def check(self) -> FeatureData:
+        """Read the data and check everything that can be wrong before the ensemble runs.
+
+        Returns
+        -------
+        data : FeatureData
+
+        Raises
+        ------
+        StudyError
+            Lists all problems at once: of the table and its columns, of names, of subsamples that cannot be drawn,
+            and of hard constraints that contradict each other.
+        """
+        problems = self._problems()
+        return problems.unless_any(examine(self, problems))
 
     def arguments(self, feature_names: Any, n_models: int | None = None) -> dict[str, Any]:
         """Return the arguments of :func:`ubayfs.decide` for a data set: all but the evidence and ``X``.
@@ -174,12 +179,15 @@ class Study:
             If names do not fit the features: all of them at once, with file, line and nearest name.
         """
         problems = self._problems()
+        return problems.unless_any(self.resolve(feature_names, problems, n_models))
+
+    def resolve(self, feature_names: Any, problems: Problems, n_models: int | None = None) -> dict[str, Any]:
+        """Return what :meth:`arguments` does, as far as it can be told; what stands in the way goes to `problems`."""
         resolver = Resolver(feature_names, self.folder, problems)
         blocks = resolver.blocks(self.blocks)
         weights, unlikely = resolver.weights(self.prior, blocks, n_models or self.evidence.n_models)
         prior = resolver.prior(self.prior.kind, weights, blocks)
         constraints = resolver.constraints(self.constraints, blocks, unlikely)
-        problems.raise_any()
         return {
             "weights": weights,
             "prior": prior,
@@ -192,6 +200,29 @@ class Study:
             "n_alternatives": self.decision.n_alternatives,
             "random_state": self.decision.seed,
         }
+
+    def inlined(self, feature_names: Any) -> Study:
+        """Return the study with what its tables say written out, so that it needs no file but the data.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,)
+
+        Raises
+        ------
+        StudyError
+            If names do not fit the features.
+        """
+        problems = self._problems()
+        resolver = Resolver(feature_names, self.folder, problems)
+        blocks = resolver.blocks(self.blocks)
+        weights = resolver.said(self.prior, blocks, self.evidence.n_models)
+        problems.raise_any()
+        return replace(
+            self,
+            prior=replace(self.prior, weights=weights, table=None, sheet=None),
+            blocks=blocks if isinstance(self.blocks, TableBlocks) else self.blocks,
+        )
 
     def collect(
         self, data: Any, on_progress: Progress | None = None, checkpoint: str | os.PathLike[str] | None = None
@@ -261,9 +292,3 @@ class Study:
         if then is None or str(then).split(".")[:2] == now.split(".")[:2]:
             return None
         return f"The study was written by ubayfs {then}, this is {now}; results may differ."
-
-
-def _key_of(problem: str) -> str:
-    """Return the key of the data section that a problem of the table is about."""
-    words = re.findall(r"\w+", problem)
-    return next((key for key in ("target", "groups", "ignore", "sheet", "missing") if key in words), "path")

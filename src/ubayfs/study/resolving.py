@@ -16,7 +16,7 @@ from ..blocks import Blocks
 from ..constraints import Constraint
 from ..evidence import Evidence
 from .beliefs import Beliefs, members_by_name
-from .knowledge import PrefixBlocks, TableBlocks
+from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .knowledge_table import KnowledgeTable, read_knowledge, report_unknown
 from .named import PRIOR, Named, build
 from .patterns import Names, is_pattern
@@ -82,12 +82,26 @@ class Resolver:
         self, prior: PriorSection, blocks: Blocks | None, n_models: int
     ) -> tuple[NDArray[np.float64], list[str]]:
         """Return one weight per feature and the names of the features held unlikely."""
+        beliefs, table = self._beliefs(prior, blocks, n_models)
+        return beliefs.resolve(prior.weights, table)
+
+    def said(self, prior: PriorSection, blocks: Blocks | None, n_models: int) -> Weights | tuple[float, ...]:
+        """Return the weights of a prior without its table: what is said of each feature, by name."""
+        if isinstance(prior.weights, tuple) or prior.table is None:
+            return prior.weights
+        beliefs, table = self._beliefs(prior, blocks, n_models)
+        settled = beliefs.settled(prior.weights, table)
+        in_order = [(name, settled[name]) for name in self.names.names if name in settled]
+        return Weights(prior.weights.default, features=tuple(in_order))
+
+    def _beliefs(
+        self, prior: PriorSection, blocks: Blocks | None, n_models: int
+    ) -> tuple[Beliefs, KnowledgeTable | None]:
         table: KnowledgeTable | None = None
         if prior.table is not None:
             report = below(self.problems, "prior", "table")
             table = read_knowledge(self.folder / prior.table, prior.sheet, ("weight",), report)
-        beliefs = Beliefs(self.names, members_by_name(blocks, self.names), n_models, self.problems)
-        return beliefs.resolve(prior.weights, table)
+        return Beliefs(self.names, members_by_name(blocks, self.names), n_models, self.problems), table
 
     def prior(self, choice: Any, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior, ready for :func:`ubayfs.decide`."""
