@@ -201,11 +201,14 @@ def legend_below(ax: Any) -> None:
     """Put the legend, if there is anything to explain, below the labels of the horizontal axis: it hides no data."""
     from matplotlib.transforms import ScaledTranslation
 
-    if ax.get_legend_handles_labels()[0]:
+    n_entries = len(ax.get_legend_handles_labels()[0])
+    if n_entries:
         below = ax.transAxes + ScaledTranslation(0, -30 / 72, ax.figure.dpi_scale_trans)
+        # Two stand one below the other: side by side they may be wider than axes beside long names are.
         ax.legend(
-            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, ncols=2, borderaxespad=0, borderpad=0.2
-        )
+            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, ncols=1 if n_entries <= 2 else 2,
+            borderaxespad=0, borderpad=0.2,
+        )  # fmt: skip
 
 
 def spread(positions: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf) -> NDArray[np.float64]:
