@@ -363,7 +363,7 @@ def test_n_models_must_be_at_least_1(X, y, n_models):
 
 def test_more_features_per_model_than_there_are(X, y):
     refused(
-        "n_features_per_model must be at most the number of features, 5; got 6. None takes 5",
+        "n_features_per_model must be at most the number of features, 5; got 6. Leave it out to take 5",
         collect,
         X,
         y,

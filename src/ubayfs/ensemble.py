@@ -105,7 +105,7 @@ def collect_evidence(
     selectors = as_selector(selector)
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
     check_task(selectors, data.target.task)
-    n_features = _features_per_model(n_features_per_model, data.n_features)
+    n_features = check_features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
     seed = _seed(random_state, directory)
     settings = {
@@ -148,14 +148,15 @@ def check_ensemble(
     return n_models, train_size
 
 
-def _features_per_model(n_features_per_model: Any, n_features: int) -> int:
+def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
+    """Return how many features a run may choose of `n_features`, or raise what :func:`collect_evidence` says."""
     if n_features_per_model is None:
         return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
     wanted = int(n_features_per_model)
     if wanted > n_features:
         raise InputError(
-            f"n_features_per_model must be at most the number of features, {n_features}; got {wanted}. None takes "
-            f"{min(_DEFAULT_FEATURES_PER_MODEL, n_features)}."
+            f"n_features_per_model must be at most the number of features, {n_features}; got {wanted}. Leave it out "
+            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}."
         )
     return wanted
 

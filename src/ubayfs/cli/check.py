@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Check and tell."""
     study = options.requested_study(arguments)
-    data = study.read_data()
+    data = study.check()
     asked = study.arguments(data.feature_names)
     for line in [*_data(study, data), *_ensemble(study, data), *_decision(asked, data)]:
         say(line)

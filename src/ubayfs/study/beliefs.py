@@ -45,15 +45,24 @@ class Beliefs:
         Of the features.
     blocks : mapping of str to list of str
         Members of each block.
+    block_names : Names
+        Of all blocks, also of those whose members are wrong.
     n_models : int
         What the words of the scale are measured by.
     report : Report
     """
 
-    def __init__(self, names: Names, blocks: Mapping[str, Iterable[str]], n_models: int, report: Report) -> None:
+    def __init__(
+        self,
+        names: Names,
+        blocks: Mapping[str, Iterable[str]],
+        block_names: Names,
+        n_models: int,
+        report: Report,
+    ) -> None:
         self.names = names
         self.blocks = blocks
-        self.block_names = Names(blocks, "block")
+        self.block_names = block_names
         self.n_models = n_models
         self.report = report
 
@@ -86,7 +95,7 @@ class Beliefs:
         blocks = [("blocks", item, belief) for item, belief in weights.blocks]
         for item, belief in weights.features:
             # A mapping in Python names features and blocks alike, as in decide().
-            if isinstance(item, str) and item not in self.names and item in self.blocks:
+            if isinstance(item, str) and item not in self.names and item in self.block_names.names:
                 blocks.append(("features", item, belief))
             elif is_pattern(item) and item not in self.names:
                 patterns.append(("features", item, belief))
@@ -122,7 +131,9 @@ class Beliefs:
 
     def _members(self, by_block: list[Said]) -> list[Said]:
         return [
-            one._replace(names=list(dict.fromkeys(member for block in one.names for member in self.blocks[block])))
+            one._replace(
+                names=list(dict.fromkeys(member for block in one.names for member in self.blocks.get(block, ())))
+            )
             for one in by_block
         ]
 

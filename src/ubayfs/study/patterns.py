@@ -97,3 +97,17 @@ class Names:
             return f" There are no {self.kind}s."
         nearest = did_you_mean(item, self.names) or did_you_mean(re.sub(r"[*?\[\]]", "", item), self.names)
         return nearest or f" There are {len(self.names)} {self.kind}s, {self.names[0]!r} first."
+
+
+class AnyNames(Names):
+    """Stands for names that are not known, because what defines them is wrong: everything is one of them."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__((), kind)
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def find(self, item: Any, pattern: bool | None = None) -> list[str]:
+        """Return the item itself."""
+        return [item]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..exceptions import InputError, StudyError
 
@@ -14,6 +14,8 @@ from ..exceptions import InputError, StudyError
 Path = tuple[str | int, ...]
 # Called with the place of a problem, relative to what is checked, and the rule that is broken.
 Report = Callable[[Path, str], None]
+
+T = TypeVar("T")
 
 # Problems that a message lists; the error holds all of them.
 _SHOWN = 50
@@ -173,6 +175,12 @@ class Problems:
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
         return 0
+
+    def unless_any(self, value: T | None) -> T:
+        """Return a value, or raise what stood in its way."""
+        self.raise_any()
+        assert value is not None
+        return value
 
     def raise_any(self) -> None:
         """Raise one StudyError that lists all problems in the order of the file, if there are any."""

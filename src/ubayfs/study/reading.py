@@ -10,6 +10,7 @@ from .._arguments import did_you_mean
 from .document import read_document
 from .knowledge import as_blocks
 from .model import Origin, Study
+from .problems import Path as KeyPath
 from .problems import Problems, below
 from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .terms import read_constraints
@@ -65,7 +66,9 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         problems.raise_any()
     parts = _read_parts(value, problems)
     positions = parts.pop("positions")
-    aliases = {("constraints", new): ("constraints", old) for new, old in enumerate(positions)}
+    aliases: dict[KeyPath, KeyPath | str] = {
+        ("constraints", new): ("constraints", old) for new, old in enumerate(positions)
+    }
     origin = Origin(file.name, problems.lines, parts, aliases)
     return Study(**parts, folder=file.parent, origin=origin), problems
 

@@ -19,7 +19,7 @@ from .beliefs import Beliefs, members_by_name
 from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .knowledge_table import KnowledgeTable, read_knowledge, report_unknown
 from .named import PRIOR, Named, build
-from .patterns import Names, is_pattern
+from .patterns import AnyNames, Names, is_pattern
 from .problems import Problems, Report, below, reported
 from .scale import UNLIKELY_RHO
 from .sections import PriorSection
@@ -41,9 +41,11 @@ class Resolver:
         self.names = Names([str(name) for name in feature_names])
         self.folder = folder
         self.problems = problems
+        self.block_names = Names((), "block")
 
     def blocks(self, blocks: Blocks | PrefixBlocks | TableBlocks | None) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
+        was_sound = self.problems.is_sound("blocks")
         if isinstance(blocks, PrefixBlocks):
             members = self._by_prefix(blocks.prefix)
         elif isinstance(blocks, TableBlocks):
@@ -54,6 +56,12 @@ class Resolver:
                 name: self.expand(items, self.names, below(self.problems, "blocks", name))
                 for name, items in given.items()
             }
+            # A block whose members are wrong is a block all the same.
+            self.block_names = Names(given, "block")
+        if not was_sound or (not members and not self.problems.is_sound("blocks")):
+            self.block_names = AnyNames("block")
+        elif not self.block_names.names:
+            self.block_names = Names(members, "block")
         return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
     def _by_prefix(self, separator: str) -> dict[str, list[Any]]:
@@ -101,7 +109,8 @@ class Resolver:
         if prior.table is not None:
             report = below(self.problems, "prior", "table")
             table = read_knowledge(self.folder / prior.table, prior.sheet, ("weight",), report)
-        return Beliefs(self.names, members_by_name(blocks, self.names), n_models, self.problems), table
+        members = members_by_name(blocks, self.names)
+        return Beliefs(self.names, members, self.block_names, n_models, self.problems), table
 
     def prior(self, choice: Any, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior, ready for :func:`ubayfs.decide`."""
@@ -120,14 +129,13 @@ class Resolver:
     ) -> list[Constraint]:
         """Return the constraints with patterns replaced, and a soft exclusion of what is unlikely."""
         n_before = self.problems.n_told
-        block_names = Names(() if blocks is None else blocks.names, "block")
         found = []
         for position, one in enumerate(given):
             report = below(self.problems, "constraints", position, one.kind)
-            expanded = self._constraint(one, block_names, report)
+            expanded = self._constraint(one, self.block_names, report)
             if expanded is not None:
                 found.append((expanded, report))
-        if self.problems.n_told == n_before:
+        if self.problems.n_told == n_before and self.problems.is_sound("blocks"):
             self._check_rows(found, blocks)
         made = [one for one, _ in found]
         return [*made, replace(constraints.exclude(unlikely, rho=UNLIKELY_RHO), belief=True)] if unlikely else made

@@ -86,7 +86,7 @@ class Section:
             if problems.n_told == n_before:
                 checked[name] = entry
         with reported(problems, (self.key,), self.key):
-            return replace(self, **checked)
+            return replace(self, **checked)  # type: ignore[type-var]
         return self
 
     @classmethod

@@ -4,7 +4,7 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 :data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
 """
 
-from .features import MISSING_RULES, matches, read_features
+from .features import MISSING_RULES, feature_columns, matches, read_features, role_problems
 from .reading import SUFFIXES, read_table
 from .table import MISSING_CODES, Table
 from .writing import write_table
@@ -14,8 +14,10 @@ __all__ = [
     "MISSING_RULES",
     "SUFFIXES",
     "Table",
+    "feature_columns",
     "matches",
     "read_features",
     "read_table",
+    "role_problems",
     "write_table",
 ]

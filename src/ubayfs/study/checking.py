@@ -1,0 +1,184 @@
+"""Everything that can be wrong with a study before its ensemble runs, found in one go."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..constraints import Constraint, decorrelate, resolve
+from ..data import FeatureData
+from ..ensemble import check_features_per_model
+from ..exceptions import InfeasibleError, InputError, OptimizationError
+from ..optimize import as_optimizer
+from ..selectors.adapters import as_selector, check_task
+from ..subsampling import plan_subsamples
+from ..tables import Table, feature_columns, read_features, read_table, role_problems
+from ..utility import Utility
+from .knowledge import TableBlocks
+from .knowledge_table import read_knowledge
+from .problems import Path, Problems, below, reported
+
+if TYPE_CHECKING:
+    from .model import Study
+
+# Whether hard rows contradict each other shows at once, as a rule; what takes longer shows when it is decided.
+_SECONDS = 10.0
+# More features than this have too many correlations to look at beforehand.
+_MOST_CORRELATED = 3000
+# How messages for Python call the target.
+_TARGET = re.compile(r"(?<!['\w])y(?!['\w])")
+_NEARLY_PERFECT = 1 - 1e-9
+# Constraints that the empty set keeps: alone they cannot contradict each other.
+_KEPT_BY_NOTHING = (
+    "max_size", "max_per_block", "max_blocks", "cannot_link", "must_link", "implies", "exclude", "decorrelate",
+)  # fmt: skip
+
+
+def examine(study: Study, problems: Problems) -> FeatureData | None:
+    """Check a study, also one in whose file something is wrong already.
+
+    Parameters
+    ----------
+    study : Study
+    problems : Problems
+        Those of the file, to which the others are added. Where something is wrong, the study has a default, and what
+        depends on it is not checked.
+
+    Returns
+    -------
+    data : FeatureData or None
+        None if they cannot be read.
+    """
+    table = read_table_of(study, problems) if problems.is_sound("data", "path") else None
+    roles = _roles(study, problems)
+    data = read_data(study, table, problems)
+    if table is None:
+        _read_knowledge(study, problems)
+        return None
+    # Without data, names may be those of all columns that may be features.
+    names = feature_columns(table, **roles) if data is None else list(data.feature_names)
+    n_before = problems.n_told
+    asked = study.resolve(names, problems)
+    _check_ensemble(study, len(names), data, problems)
+    sound = problems.n_told == n_before and problems.is_sound("constraints") and problems.is_sound("blocks")
+    if data is not None and sound:
+        _check_hard_rows(study, data, asked, problems)
+    return data
+
+
+def read_table_of(study: Study, problems: Problems) -> Table | None:
+    """Read the data table of a study."""
+    path, sheet = study.data.path, study.data.sheet
+    try:
+        return read_table(study.folder / path, sheet=sheet)
+    except InputError as error:
+        problems(("data", "sheet" if sheet is not None and repr(sheet) in str(error) else "path"), str(error))
+    return None
+
+
+def read_data(study: Study, table: Table | None, problems: Problems) -> FeatureData | None:
+    """Take the features out of a table; with a wrong data section only the roles of columns are checked."""
+    if table is None:
+        return None
+    told = study.data
+    if not problems.is_sound("data"):
+        for problem in role_problems(table, **_roles(study, problems)):
+            problems(("data", problem.key), f"{table.path}: {problem.text.removesuffix('.')}.")
+        return None
+    try:
+        return read_features(
+            table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
+        )
+    except InputError as error:
+        keys: Sequence[str] = getattr(error, "keys", ("path",))
+        for key, problem in zip(keys, getattr(error, "problems", (str(error),)), strict=True):
+            problems(("data", key), problem)
+    return None
+
+
+def _roles(study: Study, problems: Problems) -> dict[str, Any]:
+    """Return the roles of columns, as far as the study says them rightly."""
+    return {key: getattr(study.data, key) for key in ("target", "groups", "ignore") if problems.is_sound("data", key)}
+
+
+def _read_knowledge(study: Study, problems: Problems) -> None:
+    """Look at the tables of knowledge alone, when there are no features to compare them with."""
+    if study.prior.table is not None:
+        report = below(problems, "prior", "table")
+        read_knowledge(study.folder / study.prior.table, study.prior.sheet, ("weight",), report)
+    if isinstance(study.blocks, TableBlocks):
+        report = below(problems, "blocks", "table")
+        read_knowledge(study.folder / study.blocks.table, study.blocks.sheet, ("feature", "block"), report)
+
+
+def _check_ensemble(study: Study, n_features: int, data: FeatureData | None, problems: Problems) -> None:
+    """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would say of numbers."""
+    told = study.evidence
+    if problems.is_sound("evidence", "n_features_per_model") and n_features:
+        with reported(problems, ("evidence", "n_features_per_model"), "n_features_per_model"):
+            check_features_per_model(told.n_features_per_model, n_features)
+    least = study.decision.min_votes
+    if least > told.n_models and problems.is_sound("decision", "min_votes") and problems.is_sound("evidence"):
+        problems(
+            ("decision", "min_votes"),
+            f"must be at most the number of models, {told.n_models}, which is the most votes that a feature can have; "
+            f"got {least}.",
+        )
+    if data is None:
+        return
+    if problems.is_sound("evidence", "selector"):
+        with reported(problems, ("evidence", "selector"), "selector"):
+            check_task(as_selector(study.selector), data.target.task)
+    if problems.is_sound("evidence", "train_size"):
+        try:
+            plan_subsamples(data, told.train_size)
+        except InputError as error:
+            of_target = str(error).startswith("class ") and "train_size" not in str(error)
+            place: Path = ("data", "target") if of_target else ("evidence", "train_size")
+            told_of = _TARGET.sub(lambda _: repr(study.data.target), str(error))
+            problems(place, told_of.removeprefix("train_size="))
+    if data.constant.all():
+        problems(("data", "path"), "every feature has the same value in all rows, so that there is nothing to select.")
+
+
+def _check_hard_rows(study: Study, data: FeatureData, asked: dict[str, Any], problems: Problems) -> None:
+    """Report hard constraints that contradict each other."""
+    hard = [(position, one) for position, one in enumerate(map(_as_checked, asked["constraints"])) if _may_be_hard(one)]
+    if all(one.kind in _KEPT_BY_NOTHING for _, one in hard):
+        return
+    if data.n_features > _MOST_CORRELATED:
+        hard = [(position, one) for position, one in hard if one.kind != "decorrelate"]
+    systems = [resolve(one, data.feature_names, asked["blocks"], data) for _, one in hard]
+    system = resolve([one for _, one in hard], data.feature_names, asked["blocks"], data)
+    # No feature is worth anything: the first set that keeps the hard rows is as good as any other.
+    utility = Utility(np.zeros(data.n_features), system.take(np.flatnonzero(np.isinf(system.rho))), 1.0, ~data.constant)
+    try:
+        as_optimizer("exact", _SECONDS).maximize(utility)
+    except InfeasibleError as error:
+        labels = set(error.labels)
+        involved: list[Path] = [
+            ("constraints", position, one.kind)
+            for (position, one), own in zip(hard, systems, strict=True)
+            if any(own.label(row) in labels for row in np.flatnonzero(np.isinf(own.rho)).tolist())
+        ]
+        *others, last = involved
+        also = f" See also {'; '.join(map(problems.place, others))}." if others else ""
+        problems(last, f"{error}{also}")
+    except OptimizationError:
+        return  # not in this time; the decision may have more
+
+
+def _may_be_hard(one: Constraint) -> bool:
+    return one.kind == "decorrelate" or math.inf in np.atleast_1d(dict(one.arguments)["rho"])
+
+
+def _as_checked(one: Constraint) -> Constraint:
+    """Return a constraint that has the same hard rows: of correlations only those that are perfect are hard."""
+    if one.kind != "decorrelate":
+        return one
+    told = dict(one.arguments)
+    return decorrelate(max(told["threshold"], _NEARLY_PERFECT), told["method"])
