@@ -1,11 +1,13 @@
+import gc
 import pickle
+import weakref
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from ubayfs.system import ConstraintSystem, Rows
+from ubayfs.system import ConstraintSystem, Rows, once_per_system
 
 
 def named(prefix, row):
@@ -91,3 +93,21 @@ def test_rows_as_they_may_come_are_tidied_and_left_alone(n_parts):
     assert stacked.nnz == 3 * n_parts
     assert A.data.tolist() == [1.0, 2.0, 0.0, 5.0, 4.0]
     assert A.indices.tolist() == [2, 2, 0, 1, 0]
+
+
+def test_what_is_known_of_a_system_is_found_out_once_and_forgotten_with_it(system):
+    asked = []
+
+    @once_per_system
+    def n_entries(one):
+        asked.append(one.n_rows)
+        return one.A.nnz
+
+    other = system.take([0])
+    assert n_entries(system) == n_entries(system) == system.A.nnz
+    assert n_entries(other) == other.A.nnz
+    assert asked == [system.n_rows, 1]
+    gone = weakref.ref(other)
+    del other
+    gc.collect()
+    assert gone() is None

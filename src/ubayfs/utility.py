@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .system import ConstraintSystem
+from .system import ConstraintSystem, once_per_system
 
 # A row counts as violated when a^T z exceeds b by more than this part of the larger of |b| and the largest
 # coefficient, so 0.1 + 0.2 <= 0.3 holds. The rounding error of a sum is orders of magnitude smaller.
@@ -68,6 +68,25 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(column)), column, starts), shape=matrix.shape)
 
 
+@once_per_system
+def _tolerance(system: ConstraintSystem) -> NDArray[np.float64]:
+    A, largest = system.A, np.zeros(system.n_rows)
+    filled = np.flatnonzero(np.diff(A.indptr))
+    if len(filled):
+        largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
+    return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest)
+
+
+@once_per_system
+def _columns(system: ConstraintSystem) -> sparse.csr_array:
+    return sparse.csr_array(system.A.T)
+
+
+@once_per_system
+def _violated_by_empty_set(system: ConstraintSystem) -> NDArray[np.intp]:
+    return np.flatnonzero(system.b < -_tolerance(system))
+
+
 @dataclass(frozen=True, eq=False)
 class Admissibility:
     """Evaluates the rows of a constraint system on batches of sets.
@@ -77,22 +96,10 @@ class Admissibility:
 
     system: ConstraintSystem
 
-    @cached_property
+    @property
     def tolerance(self) -> NDArray[np.float64]:
         """Excess up to which each row still holds, of shape (n_rows,)."""
-        A, largest = self.system.A, np.zeros(self.system.n_rows)
-        filled = np.flatnonzero(np.diff(A.indptr))
-        if len(filled):
-            largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
-        return RELATIVE_TOLERANCE * np.maximum(np.abs(self.system.b), largest)
-
-    @cached_property
-    def _columns(self) -> sparse.csr_array:
-        return sparse.csr_array(self.system.A.T)
-
-    @cached_property
-    def _violated_by_empty_set(self) -> NDArray[np.intp]:
-        return np.flatnonzero(self.system.b < -self.tolerance)
+        return _tolerance(self.system)
 
     def indicators(self, sets: Any) -> sparse.csr_array:
         """Return z of each set: features, then blocks, of shape (n_sets, n_features + n_blocks)."""
@@ -110,7 +117,7 @@ class Admissibility:
 
     def violations(self, sets: Any) -> NDArray[np.float64]:
         """Return by how much each set exceeds each row, of shape (n_sets, n_rows); 0 where the row holds."""
-        products = (self.indicators(sets) @ self._columns).toarray()
+        products = (self.indicators(sets) @ _columns(self.system)).toarray()
         return self.excess(products, slice(None))
 
     def log_admissibility(self, sets: Any) -> NDArray[np.float64]:
@@ -119,12 +126,12 @@ class Admissibility:
         Looks only at rows that a set touches and at those that the empty set violates: with a million pair
         rows a small set costs no more than the pairs of its members.
         """
-        products = sparse.csr_array(self.indicators(sets) @ self._columns)
+        products = sparse.csr_array(self.indicators(sets) @ _columns(self.system))
         n_sets = products.shape[0]
         owner = np.repeat(np.arange(n_sets), np.diff(products.indptr))
         rows = products.indices
         cost = log_row_admissibility(self.excess(products.data, rows), self.system.rho[rows])
-        always = self._violated_by_empty_set
+        always = _violated_by_empty_set(self.system)
         if len(always):
             cost[self.system.b[rows] < -self.tolerance[rows]] = 0.0  # counted below, touched or not
             everywhere = self.excess(products[:, always].toarray(), always)

@@ -18,6 +18,7 @@ from .ensemble import Progress, collect_evidence
 from .evidence import Evidence
 from .exceptions import InputError, OptimizationError
 from .optimize import Optimizer, Solution, as_optimizer
+from .optimize.again import deciding_again
 from .optimize.alternatives import find_alternatives
 from .priors import Posterior, as_prior
 from .priors.weights import DEFAULT_WEIGHT, resolve_weights
@@ -266,7 +267,7 @@ def selection_probabilities(
         raise InputError(
             f"posterior must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
         )
-    chooser = as_optimizer("exact" if optimizer is None else optimizer)
+    chooser = deciding_again(as_optimizer("exact" if optimizer is None else optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):

@@ -11,6 +11,8 @@ from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.search import LocalSearch
 from ubayfs.system import Rows
 
+pytestmark = pytest.mark.usefixtures("always_programs")
+
 INF = np.inf
 
 
@@ -36,6 +38,25 @@ def assert_optimal(utility):
 def test_exact_agrees_with_brute_force_on_random_problems(block):
     for seed in range(25 * block, 25 * (block + 1)):
         assert_optimal(random_utility(np.random.default_rng(seed)))
+
+
+@pytest.mark.usefixtures("tiny_presolve")
+@pytest.mark.parametrize("block", range(8))
+def test_what_presolve_leaves_out_does_not_change_the_answer(block):
+    for seed in range(25 * block, 25 * (block + 1)):
+        rng = np.random.default_rng(seed)
+        assert_optimal(random_pairs(rng) if seed % 3 else random_utility(rng))
+
+
+def random_pairs(rng):
+    """Importances without ties, at most one of two and of three, and a limit of the size."""
+    n = int(rng.integers(6, 13))
+    groups = [rng.choice(n, rng.integers(2, 4), replace=False) for _ in range(rng.integers(4, 25))]
+    rows = [one_row(np.isin(np.arange(n), group), 1, rng.choice([0.3, 3.0, INF])) for group in groups]
+    sizes = [one_row(np.ones(n), rng.integers(1, n), rng.choice([1.0, INF]))]
+    if rng.random() < 0.3:
+        sizes.append(one_row(-np.ones(n), -rng.integers(1, n), rng.choice([1.0, INF])))
+    return utility_of(rng.dirichlet(np.ones(n)), sizes + rows, rng.choice([0.2, 1.0]))
 
 
 @pytest.mark.parametrize("strength", [0.05, 0.3, 1.0, 50.0])
@@ -120,9 +141,11 @@ def pair_problem(seed, n=60, n_pairs=500, tied=0, size=6):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.exclusions._MOST_GROUPED", 0)  # which would leave out as much, for good
     utility = pair_problem(seed, n=120, n_pairs=2500, tied=90)
     lazy = Exact().maximize(utility)
     monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)
+    monkeypatch.setattr("ubayfs.optimize.presolve._SMALLEST_CORE", 10**9)
     eager = Exact().maximize(utility)
     assert lazy.info["n_features"] < eager.info["n_features"]
     assert lazy.value == pytest.approx(eager.value, abs=1e-9)

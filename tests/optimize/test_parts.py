@@ -9,6 +9,8 @@ from ubayfs.optimize import Exact, parts
 from ubayfs.optimize.cells import CellSearch, gap_tolerance, lowest_log_kappa
 from ubayfs.optimize.parts import block_groups, group_bounds, search
 
+pytestmark = pytest.mark.usefixtures("always_programs")
+
 INF = np.inf
 
 

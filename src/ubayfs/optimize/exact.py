@@ -56,6 +56,7 @@ from ..utility import Utility
 from .base import Solution
 from .cells import gap_tolerance
 from .conflicts import explain_conflict
+from .exclusions import GroupBounds
 from .parts import search
 from .presolve import Fillers, SizeBounds, reduce
 from .search import good_set
@@ -116,7 +117,11 @@ class Exact:
             return _solution(utility, known, max(bound, best), True, n_programs=0)
         if np.isneginf(bound):
             raise explain_conflict(utility)
-        return _Rounds(utility, sizes, known, best, bound, deadline).run()
+        groups = GroupBounds.of(utility, sizes, best)
+        bound = min(bound, float(groups.value.max()))
+        if np.isneginf(bound):
+            raise explain_conflict(utility)
+        return _Rounds(utility, groups, known, best, bound, deadline).run()
 
     def _begin_with(self, utility: Utility) -> NDArray[np.bool_] | None:
         if self.begin_with is None:
@@ -137,7 +142,7 @@ class _Rounds:
     def __init__(
         self,
         utility: Utility,
-        sizes: SizeBounds,
+        sizes: GroupBounds,
         known: NDArray[np.bool_] | None,
         best: float,
         bound: float,
@@ -149,11 +154,12 @@ class _Rounds:
         self.n_features = self.n_rows = 0
 
     def run(self) -> Solution:
-        fillers = Fillers(self.utility, int(self.sizes.plausible(self.best)[-1]))
+        fillers: Fillers | None = None
         while True:
             plausible = self.sizes.plausible(self.best)
-            if len(plausible) == 0:
+            if len(plausible) == 0 or self._proved():
                 return self._finish(True)
+            fillers = fillers or Fillers(self.utility, int(plausible[-1]))
             solved = self._solve_program(fillers, int(plausible[-1]))
             if self._proved():
                 return self._finish(True)
@@ -166,7 +172,7 @@ class _Rounds:
         """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
         utility = self.utility
         contenders = self.sizes.contenders(self.best, utility.constraint_strength)
-        rows = fillers.program_rows()
+        rows = fillers.program_rows(contenders)
         features = fillers.representatives(contenders, rows, max(largest_size, 1))
         reduced = reduce(utility, rows, features)
         largest_importance = float(self.sizes.importance[largest_size])

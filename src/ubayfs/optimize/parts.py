@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..utility import Utility
 from .cells import CellResult, CellSearch, gap_tolerance, lowest_log_kappa
+from .enumeration import best_of_all, few_sets
 from .levels import Levels
 from .presolve import SizeBounds, reduce, rows_within
 
@@ -48,10 +49,12 @@ class Groups(NamedTuple):
 
 
 def search(utility: Utility, known: float, largest_importance: float, deadline: float | None) -> CellResult:
-    """Maximize a utility whose features are all selectable, in parts if its rows allow that.
+    """Maximize a utility whose features are all selectable: by hand if it is tiny, in parts if its rows allow that.
 
     Parameters and result are those of :class:`~ubayfs.optimize.cells.CellSearch`.
     """
+    if few_sets(utility):
+        return best_of_all(utility, known)
     groups = block_groups(utility, min(lowest_log_kappa(utility, known, largest_importance), 0.0))
     if groups is None or np.isneginf(known):  # without a set to beat, every group would have to be solved
         return CellSearch(utility, known, largest_importance, deadline).run()

@@ -20,12 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..system import ConstraintSystem
+from ..system import ConstraintSystem, once_per_system
 from ..utility import Utility, log_row_admissibility
 
 # A class of tied features must be this many times larger than any set to count as fillers.
 _FILLER_RATIO = 4
-# Features whose pair rows all enter the first program; more would make it slow.
+# Features whose pair rows enter the first program: so many, or this many times the largest set, but not more than
+# the program can be given at once. What else matters is found out round by round.
+_SMALLEST_CORE = 100
+_CORE_RATIO = 5
 _LARGEST_CORE = 1500
 
 
@@ -110,6 +113,7 @@ def _uniform_rows(utility: Utility) -> tuple[NDArray[np.intp], NDArray[np.float6
     return np.array(rows, dtype=np.intp), np.array(coefficients)
 
 
+@once_per_system
 def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
     """Return the rows that ask for at most one of two features."""
     A, n = system.A, system.n_features
@@ -118,6 +122,20 @@ def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
     a, b, bound = A.data[first], A.data[second], system.b[two]
     on_features = (A.indices[first] < n) & (A.indices[second] < n)
     return two[on_features & (a > 0) & (b > 0) & (a <= bound) & (b <= bound)]
+
+
+@once_per_system
+def _rows_without_pairs(system: ConstraintSystem) -> NDArray[np.intp]:
+    return np.setdiff1d(np.arange(system.n_rows), pair_rows(system), assume_unique=True)
+
+
+@once_per_system
+def _pair_graph(system: ConstraintSystem) -> sparse.csr_array:
+    """Return how many pair rows two features share, a symmetric csr_array of shape (n_features, n_features)."""
+    ends = system.A.indptr[pair_rows(system)]
+    first, second = system.A.indices[ends], system.A.indices[ends + 1]
+    half = sparse.csr_array((np.ones(len(ends)), (first, second)), shape=(system.n_features,) * 2)
+    return sparse.csr_array(half + half.T)
 
 
 def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -168,12 +186,15 @@ class Reduced:
 def reduce(utility: Utility, rows: NDArray[np.intp], features: NDArray[np.intp]) -> Reduced:
     """Restrict a utility to some rows and features; blocks that no row uses disappear."""
     system, n = utility.system, utility.n_features
+    everything = np.ones(len(features), dtype=bool)
+    if len(features) == n and len(rows) == system.n_rows and system.n_blocks == 0 and (np.diff(features) > 0).all():
+        # The same system: what is known of it need not be found out again.
+        return Reduced(Utility(utility.theta, system, utility.constraint_strength, everything), features)
     A = sparse.csc_array(system.A[rows])
     used = np.flatnonzero(np.diff(A[:, n:].indptr))
     blocks = sparse.csr_array(system.blocks[used][:, features])
     A = sparse.csr_array(sparse.hstack([A[:, features], A[:, n + used]], format="csr"))
     part = ConstraintSystem(A, system.b[rows], system.rho[rows], blocks)
-    everything = np.ones(len(features), dtype=bool)
     return Reduced(Utility(utility.theta[features], part, utility.constraint_strength, everything), features)
 
 
@@ -187,16 +208,16 @@ class Fillers:
     """
 
     def __init__(self, utility: Utility, largest_size: int) -> None:
-        system, n = utility.system, utility.n_features
+        system = utility.system
         self.utility = utility
         self.pairs = pair_rows(system)
-        self.others = np.setdiff1d(np.arange(system.n_rows), self.pairs, assume_unique=True)
+        self.others = _rows_without_pairs(system)
         ends = system.A.indptr[self.pairs]
         self.first, self.second = system.A.indices[ends], system.A.indices[ends + 1]
-        self.graph = sparse.csr_array((np.ones(len(ends)), (self.first, self.second)), shape=(n, n))
-        self.graph = sparse.csr_array(self.graph + self.graph.T)
+        self.graph = _pair_graph(system)
         self.degree = np.diff(self.graph.indptr)
         self.signature = self._signature(self.others)
+        self.waiting = np.empty(0, dtype=np.intp)  # features left out of the core for want of room, best first
         self.core = self._initial_core(largest_size)
         self.n_promoted = 0
 
@@ -214,14 +235,17 @@ class Fillers:
         counts = np.bincount(self.tied[utility.selectable], minlength=self.tied.max() + 1)
         core &= counts[self.tied] <= max(50, _FILLER_RATIO * largest_size)
         members = np.flatnonzero(core)
-        if len(members) > _LARGEST_CORE:
-            members = members[np.argsort(-utility.theta[members], kind="stable")[_LARGEST_CORE:]]
-            core[members] = False
+        size = min(max(_SMALLEST_CORE, _CORE_RATIO * largest_size), _LARGEST_CORE)
+        if len(members) > size:
+            self.waiting = members[np.argsort(-utility.theta[members], kind="stable")[size:]]
+            core[self.waiting] = False
         return core
 
-    def program_rows(self) -> NDArray[np.intp]:
-        """Return the rows of the next program: all but the pair rows that touch features outside the core."""
-        inside = self.core[self.first] & self.core[self.second]
+    def program_rows(self, contenders: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of the next program: all but the pair rows with an end outside of core and contenders."""
+        kept = np.zeros(len(self.core), dtype=bool)
+        kept[contenders] = self.core[contenders]
+        inside = kept[self.first] & kept[self.second]
         return np.sort(np.concatenate([self.others, self.pairs[inside]]))
 
     def representatives(self, contenders: NDArray[np.intp], rows: NDArray[np.intp], size: int) -> NDArray[np.intp]:
@@ -248,7 +272,9 @@ class Fillers:
         return result
 
     def promote(self, chosen: NDArray[np.bool_]) -> bool:
-        """Take features in violated pairs of a set into the core, and features tied with them, ever more of these.
+        """Take features in violated pairs of a set into the core, and others that may take their place.
+
+        These are features tied with them, and the most important ones that are not in the core yet; ever more of them.
 
         Returns
         -------
@@ -264,5 +290,6 @@ class Fillers:
         # Doubling keeps the number of rounds logarithmic where ties only take each other's place.
         tied = np.flatnonzero(np.isin(self.tied, self.tied[new]) & self.utility.selectable & ~self.core)
         self.n_promoted = 2 * self.n_promoted + len(new)
+        self.core[self.waiting[~self.core[self.waiting]][: self.n_promoted]] = True
         self.core[tied[np.argsort(self.degree[tied], kind="stable")[: self.n_promoted]]] = True
         return True

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..system import ConstraintSystem, once_per_system
 from ..utility import Utility, log_row_admissibility
 from .presolve import reduce, rows_within
 
@@ -21,6 +22,33 @@ from .presolve import reduce, rows_within
 _POOL = 400
 # Sets to begin with are not larger: dropping and swapping features one by one would take too long to pay.
 _LARGEST_START = 200
+
+
+class _Columns(NamedTuple):
+    """A sparse matrix by columns: the entries of column j stand at ``starts[j]`` to ``starts[j + 1]``."""
+
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> _Columns:
+        columns = sparse.csc_array(matrix)
+        return cls(columns.indptr.astype(np.intp), columns.indices.astype(np.intp), columns.data.astype(np.float64))
+
+    def of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+        """Return rows and values of the entries of some columns, and the number of the column of each."""
+        first = self.starts[columns]
+        lengths = self.starts[columns + 1] - first
+        owner = np.repeat(np.arange(len(columns)), lengths)
+        entries = np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner]
+        return self.rows[entries], self.values[entries], owner
+
+
+@once_per_system
+def _columns(system: ConstraintSystem) -> tuple[_Columns, _Columns]:
+    """Return the columns of the rows and of the blocks."""
+    return _Columns.of(system.A), _Columns.of(system.blocks)
 
 
 class LocalSearch:
@@ -39,8 +67,9 @@ class LocalSearch:
         self.hard = np.isinf(system.rho)
         self.rho = np.where(self.hard, 1.0, system.rho)
         self.b = system.b + utility.admissibility.tolerance
-        self.columns = sparse.csc_array(system.A)
-        self.blocks = sparse.csc_array(system.blocks.astype(np.float64))
+        # Plain arrays are looked up ten times as fast as sparse ones, of which a search takes thousands of parts.
+        self.columns, self.blocks = _columns(system)
+        self.n_blocks = system.n_blocks
         # One unit of hard violation outweighs everything else.
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 
@@ -66,9 +95,14 @@ class LocalSearch:
 
     def _terms(self, activity: NDArray[Any], rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
-        excess = np.maximum(activity - self.b[rows], 0.0)
-        hard = self.hard[rows]
-        return np.where(hard, 0.0, log_row_admissibility(excess, self.rho[rows])), np.where(hard, excess, 0.0)
+        excess = activity - self.b[rows]
+        log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
+        violated = np.flatnonzero(excess > 0.0)
+        excess = excess[violated]
+        hard, rho = self.hard[rows][violated], self.rho[rows][violated]
+        log_terms[violated] = np.where(hard, 0.0, log_row_admissibility(excess, rho))
+        hard_terms[violated] = np.where(hard, excess, 0.0)
+        return log_terms, hard_terms
 
     def score(self, chosen: NDArray[np.bool_]) -> float:
         """Return the utility, less a penalty for violated hard rows."""
@@ -76,37 +110,56 @@ class LocalSearch:
 
     def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the score of a set, then of the set with each one of `extra` added."""
-        return self._one_changed(chosen, extra, 1.0)
+        return self._one_flipped(chosen, extra)
 
     def one_less(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the score of a set, then of the set without each one of its members."""
-        return self._one_changed(chosen, np.flatnonzero(chosen), -1.0)
+        return self._one_flipped(chosen, np.flatnonzero(chosen))
 
-    def _one_changed(self, chosen: NDArray[np.bool_], features: NDArray[np.intp], sign: float) -> NDArray[np.float64]:
-        """Return the score of a set, then of the set with each one of `features` added (sign 1) or dropped (-1)."""
+    def _one_flipped(self, chosen: NDArray[np.bool_], features: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set with each one of `features` added, or dropped if it is there."""
         members = np.flatnonzero(chosen)
-        n_chosen = np.bincount(self.blocks[:, members].indices, minlength=self.blocks.shape[0])
-        z = np.concatenate([chosen, n_chosen > 0]).astype(np.float64)
-        activity = self.utility.system.A @ z
+        n_chosen = np.bincount(self.blocks.of_columns(members)[0], minlength=self.n_blocks)
+        activity = self._activity(members, n_chosen)
         log_terms, hard_terms = self._terms(activity, slice(None))
-        log_kappa, violated = log_terms.sum(), hard_terms.sum()
-        # What a feature changes in a^T z: its own column, and those of blocks that it is the first or last to touch.
-        change = self.columns[:, features]
-        if self.blocks.shape[0]:
-            alone = (n_chosen == (0 if sign > 0 else 1)).astype(np.float64)
-            turned = sparse.csc_array(sparse.diags_array(alone) @ self.blocks[:, features])
-            change = sparse.csc_array(change + self.columns[:, self.n :] @ turned)
-        rows, owner = change.indices, np.repeat(np.arange(len(features)), np.diff(change.indptr))
-        log_new, hard_new = self._terms(activity[rows] + sign * change.data, rows)
+        sign = np.where(chosen[features], -1.0, 1.0)
+        rows, change, owner = self._changes(features, sign, n_chosen)
+        log_new, hard_new = self._terms(activity[rows] + change, rows)
         log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(features))
         hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(features))
-        importance = self.utility.theta[members].sum()
-        log_all = log_kappa + np.concatenate([[0.0], log_gain])
-        hard_all = violated + np.concatenate([[0.0], hard_gain])
-        importances = importance + np.concatenate([[0.0], sign * self.utility.theta[features]])
+        log_all = log_terms.sum() + np.concatenate([[0.0], log_gain])
+        hard_all = hard_terms.sum() + np.concatenate([[0.0], hard_gain])
+        importances = self.utility.theta[members].sum() + np.concatenate([[0.0], sign * self.utility.theta[features]])
         # Sums of gains may miss zero by rounding.
         hard_all = np.where(hard_all < 1e-9, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
+
+    def _activity(self, members: NDArray[np.intp], n_chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return a^T z of every row; `n_chosen` are the members of each block."""
+        columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
+        rows, values, _ = self.columns.of_columns(columns)
+        return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
+
+    def _changes(
+        self, features: NDArray[np.intp], sign: NDArray[np.float64], n_chosen: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+        """Return what each flipped feature changes in a^T z: rows, changes, and the number of the feature.
+
+        That is its own column, and those of blocks that it is the first or the last to touch.
+        """
+        rows, values, owner = self.columns.of_columns(features)
+        if self.n_blocks == 0:
+            return rows, sign[owner] * values, owner
+        blocks, _, toucher = self.blocks.of_columns(features)
+        turned = n_chosen[blocks] == np.where(sign[toucher] > 0, 0, 1)
+        more_rows, more_values, touched = self.columns.of_columns(self.n + blocks[turned])
+        rows, values = np.concatenate([rows, more_rows]), np.concatenate([values, more_values])
+        owner = np.concatenate([owner, toucher[turned][touched]])
+        # A row may hold both a feature and its blocks: one change for each feature and row.
+        pairs, place = np.unique(owner * len(self.b) + rows, return_inverse=True)
+        values = np.bincount(place, weights=values, minlength=len(pairs)).astype(np.float64)
+        owner, rows = np.divmod(pairs, max(len(self.b), 1))
+        return rows, sign[owner] * values, owner
 
     def improve(
         self, chosen: NDArray[np.bool_], deadline: float | None = None, max_moves: int = 200
@@ -127,7 +180,7 @@ class LocalSearch:
 
     def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-        values = np.concatenate([self.one_more(chosen, outside), self.one_less(chosen)[1:]])
+        values = self._one_flipped(chosen, np.concatenate([outside, inside]))
         pick = int(np.argmax(values))
         best, value = chosen.copy(), float(values[pick])
         if pick:

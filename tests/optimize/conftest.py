@@ -1,0 +1,15 @@
+import pytest
+
+
+@pytest.fixture
+def always_programs(monkeypatch):
+    """Small problems too are given to the solver, as only large ones are otherwise."""
+    monkeypatch.setattr("ubayfs.optimize.enumeration._MOST_FEATURES", -1)
+
+
+@pytest.fixture
+def tiny_presolve(monkeypatch):
+    """A few features are many: what presolve leaves out of large problems it leaves out of small ones."""
+    monkeypatch.setattr("ubayfs.optimize.presolve._SMALLEST_CORE", 2)
+    monkeypatch.setattr("ubayfs.optimize.presolve._CORE_RATIO", 0)
+    monkeypatch.setattr("ubayfs.optimize.exclusions._MOST_GROUPED", 5)
