@@ -47,7 +47,7 @@ def test_wrong_usage_is_the_users(arguments, run):
 
 
 def test_a_bug_is_told_as_such(folder, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.study.Study.read_data", lambda self: 1 / 0)
+    monkeypatch.setattr("ubayfs.study.check_study", lambda study: 1 / 0)
     done = run("check", "study.yaml")
     assert done.code == 1
     assert "ZeroDivisionError" in done.err
@@ -204,7 +204,7 @@ def test_check_tells_what_would_run(folder, run):
 
 
 def test_check_tells_what_becomes_of_missing_values(folder, run):
-    Path("gaps.csv").write_text("a,b,y\n1,,u\n2,3,v\n4,5,u\n6,7,v\n", encoding="utf-8")
+    Path("gaps.csv").write_text("a,b,y\n1,,u\n2,3,v\n4,5,u\n6,7,v\n5,8,u\n", encoding="utf-8")
     done = run("check", "gaps.csv", "--target", "y", "--missing", "drop_rows")
     assert done.code == 0, done.err
     assert "missing     1 value was missing in 1 feature column ('b'): 1 row was dropped." in done.out

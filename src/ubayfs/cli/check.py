@@ -28,8 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Check and tell."""
+    from ..study import check_study
+
     study = options.requested_study(arguments)
-    data = study.check()
+    data = check_study(study)
     asked = study.arguments(data.feature_names)
     for line in [*_data(study, data), *_ensemble(study, data), *_decision(asked, data)]:
         say(line)

@@ -29,12 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, write and tell."""
+    from ..study import check_study
+
     study = options.requested_study(arguments)
     directory = options.output_directory(arguments, study)
     study = steps.written_to(study, directory)
     steps.check_output(directory, study, arguments.force, source=arguments.source)
-    data = study.read_data()
-    study.arguments(data.feature_names)  # a misspelled name is better found before the ensemble than after it
+    data = check_study(study)  # whatever is wrong is better found before the ensemble than after it
     runs = steps.runs_directory(directory, study, data)
     try:
         with notes() as found:

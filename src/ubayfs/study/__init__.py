@@ -1,5 +1,6 @@
 """Study files: data, ensemble, knowledge, constraints and decision in one YAML file that reproduces a result."""
 
+from .checking import check_study
 from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .model import Study
 from .named import Named
@@ -18,6 +19,7 @@ __all__ = [
     "Study",
     "TableBlocks",
     "Weights",
+    "check_study",
     "load_study",
     "template",
 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +15,13 @@ from ..exceptions import InfeasibleError, InputError, OptimizationError
 from ..optimize import as_optimizer
 from ..selectors.adapters import as_selector, check_task
 from ..subsampling import plan_subsamples
-from ..tables import Table, feature_columns, read_features, read_table, role_problems
+from ..tables import feature_columns
 from ..utility import Utility
+from .features import find_features, find_table, known_roles
 from .knowledge import TableBlocks
 from .knowledge_table import read_knowledge
+from .model import Study
 from .problems import Path, Problems, below, reported
-
-if TYPE_CHECKING:
-    from .model import Study
 
 # Whether hard rows contradict each other shows at once, as a rule; what takes longer shows when it is decided.
 _SECONDS = 10.0
@@ -36,6 +34,27 @@ _NEARLY_PERFECT = 1 - 1e-9
 _KEPT_BY_NOTHING = (
     "max_size", "max_per_block", "max_blocks", "cannot_link", "must_link", "implies", "exclude", "decorrelate",
 )  # fmt: skip
+
+
+def check_study(study: Study) -> FeatureData:
+    """Read the data of a study and check everything that can be wrong before its ensemble runs.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    data : FeatureData
+
+    Raises
+    ------
+    StudyError
+        Lists all problems at once: of the table and its columns, of names, of subsamples that cannot be drawn, and of
+        hard constraints that contradict each other.
+    """
+    problems = study.new_problems()
+    return problems.unless_any(examine(study, problems))
 
 
 def examine(study: Study, problems: Problems) -> FeatureData | None:
@@ -53,9 +72,9 @@ def examine(study: Study, problems: Problems) -> FeatureData | None:
     data : FeatureData or None
         None if they cannot be read.
     """
-    table = read_table_of(study, problems) if problems.is_sound("data", "path") else None
-    roles = _roles(study, problems)
-    data = read_data(study, table, problems)
+    table = find_table(study.data, study.folder, problems) if problems.is_sound("data", "path") else None
+    roles = known_roles(study.data, problems)
+    data = find_features(study.data, table, problems)
     if table is None:
         _read_knowledge(study, problems)
         return None
@@ -68,41 +87,6 @@ def examine(study: Study, problems: Problems) -> FeatureData | None:
     if data is not None and sound:
         _check_hard_rows(study, data, asked, problems)
     return data
-
-
-def read_table_of(study: Study, problems: Problems) -> Table | None:
-    """Read the data table of a study."""
-    path, sheet = study.data.path, study.data.sheet
-    try:
-        return read_table(study.folder / path, sheet=sheet)
-    except InputError as error:
-        problems(("data", "sheet" if sheet is not None and repr(sheet) in str(error) else "path"), str(error))
-    return None
-
-
-def read_data(study: Study, table: Table | None, problems: Problems) -> FeatureData | None:
-    """Take the features out of a table; with a wrong data section only the roles of columns are checked."""
-    if table is None:
-        return None
-    told = study.data
-    if not problems.is_sound("data"):
-        for problem in role_problems(table, **_roles(study, problems)):
-            problems(("data", problem.key), f"{table.path}: {problem.text.removesuffix('.')}.")
-        return None
-    try:
-        return read_features(
-            table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
-        )
-    except InputError as error:
-        keys: Sequence[str] = getattr(error, "keys", ("path",))
-        for key, problem in zip(keys, getattr(error, "problems", (str(error),)), strict=True):
-            problems(("data", key), problem)
-    return None
-
-
-def _roles(study: Study, problems: Problems) -> dict[str, Any]:
-    """Return the roles of columns, as far as the study says them rightly."""
-    return {key: getattr(study.data, key) for key in ("target", "groups", "ignore") if problems.is_sound("data", key)}
 
 
 def _read_knowledge(study: Study, problems: Problems) -> None:

@@ -17,8 +17,8 @@ from ..evidence import Evidence
 from ..exceptions import InputError, StudyError
 from ..selection import Selection
 from ..workflow import collect_evidence, decide
-from .checking import examine, read_data, read_table_of
 from .dumping import dump_document
+from .features import find_features, find_table
 from .knowledge import PrefixBlocks, TableBlocks, as_blocks
 from .named import OPTIMIZER, SELECTOR, build
 from .problems import Path as KeyPath
@@ -125,7 +125,7 @@ class Study:
         object.__setattr__(self, "folder", Path(self.folder))
         object.__setattr__(self, "versions", dict(self.versions))
 
-    def _problems(self) -> Problems:
+    def new_problems(self) -> Problems:
         """Return a collector of problems that knows the lines of what still is as in the file."""
         if self.origin is None:
             return Problems()
@@ -145,24 +145,8 @@ class Study:
         StudyError
             If the file cannot be read or its columns are not as the study says: all problems at once.
         """
-        problems = self._problems()
-        return problems.unless_any(read_data(self, read_table_of(self, problems), problems))
-
-    def check(self) -> FeatureData:
-        """Read the data and check everything that can be wrong before the ensemble runs.
-
-        Returns
-        -------
-        data : FeatureData
-
-        Raises
-        ------
-        StudyError
-            Lists all problems at once: of the table and its columns, of names, of subsamples that cannot be drawn,
-            and of hard constraints that contradict each other.
-        """
-        problems = self._problems()
-        return problems.unless_any(examine(self, problems))
+        problems = self.new_problems()
+        return problems.unless_any(find_features(self.data, find_table(self.data, self.folder, problems), problems))
 
     def arguments(self, feature_names: Any, n_models: int | None = None) -> dict[str, Any]:
         """Return the arguments of :func:`ubayfs.decide` for a data set: all but the evidence and ``X``.
@@ -178,7 +162,7 @@ class Study:
         StudyError
             If names do not fit the features: all of them at once, with file, line and nearest name.
         """
-        problems = self._problems()
+        problems = self.new_problems()
         return problems.unless_any(self.resolve(feature_names, problems, n_models))
 
     def resolve(self, feature_names: Any, problems: Problems, n_models: int | None = None) -> dict[str, Any]:
@@ -213,7 +197,7 @@ class Study:
         StudyError
             If names do not fit the features.
         """
-        problems = self._problems()
+        problems = self.new_problems()
         resolver = Resolver(feature_names, self.folder, problems)
         blocks = resolver.blocks(self.blocks)
         weights = resolver.said(self.prior, blocks, self.evidence.n_models)

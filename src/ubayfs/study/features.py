@@ -1,0 +1,47 @@
+"""The data of a study: its table, and the roles of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data import FeatureData
+from ..exceptions import InputError
+from ..tables import Table, read_features, read_table, role_problems
+from .problems import Problems
+from .sections import DataSection
+
+
+def find_table(told: DataSection, folder: Path, problems: Problems) -> Table | None:
+    """Read the data table of a study."""
+    try:
+        return read_table(folder / told.path, sheet=told.sheet)
+    except InputError as error:
+        about_sheet = told.sheet is not None and repr(told.sheet) in str(error)
+        problems(("data", "sheet" if about_sheet else "path"), str(error))
+    return None
+
+
+def known_roles(told: DataSection, problems: Problems) -> dict[str, Any]:
+    """Return the roles of columns, as far as the study says them rightly."""
+    return {key: getattr(told, key) for key in ("target", "groups", "ignore") if problems.is_sound("data", key)}
+
+
+def find_features(told: DataSection, table: Table | None, problems: Problems) -> FeatureData | None:
+    """Take the features out of a table; with a wrong data section only the roles of columns are checked."""
+    if table is None:
+        return None
+    if not problems.is_sound("data"):
+        for problem in role_problems(table, **known_roles(told, problems)):
+            problems(("data", problem.key), f"{table.path}: {problem.text}{'' if problem.text[-1] in '.?' else '.'}")
+        return None
+    try:
+        return read_features(
+            table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
+        )
+    except InputError as error:
+        keys: Sequence[str] = getattr(error, "keys", ("path",))
+        for key, problem in zip(keys, getattr(error, "problems", (str(error),)), strict=True):
+            problems(("data", key), problem)
+    return None
