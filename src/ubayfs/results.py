@@ -35,6 +35,7 @@ from .evidence import Evidence
 from .exceptions import InputError, UBayFSError
 from .plotting import DISPLAYS
 from .report import render_html, render_json, render_markdown
+from .report.warned import told_once
 from .selection import Selection
 from .study import Study, load_study
 from .study.sections import FIGURE_FORMATS
@@ -180,7 +181,8 @@ def write_result(
     try:
         with _refused(directory):
             (staging / "new" / _FIGURES).mkdir(parents=True)
-            _stage(staging / "new", result, reduced)
+            with told_once():
+                _stage(staging / "new", result, reduced)
             # Relative paths of the study must be right in `directory`, so it cannot be written elsewhere.
             replace(result.study, versions=versions()).save(staging.with_suffix(".yaml"))
             os.replace(staging.with_suffix(".yaml"), staging / "new" / _STUDY)
@@ -226,8 +228,9 @@ def read_result(directory: str | os.PathLike[str]) -> Result:
     except InputError as error:
         raise InputError(f"{directory / _SELECTION} is damaged: {error}") from error
     summary = _read_json(directory / _SUMMARY)
-    if not {"chosen", "displays"} <= set(summary):
-        raise InputError(f"{directory / _SUMMARY} is not the summary of a result: it lacks 'chosen' or 'displays'.")
+    lacking = [key for key in ("chosen", "displays", "sentences") if key not in summary]
+    if lacking:
+        raise InputError(f"{directory / _SUMMARY} is not the summary of a result: it lacks {lacking[0]!r}.")
     if not np.array_equal(evidence.feature_names, selection.feature_names):
         raise InputError(
             f"{directory / _EVIDENCE} and {_SELECTION} beside it are about different features: they are not of one "

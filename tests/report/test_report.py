@@ -3,16 +3,28 @@
 import base64
 import json
 import re
+import warnings
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from ubayfs import Evidence, MissingDependencyError, Selection, decide, decorrelate, max_size, maximize, must_link
+from ubayfs import (
+    Evidence,
+    MissingDependencyError,
+    Selection,
+    UBayFSWarning,
+    decide,
+    decorrelate,
+    max_size,
+    maximize,
+    must_link,
+)
 from ubayfs.report import render_html, render_json, render_markdown
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
+from ubayfs.report.warned import told_once
 from ubayfs.summary import summarize
 
 HOSTILE = [
@@ -25,7 +37,7 @@ HOSTILE = [
     "`code` **bold** $x^2$",
     "http://evil.example/x?a=1&b=2",
     "</style><img src=x onerror=alert(1)>",
-    "two\nlines",
+    "two\nlines\a\u202e",
     "--><svg/onload=1>",
     "Größe µ é",
 ]
@@ -102,6 +114,9 @@ def markdown(summary):
 
 
 def in_one_line(text):
+    """Return text as a report shows it: control characters as escapes, runs of spaces as one."""
+    for character, escape in (("\n", "\\n"), ("\a", "\\x07"), ("\u202e", "\\u202e")):
+        text = text.replace(character, escape)
     return " ".join(text.split())
 
 
@@ -240,11 +255,16 @@ def test_markdown_escapes(text, expected):
 def test_all_forms_tell_the_same(html, markdown, summary):
     content = json.loads(render_json(summary))
     assert content == summary
-    text, lines = Page(html).text, in_one_line(shown(markdown))
+    text, lines = Page(html).text, " ".join(shown(markdown).split())
     for record in summary["chosen"]:
         assert in_one_line(record["feature"]) in text
         assert in_one_line(record["feature"]) in lines
-    for told in (summary["headline"], *summary["question"], *summary["verdict"], *summary["warnings"]):
+    sentences = [told for section in summary["sentences"].values() for told in section]
+    assert {"chosen", "belief", "constraints", "ensemble", "correlation", "reproduce"} == set(summary["sentences"])
+    for told in (
+        summary["headline"], summary["caution"], *summary["terms"], *summary["question"], *summary["verdict"],
+        *summary["warnings"], *sentences, *(one["meaning"] for one in summary["legend"]),
+    ):  # fmt: skip
         assert in_one_line(told) in text
         assert in_one_line(told) in lines
     for line in summary["constraints"]:
@@ -261,7 +281,7 @@ def test_numbers_of_the_table_are_those_of_the_summary(summary, markdown):
     column = {heading: position for position, heading in enumerate(table[0])}
     assert list(column) == [
         "Feature", "Blocks", "Votes", "Prior weight", "Importance", "90 % interval", "Selection probability",
-        "Chosen because of", "Also without prior", "Also without constraints",
+        "Chosen because of", "Also without",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], table[2:], strict=True):
         assert row[column["Votes"]] == str(record["count"])
@@ -269,8 +289,16 @@ def test_numbers_of_the_table_are_those_of_the_summary(summary, markdown):
         assert float(row[column["Importance"]]) == pytest.approx(record["importance"], abs=5e-5)
         assert float(row[column["Selection probability"]]) == pytest.approx(record["probability"], abs=5e-3)
         assert row[column["Chosen because of"]] == ", ".join(record["reasons"])
-        assert row[column["Also without prior"]] == ("yes" if record["without_prior"] else "no")
-        assert row[column["Also without constraints"]] == ("yes" if record["without_constraints"] else "no")
+        both = (record["without_prior"], record["without_constraints"])
+        assert (
+            row[column["Also without"]]
+            == {
+                (True, True): "either of them",
+                (True, False): "the prior",
+                (False, True): "the constraints",
+                (False, False): "neither",
+            }[both]
+        )
 
 
 def test_bars_are_as_long_as_the_shares_of_votes(html, summary):
@@ -305,7 +333,7 @@ def test_what_is_not_known_is_left_out():
     for absent in ("Votes", "Prior weight", "interval", "Selection probability", "The ensemble", "Correlation among"):
         assert absent not in page.text
         assert absent not in markdown
-    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Chosen because of", "Also without constraints"]
+    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Chosen because of", "Also without"]
 
 
 def test_the_empty_set_and_a_selection_from_a_file_have_reports():
@@ -347,3 +375,71 @@ def test_contrast_of_every_text_color_is_sufficient(html):
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
         luminance = np.dot(linear, [0.2126, 0.7152, 0.0722])
         assert 1.05 / (luminance + 0.05) >= 4.5
+
+
+def test_control_characters_can_be_seen(html, markdown):
+    for text in (html, markdown):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e]", text)
+        assert re.search(r"two\\+nlines\\+x07\\+u202e", text)
+
+
+def test_one_feature_is_no_plural():
+    evidence = Evidence.from_sets([[True, False]] * 3, ["a", "b"])
+    summary = summarize(decide(evidence, constraints=max_size(1, rho=np.inf)), n_draws=0)
+    assert "- **1** feature chosen (of 2)" in render_markdown(summary)
+    assert "- **1 of 1** constraint holds" in render_markdown(summary)
+    assert "1 feature has votes" in render_markdown(summary)
+
+
+def test_an_empty_choice_has_no_stray_lines():
+    evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
+    summary = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=3)
+    page, markdown = Page(render_html(summary)), render_markdown(summary)
+    for stray in ("Selection probability", "Chosen: none", "the same set would be chosen", "tell how sure"):
+        assert stray not in page.text
+        assert stray not in markdown
+        assert not [image for image in page.all("img") if stray in image["alt"]]
+    assert summary["sentences"]["chosen"] == ["No feature was chosen."]
+    assert summary["sentences"]["belief"] == summary["legend"] == []
+
+
+def test_letters_that_no_font_has_are_told_once():
+    names = ["\U00013000", "\U00013001", "c"]  # hieroglyphs
+    evidence = Evidence.from_sets(np.eye(3, dtype=bool)[[0, 0, 1, 2]], names)
+    summary = summarize(decide(evidence, constraints=max_size(2, rho=np.inf)), n_draws=0)
+    with pytest.warns(UBayFSWarning, match="drawn as boxes") as caught:
+        page = Page(render_html(summary))
+    assert len(caught) == 1
+    assert page.text.count("some letters are drawn as boxes") == 1
+
+
+def test_other_warnings_pass_and_ours_come_once():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with told_once() as messages:
+            for text in ("one", "two", "one"):
+                warnings.warn(text, UBayFSWarning, stacklevel=1)
+                warnings.warn(text, DeprecationWarning, stacklevel=1)
+    assert messages == ["one", "two"]
+    assert [str(one.message) for one in caught if one.category is UBayFSWarning] == ["one", "two"]
+    assert [str(one.message) for one in caught if one.category is DeprecationWarning] == ["one", "two", "one"]
+
+
+def test_the_legend_says_what_badges_on_features_mean(summary, html):
+    borne = {mark for record in summary["chosen"] for mark in record["reasons"]}
+    assert borne >= {"prior", "constraints"}
+    page = Page(html)
+    for one in summary["legend"]:
+        assert one["meaning"] in page.text
+    assert {one["mark"] for one in summary["legend"]} >= borne
+
+
+def test_all_weights_can_be_read_from_the_report():
+    names = [f"f{i}" for i in range(40)]
+    evidence = Evidence.from_sets(np.ones((5, 40), dtype=bool), names)
+    weights = {name: 2.0 + i for i, name in enumerate(names[:30])}
+    summary = summarize(decide(evidence, weights, constraints=max_size(3, rho=np.inf)), n_draws=0)
+    text = Page(render_html(summary)).text
+    assert summary["prior"]["weights"] == weights
+    for name, weight in weights.items():
+        assert f"{name}: {weight}" in text

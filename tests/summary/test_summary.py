@@ -7,15 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ubayfs
 from ubayfs import (
     Evidence,
+    Hyperdirichlet,
     InputError,
     OptimizationWarning,
     Selection,
+    cost_budget,
     decide,
     decorrelate,
+    exact_size,
     exclude,
     implies,
     max_per_block,
@@ -27,7 +32,7 @@ from ubayfs import (
     stability,
 )
 from ubayfs.attribution import attribution
-from ubayfs.data import FeatureData
+from ubayfs.data import FeatureData, MissingValues
 from ubayfs.evidence import RunFailure
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
@@ -159,7 +164,10 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     selection = decide(evidence, constraints=[require(list(range(8))), max_size(8, rho=INF), decorrelate(0.2)], X=X)
     required, size, pairs = summarize(selection, n_draws=0)["constraints"]
     assert pairs["n_rows"] > 1000
-    assert pairs["label"] == f"decorrelate: {pairs['n_rows']:,} pairs of correlated features"
+    assert (
+        pairs["label"]
+        == f"decorrelate: {pairs['n_rows']:,} pairs of correlated features, Spearman correlation above 0.2"
+    )
     assert pairs["n_violated"] == 28
     assert len(pairs["worst"]) == 5
     costs = [row.admissibility for row in selection.metrics.violations]
@@ -271,8 +279,10 @@ def test_correlation_among_the_chosen(summary, selection, data):
 def test_the_question_in_sentences(summary):
     text = " ".join(summary["question"])
     assert "Which of 6 features make the best set to tell two classes apart (status) on 60 rows of data?" in text
-    assert "40 elementary models (MRMR) voted, each on 75 % of the groups, each choosing at most 3 features." in text
-    assert "as the expert gave them: symmetry (12) and texture (4); all others have 0.01." in text
+    assert "40 elementary models (mRMR) voted, each on 75 % of the groups, each choosing at most 3 features." in text
+    assert (
+        "Dirichlet prior. What the expert said, in votes: symmetry (12) and texture (4); all others have 0.01." in text
+    )
     assert "2 blocks of features: size (2) and shape (3)." in text
     assert "max-size 3 (rho 4); must-link radius, area (rho 0.2)" in text
 
@@ -280,8 +290,8 @@ def test_the_question_in_sentences(summary):
 @pytest.mark.parametrize(
     ("weights", "sentence"),
     [
-        (0.01, "Prior: dirichlet, with the default weight of 0.01 votes for every feature: no opinion."),
-        (2.0, "Prior: dirichlet, with a weight of 2 votes for every feature: no preference."),
+        (0.01, "Dirichlet prior, with the default weight of 0.01 votes for every feature: no opinion."),
+        (2.0, "Dirichlet prior, with a weight of 2 votes for every feature: no preference."),
     ],
 )
 def test_a_prior_without_opinion_is_called_so(evidence, weights, sentence):
@@ -451,3 +461,131 @@ def test_plain_values():
     assert listing([]) == ""
     assert listing(["a"]) == "a"
     assert [rounded(x) for x in (0.0, -1.25, 99.95, 1e-12, 123456.7)] == ["0", "-1.25", "100", "1e-12", "123,457"]
+
+
+# Ties
+
+
+def exchanged_without_loss(selection):
+    """Return the members that brute force can exchange for another feature."""
+    names = set(selection.feature_names)
+    return {
+        name
+        for name in selection.features
+        for other in names - set(selection.features)
+        if selection.evaluate({*selection.features, other} - {name}).utility >= selection.value - 1e-9
+    }
+
+
+@settings(max_examples=30)
+@given(
+    counts=st.lists(st.sampled_from([1, 2, 4]), min_size=6, max_size=6),
+    constraint=st.sampled_from([must_link(["a", "b"], rho=INF), require("c"), implies(["d"], ["e"], rho=0.4)]),
+    n_alternatives=st.sampled_from([0, 3]),
+)
+def test_members_that_could_be_exchanged_are_tied(counts, constraint, n_alternatives):
+    sets = np.arange(4)[:, None] < np.array(counts)
+    evidence = Evidence.from_sets(sets, list("abcdef"))
+    constraints = [max_size(3, rho=INF), constraint]
+    selection = decide(evidence, constraints=constraints, n_alternatives=n_alternatives)
+    summary = summarize(selection, n_draws=0)
+    tied = {record["feature"] for record in summary["chosen"] if record["tied"]}
+    by_alternatives = {name for other in summary["alternatives"] if other["as_good"] for name in other["removed"]}
+    assert tied == exchanged_without_loss(selection) | by_alternatives
+    assert ("tie" in {one["mark"] for one in summary["legend"]}) == bool(tied)
+    assert bool(tied) == any(told.startswith("Ties: ") for told in summary["sentences"]["belief"])
+    assert "this set or an equally good one" in " ".join(summary["sentences"]["belief"])
+
+
+def test_simulated_importances_tie_within_their_error():
+    sets = np.zeros((40, 6), dtype=bool)
+    sets[:, 0] = True
+    sets[np.arange(40), 1 + np.arange(40) % 4] = True
+    evidence = Evidence.from_sets(sets, list("abcdef"))
+    selection = decide(evidence, prior=Hyperdirichlet(), constraints=max_size(2, rho=INF), random_state=0)
+    tied = {record["feature"]: record["tied"] for record in summarize(selection, n_draws=0)["chosen"]}
+    assert tied.pop("a") is False
+    assert list(tied.values()) == [True]
+
+
+# What the expert said
+
+
+def test_what_is_held_unlikely_is_told_as_prior(evidence):
+    unlikely = replace(exclude(["radius", "area"], rho=1.0), belief=True)
+    selection = decide(evidence, constraints=[max_size(3, rho=INF), unlikely])
+    summary = summarize(selection, n_draws=0)
+    assert summary["prior"]["unlikely"] == ["radius", "area"]
+    assert (
+        "Dirichlet prior, with the default weight of 0.01 votes for every feature. Unlikely: radius and area."
+        in (summary["question"])
+    )
+    assert "Constraints: max-size 3 (hard)." in summary["question"]
+    lines = [(line["label"], line["kind"], line["belief"]) for line in summary["constraints"]]
+    assert lines == [("max-size 3", "max_size", False), ("unlikely: radius, area", "unlikely", True)]
+    assert np.prod([line["admissibility"] for line in summary["constraints"]]) == pytest.approx(
+        selection.metrics.admissibility
+    )
+
+
+def test_words_of_the_scale_are_told_as_said(evidence):
+    asked = {"prior": {"weights": {"features": {"texture": "very likely", "area": 10}, "patterns": {"sym*": "likely"}}}}
+    weights = {"texture": 40, "area": 10, "symmetry": 10, "concavity": 3}
+    summary = summarize(decide(evidence, weights, constraints=max_size(3, rho=INF)), asked=asked, n_draws=0)
+    assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}
+    told = next(sentence for sentence in summary["question"] if "prior" in sentence)
+    assert told == (
+        "Dirichlet prior. What the expert said, in votes: texture: very likely (40 votes), area (10), symmetry: likely "
+        "(10 votes) and concavity (3); all others have 0.01."
+    )
+
+
+def test_settings_of_decorrelate_and_costs_are_told(rng):
+    X = rng.normal(size=(40, 3))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    evidence = Evidence.from_sets(rng.random((20, 3)) < 0.6, ["mri", "ct", "blood"])
+    constraints = [decorrelate(0.9, method="pearson"), cost_budget({"mri": 400, "blood": 25}, budget=410), max_size(2)]
+    labels = [line["label"] for line in summarize(decide(evidence, constraints=constraints, X=X))["constraints"]]
+    assert "decorrelate: 1 pair of correlated features, Pearson correlation above 0.9" in labels
+    assert "cost budget 410 (costs: mri 400 and blood 25)" in labels
+
+
+def test_no_threshold_is_told_for_the_wrong_rows(rng):
+    X = rng.normal(size=(40, 3))
+    X[:, 1] = X[:, 0] + 0.4 * X[:, 1]
+    constraints = [decorrelate(0.999), decorrelate(0.8), max_size(2)]
+    selection = decide(Evidence.from_sets(rng.random((20, 3)) < 0.6), constraints=constraints, X=X)
+    labels = [line["label"] for line in summarize(selection, n_draws=0)["constraints"]]
+    assert labels == ["decorrelate: 1 pair of correlated features", "max-size 2"]
+
+
+def test_decorrelate_without_a_correlated_pair_is_still_told(rng):
+    X = rng.normal(size=(200, 3))
+    evidence = Evidence.from_sets(rng.random((20, 3)) < 0.6)
+    summary = summarize(decide(evidence, constraints=[decorrelate(0.9), max_size(2)], X=X), n_draws=0)
+    assert any("decorrelate: no pair correlated above 0.9" in told for told in summary["question"])
+    assert [line["holds"] for line in summary["constraints"]] == [True, True]
+
+
+def test_missing_values_are_told(rng):
+    data = FeatureData.from_table(rng.normal(size=(20, 3)), rng.integers(0, 2, 20))
+    data = replace(data, missing=MissingValues("median", 7, 5, ("x0", "x2")))
+    summary = summarize(decide(Evidence.from_sets(rng.random((9, 3)) < 0.6), constraints=max_size(2)), data, n_draws=0)
+    assert summary["data"]["missing"] == {
+        "rule": "median", "n_values": 7, "n_rows": 5, "columns": ["x0", "x2"],
+        "words": "7 values were missing in 2 feature columns ('x0', 'x2'): each was filled with the median of its "
+        "column.",
+    }  # fmt: skip
+    assert json.loads(json.dumps(summary)) == summary
+
+
+def test_a_member_without_vote_is_not_of_the_data():
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
+    with pytest.warns(OptimizationWarning, match="no vote"):
+        selection = decide(evidence, constraints=[exact_size(4, rho=INF)])
+    summary = summarize(selection, n_draws=0)
+    told = {record["feature"]: (record["reasons"], record["data_alone"]) for record in summary["chosen"]}
+    assert told["a"] == told["b"] == (["data"], True)
+    assert told["c"] == told["d"] == (["constraints"], False)
+    alone = next(sentence for sentence in summary["sentences"]["belief"] if sentence.startswith("By the data alone"))
+    assert alone.endswith(": 2 of 4 chosen features would stay. c and d would go.")

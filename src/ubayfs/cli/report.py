@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .console import say
+from .console import notes, say
 
 _FORMATS = ("png", "svg", "pdf")
 
@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     existing = [path for path in [*arguments.output, *figures] if path.exists()]
     if existing and not arguments.force:
         raise InputError(f"{existing[0]} exists already. Choose another name, or replace it with --force.")
-    _write(summary, arguments.output, figures)
+    with notes():
+        _write(summary, arguments.output, figures)
     for path in [*arguments.output, *figures]:
         say(f"Wrote {path}")
 

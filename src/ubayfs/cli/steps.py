@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import progress, say, stoppable, table, tell
+from .console import notes, progress, say, stoppable, table, tell
 
 if TYPE_CHECKING:
     from ..data import FeatureData
@@ -91,7 +91,8 @@ def finish(
         tell("Nothing was written; add -o DIRECTORY to keep this result.")
         return
     # Before anything is printed: whoever reads the output may have left.
-    written = write_result(directory, Result(study, evidence, selection, summary), data=data, force=force)
+    with notes():
+        written = write_result(directory, Result(study, evidence, selection, summary), data=data, force=force)
     answer(summary)
     report = next((path for path in written if path.name == "report.html"), directory)
     say(f"\nWrote {len(written)} files to {directory}; open {report}")
@@ -100,8 +101,9 @@ def finish(
 def answer(summary: dict[str, Any]) -> None:
     """Print the chosen features, what became of the constraints, and how good the answer is."""
     chosen = summary["chosen"]
-    say(f"{summary['headline']}\n")
-    say(table([_row(one) for one in chosen[:_SHOWN]]))
+    say(f"{summary['headline']}" + "\n" * bool(chosen))
+    if chosen:
+        say(table([_row(one) for one in chosen[:_SHOWN]]))
     if len(chosen) > _SHOWN:
         say(f"... and {len(chosen) - _SHOWN} more")
     broken = [one for one in summary["constraints"] if one["holds"] is False]

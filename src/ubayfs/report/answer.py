@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..summary.plain import listing, rounded
+from ..summary.plain import counted, listing, rounded
 from .document import Cell, Column, Table
 
 _MISSING = Cell("")
@@ -13,17 +13,21 @@ _MISSING = Cell("")
 
 def key_figures(summary: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     """Return the few numbers that a reader looks for first: value, name, remark."""
-    figures = [(f"{len(summary['chosen']):,}", "features chosen", f"of {summary['data']['features']:,}")]
+    n = len(summary["chosen"])
+    figures = [(f"{n:,}", f"feature{'' if n == 1 else 's'} chosen", f"of {summary['data']['features']:,}")]
     gap = "gap 0: proved" if summary["proved"] else f"gap {_number(summary['gap'])}: not proved"
     figures.append((_number(summary["value"], 4), "value", gap))
-    lines = summary["constraints"]
+    lines = [line for line in summary["constraints"] if not line["belief"]]
     if lines:
         kept = sum(line["holds"] is not False for line in lines)
         remark = f"admissibility {_number(summary['admissibility'])}"
-        figures.append((f"{kept} of {len(lines)}", "constraints hold", remark))
+        name = "constraint holds" if len(lines) == 1 else "constraints hold"
+        figures.append((f"{kept} of {len(lines)}", name, remark))
     ensemble = summary["ensemble"]
     if ensemble is not None:
-        figures.append((f"{ensemble['models']:,}", "models voted", f"{ensemble['n_voted']:,} features have votes"))
+        models = "model voted" if ensemble["models"] == 1 else "models voted"
+        voted = counted(ensemble["n_voted"], "feature has votes", "features have votes")
+        figures.append((f"{ensemble['models']:,}", models, voted))
         if ensemble["stability"] is not None:
             figures.append((f"{ensemble['stability']['value']:.2f}", "stability", ensemble["stability"]["words"]))
     return tuple(figures)
@@ -48,19 +52,12 @@ def chosen(summary: Mapping[str, Any]) -> Table | None:
         (level, True, lambda r: r["low"] is not None, _interval),
         ("Selection probability", True, lambda r: r["probability"] is not None, _probability),
         ("Chosen because of", False, lambda r: r["reasons"], lambda r: Cell("", badges=tuple(r["reasons"]))),
-        ("Also without prior", False, lambda r: r["without_prior"] is not None, lambda r: _yes(r["without_prior"])),
-        (
-            "Also without constraints",
-            False,
-            lambda r: r["without_constraints"] is not None,
-            lambda r: _yes(r["without_constraints"]),
-        ),
+        ("Also without", False, lambda r: r["without_constraints"] is not None, _also_without),
     ]
     shown = [column for column in columns if any(column[2](record) for record in records)]
     headings = (Column("Feature"), *(Column(heading, numeric) for heading, numeric, _, _ in shown))
     rows = tuple(
-        (Cell(record["feature"], badges=("no vote",) * record["without_vote"]), *(make(record) for *_, make in shown))
-        for record in records
+        (Cell(record["feature"], badges=_marks(record)), *(make(record) for *_, make in shown)) for record in records
     )
     return Table("Chosen features, most important first", headings, rows)
 
@@ -87,8 +84,17 @@ def _probability(record: Mapping[str, Any]) -> Cell:
     return _MISSING if record["probability"] is None else Cell(f"{record['probability']:.2f}", record["probability"])
 
 
-def _yes(value: bool | None) -> Cell:
-    return _MISSING if value is None else Cell("yes" if value else "no")
+def _marks(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return ("no vote",) * record["without_vote"] + ("tie",) * record["tied"]
+
+
+def _also_without(record: Mapping[str, Any]) -> Cell:
+    """Return what the feature would be chosen without as well."""
+    known = [name for name in ("prior", "constraints") if record[f"without_{name}"] is not None]
+    kept = [name for name in known if record[f"without_{name}"]]
+    if len(kept) == 2:
+        return Cell("either of them")
+    return Cell(f"the {kept[0]}" if kept else "neither" if len(known) == 2 else "no")
 
 
 def constraints(summary: Mapping[str, Any]) -> tuple[Table, ...]:
@@ -104,7 +110,7 @@ def constraints(summary: Mapping[str, Any]) -> tuple[Table, ...]:
     )
     rows = tuple(
         (
-            Cell(line["label"]),
+            Cell(line["label"], badges=("prior",) * line["belief"]),
             _MISSING if line["n_rows"] is None else Cell(f"{line['n_rows']:,}"),
             Cell(_rho(line)),
             _holds(line),

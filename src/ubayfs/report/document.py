@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import unicodedata
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report under one heading."""
+    """A part of the report under one heading; the legend says what badges mean."""
 
     key: str
     heading: str
@@ -68,6 +72,7 @@ class Section:
     figures: tuple[Figure, ...] = ()
     listings: tuple[Listing, ...] = ()
     notes: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -81,16 +86,50 @@ class Document:
 
     Attributes
     ----------
-    title, headline, created : str
+    title, headline, caution, created : str
     key_figures : tuple of (str, str, str)
         Value, what it is, and a remark.
+    terms : tuple of str
+        What these are.
     warnings : tuple of str
     sections : tuple of Section
     """
 
     title: str
     headline: str
+    caution: str
     created: str
     key_figures: tuple[tuple[str, str, str], ...]
+    terms: tuple[str, ...]
     warnings: tuple[str, ...]
     sections: tuple[Section, ...]
+
+
+def visible(text: str) -> str:
+    r"""Return text whose control characters can be seen: they could hide or turn around what stands beside them.
+
+    >>> visible("two\nlines\a")
+    'two\\nlines\\x07'
+    """
+    return "".join(_escape(character) if _is_control(character) else character for character in text)
+
+
+def _is_control(character: str) -> bool:
+    return not character.isprintable() and unicodedata.category(character) != "Zs"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def made_visible(part: T) -> T:
+    """Return a part of a report, or all of it, with visible control characters; listings keep their lines."""
+    if isinstance(part, str):
+        return visible(part)  # type: ignore[return-value]
+    if isinstance(part, tuple):
+        return tuple(made_visible(one) for one in part)  # type: ignore[return-value]
+    if isinstance(part, Listing):
+        return replace(part, text="\n".join(visible(line) for line in part.text.split("\n")))
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{one.name: made_visible(getattr(part, one.name)) for one in fields(part)})
+    return part

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import DISPLAYS
 from .content import document
+from .warned import told_once
 
 # Vector figures larger than this are shown as pixels.
 _LARGEST_SVG = 400_000
@@ -27,7 +29,9 @@ def render_html(summary: Mapping[str, Any]) -> str:
     """
     template, report = _template(), document(summary)
     wanted = {figure.name for section in report.sections for figure in section.figures}
-    pictures = {name: _picture(name, summary["displays"][name]) for name in sorted(wanted)}
+    with told_once() as messages:
+        pictures = {name: _picture(name, summary["displays"][name]) for name in sorted(wanted)}
+    report = replace(report, warnings=(*report.warnings, *messages))
     return str(template.render(report=report, pictures=pictures))
 
 

@@ -25,7 +25,9 @@ def render_markdown(summary: Mapping[str, Any], figures: Mapping[str, str] | Non
     """
     report = document(summary)
     parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
+    parts.append(escaped(report.caution))
     parts.append("\n".join(f"- **{escaped(a)}** {escaped(b)} ({escaped(c)})" for a, b, c in report.key_figures))
+    parts.append(" ".join(escaped(term) for term in report.terms))
     if report.warnings:
         parts += ["## Warnings", _items(report.warnings)]
     for section in report.sections:
@@ -57,6 +59,8 @@ def _section(section: Section, figures: Mapping[str, str]) -> list[str]:
         parts.append(_items(section.sentences))
     parts += [_table(table) for table in section.tables]
     parts += [escaped(note) for note in section.notes]
+    if section.legend:
+        parts.append("\n".join(f"- **{escaped(mark)}**: {escaped(meaning)}" for mark, meaning in section.legend))
     parts += [
         f"![{escaped(figure.caption)}](<{_address(figures[figure.name])}>)"
         for figure in section.figures

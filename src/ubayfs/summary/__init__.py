@@ -26,15 +26,17 @@ from .account import (
     probabilities,
     verdict,
 )
+from .belief import prior_facts
 from .displays import display_data
 from .facts import CITATION, correlation_facts, data_facts, ensemble_facts, version_facts
 from .kept import constraint_lines
 from .plain import number, plain
 from .question import question
+from .words import caution, legend, sentences, terms
 
 __all__ = ["summarize"]
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def summarize(
@@ -94,15 +96,17 @@ def summarize(
     chance, n_decided = probabilities(selection, n_draws, random_state, on_progress)
     facts = data_facts(selection, table, study)
     ensemble = None if selection.posterior is None else ensemble_facts(selection.posterior.evidence)
-    constraints, others = constraint_lines(selection), alternatives(selection)
-    return {
+    constraints, others, prior = constraint_lines(selection), alternatives(selection), prior_facts(selection, study)
+    summary = {
         "format": _FORMAT,
         "title": _title(study, facts),
         "created": created or datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "headline": headline(selection),
-        "question": question(selection, facts, ensemble, constraints, known),
+        "caution": caution(),
+        "question": question(selection, facts, ensemble, prior, constraints, known),
         "data": facts,
         "ensemble": plain(ensemble),
+        "prior": prior,
         "level": LEVEL,
         "n_draws": n_decided,
         "chosen": chosen_features(selection, found, known, chance, random_state),
@@ -119,6 +123,8 @@ def summarize(
         "citation": CITATION,
         "displays": display_data(selection, X, known, LEVEL),
     }
+    legends = {"terms": terms(summary), "sentences": sentences(summary), "legend": legend(summary["chosen"])}
+    return summary | legends
 
 
 def _table(selection: Selection, data: Any) -> FeatureData | None:

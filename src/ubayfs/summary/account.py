@@ -14,10 +14,9 @@ from ..ensemble import Progress
 from ..selection import FeatureSet, Selection
 from ..workflow import selection_probabilities
 from .plain import counted, number, rounded
+from .ties import ROUNDING, as_good, tied_members
 
 LEVEL = 0.9  # of the credible intervals
-# Values closer than this, relative above one, differ by rounding only: the tolerance of a closed gap.
-_ROUNDING = 1e-9
 
 
 def chosen_features(
@@ -33,7 +32,7 @@ def chosen_features(
     if posterior is not None:
         low, high = posterior.credible_interval(LEVEL, random_state=random_state)
     belongs = blocks.matrix(FeatureIndex(selection.feature_names)).T.tocsr()
-    counts, weights = selection.counts, selection.weights
+    counts, weights, tied = selection.counts, selection.weights, tied_members(selection)
     records = []
     for i in sorted(selection.indices.tolist(), key=lambda i: (-selection.importance[i], i)):
         name = str(selection.feature_names[i])
@@ -55,6 +54,7 @@ def chosen_features(
                 "data_alone": _within(name, None if found is None else found.data_alone),
                 "reasons": [] if found is None else list(found.reasons(name)),
                 "without_vote": counts is not None and int(counts[i]) == 0,
+                "tied": bool(tied[i]),
             }
         )
     return records
@@ -108,7 +108,7 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
         {
             "value": number(other.value),
             "loss": number(selection.value - other.value),
-            "as_good": bool(selection.value - other.value <= _ROUNDING * max(1.0, abs(selection.value))),
+            "as_good": as_good(selection, other.value),
             "proved": is_proved(other),
             "features": list(other.features),
             **_change(selection, other.features),
@@ -121,7 +121,7 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
 
 def is_proved(found: FeatureSet) -> bool:
     """Tell whether a set is known to be the best: its gap is closed."""
-    return bool(found.gap <= _ROUNDING * max(1.0, abs(found.value)))
+    return bool(found.gap <= ROUNDING * max(1.0, abs(found.value)))
 
 
 def headline(selection: Selection) -> str:
@@ -145,9 +145,9 @@ def verdict(selection: Selection, others: list[dict[str, Any]]) -> list[str]:
     best, strength = selection.best, selection.provenance.get("constraint_strength")
     scale = "" if strength is None else f" times the constraint strength {rounded(strength)}"
     told = [
-        f"The value of the set is {rounded(best.value, 6)}: the importances of its members add up to "
-        f"{rounded(best.metrics.importance, 6)}, and its admissibility of {rounded(best.metrics.admissibility, 6)}"
-        f"{scale} is added."
+        f"The value of the set, which is what was made as large as possible, is {rounded(best.value, 6)}: the "
+        f"importances of its members add up to {rounded(best.metrics.importance, 6)}, and its admissibility of "
+        f"{rounded(best.metrics.admissibility, 6)} (1 when all constraints hold){scale} is added."
     ]
     if is_proved(best):
         told.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
@@ -17,7 +18,8 @@ from ..ensemble import versions
 from ..evidence import Evidence
 from ..metrics import redundancy_rate, stability
 from ..selection import Selection
-from .plain import number
+from .plain import number, plain
+from .words import selector_name
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are told; beyond, the strongest pairs
@@ -67,11 +69,14 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
         "groups": None,
         "n_constant": None,
         "constant": [],
+        "missing": None,
     }
     constant = None if selection.posterior is None else selection.posterior.evidence.constant
     if data is not None:
         constant = data.constant
         facts |= {"rows": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
+        if data.missing is not None:
+            facts["missing"] = plain({**asdict(data.missing), "words": str(data.missing)})
         if data.target.values is not None:
             facts |= {"task": data.target.task, **_target_facts(data)}
     if constant is not None:
@@ -98,10 +103,12 @@ def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
     settings = evidence.settings
     parts = settings.get("parts", [settings])
     sizes = np.diff(evidence.sets.indptr)
+    selectors = list(dict.fromkeys(name for part in parts for name in part.get("selector", [])))
     errors = Counter(failure.error for failure in evidence.failures)
     return {
         "models": evidence.n_models,
-        "selector": list(dict.fromkeys(name for part in parts for name in part.get("selector", []))),
+        "selector": selectors,
+        "selector_names": [selector_name(told) for told in selectors],
         "train_size": _common(parts, "train_size"),
         "n_features_per_model": _common(parts, "n_features_per_model"),
         "seed": _common(parts, "seed"),
