@@ -283,3 +283,19 @@ def test_decide_notices_that_the_data_have_changed(folder, run, cells):
     refused = run("decide", "results", "--decorrelate", 0.5)
     assert refused.code == 2
     assert "is not the table that the ensemble saw" in refused.err
+
+
+def test_a_result_needs_no_table_of_knowledge(folder, run):
+    """It may be moved or sent: what the table said is written into its study."""
+    (folder / "knowledge.csv").write_text("feature,weight\nworst smoothness,likely\n", encoding="utf-8")
+    text = (folder / "study.yaml").read_text(encoding="utf-8")
+    said = "  weights:\n    features: {worst smoothness: likely}\n"
+    (folder / "by table.yaml").write_text(text.replace(said, "  table: knowledge.csv\n"), encoding="utf-8")
+    assert run("select", "by table.yaml", "-o", "by table").code == 0
+    assert run("select", "study.yaml").code == 0
+    (folder / "knowledge.csv").unlink()
+    done = run("decide", "by table", "--max-size", 4, "-o", "again")
+    assert done.code == 0, done.err
+    results = [read_result(folder / name).selection for name in ("by table", "results", "again")]
+    assert results[0].to_dict() == results[1].to_dict()
+    assert results[0].features == results[2].features

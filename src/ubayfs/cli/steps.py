@@ -74,11 +74,13 @@ def finish(
     from ..results import Result, write_result
     from ..summary import summarize
 
+    # What tables of knowledge say is part of the result, which may be moved or sent without them.
+    study = study.inlined(evidence.feature_names)
     with progress("selection probabilities", "draws") as update, stoppable(update) as update_or_stop:
         summary = summarize(
             selection,
             data,
-            asked=study.inlined(evidence.feature_names).to_dict(),
+            asked=study.to_dict(),
             blocks=study.arguments(evidence.feature_names)["blocks"],
             # Without files, the answer itself is all that is wanted.
             n_draws=study.outputs.n_draws if directory is not None else 0,
