@@ -39,11 +39,23 @@ def test_the_module_is_the_command():
     assert run.stdout == f"ubayfs {ubayfs.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["selekt"], ["select"], ["select", "a.csv", "--max-size", "many"]])
-def test_wrong_usage_is_the_users(arguments, run):
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "ubayfs: the following arguments are required: command. See ubayfs --help.\n"),
+        (["selekt"], "Did you mean 'select'? See ubayfs --help.\n"),
+        (["select"], "ubayfs select: the following arguments are required: source. See ubayfs select --help.\n"),
+        (["select", "a.csv", "--max-size", "many"], "argument --max-size: invalid int value: 'many'."),
+        (["select", "a.csv", "--max-sise", "3"], "there is no option --max-sise. Did you mean '--max-size'? See"),
+        (["check", "a.csv", "--max-sise=3"], "ubayfs check: there is no option --max-sise. Did you mean '--max-size'?"),
+        (["select", "a.csv", "b.csv"], "ubayfs select: unrecognized arguments: b.csv. See"),
+    ],
+)
+def test_wrong_usage_is_the_users(arguments, words, run):
     done = run(*arguments)
     assert done.code == 2
-    assert "usage: ubayfs" in done.err
+    assert words in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_a_bug_is_told_as_such(folder, run, monkeypatch):
@@ -110,7 +122,8 @@ BAD_STUDIES = {
         ["line 3", "worst raduis", "worst radius"],
     ),
     "all at once": (
-        "data: {path: cells.csv}\nevidence: {n_models: 0, selector: mrmrr}\nconstraints:\n  - max_size: -1\n",
+        "data: {path: cells.csv, target: diagnosis}\nevidence: {n_models: 0, selector: mrmrr}\nconstraints:\n  "
+        "- max_size: -1\n",
         ["3 problems", "n_models", "mrmrr", "mrmr", "max_size"],
     ),
 }

@@ -13,6 +13,7 @@ from importlib import import_module
 from .. import __version__
 from ..exceptions import UBayFSError
 from .console import tell
+from .options import Parser
 
 OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -78,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; nothing heavy is imported for it."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ubayfs", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"ubayfs {__version__}")

@@ -4,19 +4,70 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
     from ..study import Study, Weights
+    from ..study.problems import Problems
+
+Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
 # Of these there is one, and an option replaces it. Of the others there may be several, and options add to them.
 _ONE_OF_A_KIND = ("max_size", "min_size", "exact_size", "max_per_block", "max_blocks", "decorrelate")
+_WITHOUT: tuple[str, ...] = ("constraints", "without")
 _LISTS = ("must_link", "cannot_link", "require", "exclude", "at_least_one")
+# Keys of each section that options say.
+_FIELDS = {
+    "data": ("target", "task", "groups", "ignore", "missing", "sheet"),
+    "evidence": ("selector", "n_models", "train_size", "n_features_per_model", "seed", "n_jobs"),
+    "decision": ("constraint_strength", "min_votes", "n_alternatives", "optimizer", "time_limit", "seed"),
+    "outputs": ("figures", "reduced_table", "n_draws"),
+}
+# Options that are not called like their keys.
+_FLAGS = {
+    "n_models": "--models",
+    "n_features_per_model": "--features-per-model",
+    "n_jobs": "--jobs",
+    "constraint_strength": "--strength",
+    "n_alternatives": "--alternatives",
+    "n_draws": "--draws",
+}
+_NONE = "none"  # says that there is no time limit, whatever the study says
+
+
+class Parser(argparse.ArgumentParser):
+    """Parses arguments; an option that does not exist is answered with the nearest one that does."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse what is not known here: this parser knows its own options best."""
+        known, unknown = super().parse_known_args(args, namespace)
+        for text in unknown:
+            option = text.partition("=")[0]
+            if option.startswith("-") and not option.lstrip("-")[:1].isdigit():
+                options = [name for action in self._actions for name in action.option_strings if name[:2] == "--"]
+                self.error(f"there is no option {option}.{_hint(option, options)}")
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, []
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where the options are explained."""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice:
+            message += _hint(choice[1], re.findall(r"[\w-]+", choice[2]))
+        end = "" if message.endswith((".", "?")) else "."
+        self.exit(2, f"{self.prog}: {message}{end} See {self.prog} --help.\n")
+
+
+def _hint(text: str, known: list[str]) -> str:
+    from .._arguments import did_you_mean  # brings numpy, which --help does without
+
+    return did_you_mean(text, known)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +76,9 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target", help="column to be explained; none for a selection without target")
     group.add_argument("--task", help="binary, multiclass, multilabel, regression or unsupervised; default: inferred")
     group.add_argument("--groups", help="column of patients, mice, subjects...; rows of one stay together")
-    group.add_argument("--ignore", action="append", metavar="NAME", help="column that is no feature; may be a pattern")
+    group.add_argument(
+        "--ignore", action="extend", nargs="+", metavar="NAME", help="columns that are no features; may be patterns"
+    )
     group.add_argument("--missing", help="missing values: error (default), median, drop_rows or drop_columns")
     group.add_argument("--sheet", help="sheet of an Excel file")
 
@@ -82,7 +135,12 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
         "--alternatives", type=int, dest="n_alternatives", metavar="N", help="next best sets to list (5)"
     )
     group.add_argument("--optimizer", help="exact (default) or genetic")
-    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="then the best set so far, with its gap")
+    group.add_argument(
+        "--time-limit",
+        type=_seconds_or_none,
+        metavar="SECONDS",
+        help="then the best set so far, with its gap; none: whatever it takes",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
@@ -100,15 +158,26 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def requested_study(arguments: argparse.Namespace) -> Study:
-    """Return the study that a study file or a table, and the options, ask for."""
-    from ..study import DataSection, Study, load_study
+    """Return the study that a study file or a table, and the options, ask for; raise all that is wrong with them."""
+    from ..study import DataSection, Study
+    from ..study.checking import examine
+    from ..study.model import Origin
+    from ..study.reading import read_draft
 
     source: Path = arguments.source
     if source.suffix.lower() in _STUDY_SUFFIXES:
-        study = load_study(source)
+        study, problems = read_draft(source)
     else:
-        study = Study(DataSection(str(source)))
-    return changed(study, arguments)
+        # There is no file: whatever has to change is an option.
+        aliases: Aliases = {(section, name): _flag(name) for section, names in _FIELDS.items() for name in names}
+        aliases[("data", "path")] = ""
+        study = Study(DataSection(str(source)), origin=Origin("", {}, {}, aliases))
+        problems = study.new_problems()
+    study = _with_options(study, arguments, problems)
+    if problems.found:
+        examine(study, problems)
+        problems.raise_any()
+    return study
 
 
 def output_directory(arguments: argparse.Namespace, study: Study) -> Path:
@@ -118,24 +187,36 @@ def output_directory(arguments: argparse.Namespace, study: Study) -> Path:
 
 
 def changed(study: Study, arguments: argparse.Namespace) -> Study:
-    """Return the study with everything that the options say."""
-    return replace(
-        study,
-        data=replace(study.data, **arguments_of(arguments, "target", "task", "groups", "ignore", "missing", "sheet")),
-        evidence=replace(
-            study.evidence,
-            **arguments_of(arguments, "selector", "n_models", "train_size", "n_features_per_model", "seed", "n_jobs"),
-        ),
-        prior=_prior(study, arguments),
-        constraints=_constraints(study, arguments),
-        decision=replace(
-            study.decision,
-            **arguments_of(
-                arguments, "constraint_strength", "min_votes", "n_alternatives", "optimizer", "time_limit", "seed"
-            ),
-        ),
-        outputs=replace(study.outputs, **arguments_of(arguments, "figures", "reduced_table", "n_draws")),
-    )
+    """Return the study with everything that the options say; raise all that is wrong with them."""
+    problems = study.new_problems()
+    return problems.unless_any(_with_options(study, arguments, problems))
+
+
+def _with_options(study: Study, arguments: argparse.Namespace, problems: Problems) -> Study:
+    """Return the study with the options that are right; the others go to `problems`."""
+    from ..study.model import Origin
+
+    origin = study.origin or Origin("", {}, {})
+    aliases = dict(origin.aliases)
+    problems.aliases = aliases
+    parts: dict[str, Any] = {}
+    for key, names in _FIELDS.items():
+        given = {name: None if value == _NONE else value for name, value in arguments_of(arguments, *names).items()}
+        aliases |= {(key, name): _flag(name) for name in given}
+        parts[key] = getattr(study, key).changed(given, problems)
+    parts["prior"] = _prior(study, arguments, problems, aliases)
+    parts["constraints"] = _constraints(study, arguments, problems, aliases)
+    # What the options change is said by them, the rest by the file as before.
+    kept = {key: parts.get(key, part) if part == getattr(study, key) else part for key, part in origin.parts.items()}
+    return replace(study, **parts, origin=replace(origin, parts=kept, aliases=aliases))
+
+
+def _flag(name: str) -> str:
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def _seconds_or_none(text: str) -> float | str:
+    return _NONE if text.strip().lower() == _NONE else float(text)
 
 
 def with_origin(study: Study, earlier: Study) -> Study:
@@ -153,34 +234,43 @@ def _absolute(path: Path) -> Path:
     return Path(path).absolute()
 
 
-def _prior(study: Study, arguments: argparse.Namespace) -> Any:
-    prior = study.prior
+def _prior(study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases) -> Any:
+    given: dict[str, Any] = {}
     if arguments.prior is not None:
-        prior = replace(prior, kind=arguments.prior)
+        given["kind"] = arguments.prior
+        aliases[("prior", "kind")] = "--prior"
     if arguments.weights_table is not None:
         # Named on the command line, it is relative to here.
-        prior = replace(prior, table=str(_absolute(Path(arguments.weights_table))), sheet=None)
-    if arguments.weight:
-        prior = replace(prior, weights=_with_weights(prior.weights, arguments.weight))
-    return prior
+        given |= {"table": str(_absolute(Path(arguments.weights_table))), "sheet": None}
+        aliases[("prior", "table")] = "--weights-table"
+    prior = study.prior.changed(given, problems)
+    if not arguments.weight:
+        return prior
+    if isinstance(prior.weights, tuple):
+        aliases[("prior", "weights")] = "--weight"
+        problems(
+            ("prior", "weights"),
+            "cannot change weights that the study gives as one list; name them by feature there.",
+        )
+        return prior
+    return replace(prior, weights=_with_weights(prior.weights, arguments.weight, problems, aliases))
 
 
-def _with_weights(weights: Weights | tuple[float, ...], said: list[str]) -> Weights:
-    from ..exceptions import InputError
+def _with_weights(weights: Weights, said: list[str], problems: Problems, aliases: Aliases) -> Weights:
+    from ..study.problems import reported
     from ..study.scale import as_belief
 
-    if isinstance(weights, tuple):
-        raise InputError("--weight cannot change weights that the study gives as one list; name them by feature there.")
     new: dict[str | int, Any] = {}
     for text in said:
         # The name may hold '=', a weight never does.
         name, separator, value = text.rpartition("=")
+        place = ("prior", "weights", "features", name)
+        aliases[place] = f"--weight {text}"
         if not separator or not name:
-            raise InputError(f"--weight must be NAME=VALUE, such as radius=likely or radius=5; got {text!r}.")
-        try:
+            problems(place, "must be NAME=VALUE, such as radius=likely or radius=5.")
+            continue
+        with reported(problems, place, "weights", "weight"):
             new[name] = as_belief(name, _number_or_word(value))
-        except InputError as error:
-            raise InputError(f"--weight {text}: {error}") from None
     kept: dict[str, Any] = {
         key: tuple((name, belief) for name, belief in getattr(weights, key) if name not in new)
         for key in ("features", "patterns", "blocks")
@@ -196,24 +286,35 @@ def _number_or_word(text: str) -> float | str:
         return text
 
 
-def _constraints(study: Study, arguments: argparse.Namespace) -> tuple[Constraint, ...]:
+def _constraints(
+    study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases
+) -> tuple[Constraint, ...]:
     from .. import constraints as builders
     from .._arguments import check_choice
     from ..rows import ROWS
+    from ..study.problems import reported
 
-    hard = math.inf
-    makers: dict[str, Callable[[Any], Constraint]] = {
-        "max_size": lambda n: builders.max_size(n, rho=hard),
-        "min_size": lambda n: builders.min_size(n, rho=hard),
-        "exact_size": lambda n: builders.exact_size(n, rho=hard),
-        "max_per_block": lambda n: builders.max_per_block(n, rho=hard),
-        "max_blocks": lambda n: builders.max_blocks(n, rho=hard),
-        "decorrelate": builders.decorrelate,
-    }
-    dropped = {check_choice("--without", kind.replace("-", "_"), tuple(ROWS)) for kind in arguments.without or ()}
-    given = {kind: value for kind in _ONE_OF_A_KIND if (value := getattr(arguments, kind)) is not None}
-    kept = [one for one in study.constraints if one.kind not in dropped and one.kind not in given]
-    new = [makers[kind](value) for kind, value in given.items()]
+    dropped = set()
+    aliases[_WITHOUT] = "--without"
+    for kind in arguments.without or ():
+        with reported(problems, _WITHOUT, "kind"):
+            dropped.add(check_choice("kind", kind.replace("-", "_"), tuple(ROWS)))
+    asked: list[tuple[str, dict[str, Any]]] = []
+    for kind in _ONE_OF_A_KIND:
+        value = getattr(arguments, kind)
+        if value is not None:
+            dropped.add(kind)
+            asked.append((kind, {"threshold": value} if kind == "decorrelate" else {"n": value, "rho": math.inf}))
     for kind in _LISTS:
-        new += [getattr(builders, kind)(names) for names in getattr(arguments, kind) or ()]
-    return (*kept, *new)
+        asked += [(kind, {"features": names}) for names in getattr(arguments, kind) or ()]
+    kept = [(position, one) for position, one in enumerate(study.constraints) if one.kind not in dropped]
+    made = [one for _, one in kept]
+    before = dict(aliases)
+    for new, (old, _) in enumerate(kept):
+        aliases[("constraints", new)] = before.get(("constraints", old), ("constraints", old))
+    for kind, given in asked:
+        place = ("constraints", len(made))
+        aliases[place] = _flag(kind)
+        with reported(problems, place, *(f"{kind}: {name}" for name in given), f"{kind}:", kind):
+            made.append(getattr(builders, kind)(**given))
+    return tuple(made)
