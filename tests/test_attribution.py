@@ -302,6 +302,18 @@ def test_members_without_a_vote_are_never_data(counts, weights, constraints):
             assert found.unvoted[name] in ("prior", "constraints", "filler")
 
 
+def test_what_only_the_prior_speaks_for_may_stay_to_fill_up():
+    """Where a place is left without it, anything would do as well."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
+    filled = attribution(quietly_decide(evidence, {"d": 3}, constraints=exact_size(3, rho=INF)))
+    assert filled.without_prior == ("a", "b", "d")
+    assert filled.filling == ("d",)
+    assert filled.reasons("d") == ("prior",)
+    displaced = attribution(quietly_decide(evidence, {"d": 9}, constraints=max_size(2, rho=INF)))
+    assert displaced.without_prior == ("a", "b")
+    assert displaced.filling == ()
+
+
 def unlikely(*features, rho=1.0):
     return replace(exclude(list(features), rho=rho), belief=True)
 

@@ -55,6 +55,13 @@ class Attribution:
     data_alone: tuple[str, ...] | None
     unvoted: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def filling(self) -> tuple[str, ...]:
+        """Members that only the prior speaks for, but that stay without it: a place was left, and any would do."""
+        return tuple(
+            name for name in self.without_prior or () if name in self.chosen and self.unvoted.get(name) == "prior"
+        )
+
     def reasons(self, feature: str) -> tuple[str, ...]:
         """Return why a chosen feature is there: ("data",), ("filler",), or what it would not be there without.
 
@@ -208,13 +215,15 @@ def _nearest_best(
     """Return the best set; among equally good ones the one that shares most with the chosen set."""
     found = optimizer.maximize(utility, random_state)
     tolerance = _ROUNDING * max(1.0, abs(found.value)) if np.isfinite(found.value) else 0.0
-    allowed = bool(utility.selectable[chosen].all())
     # Also when the optimizer has no proof: it may come back with less than what is known already.
-    if allowed and utility(chosen)[0] >= found.value - tolerance:
+    known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
+    if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
         return chosen
-    bonus = replace(utility, theta=utility.theta + _SHARED * tolerance * chosen)
-    nearest = optimizer.maximize(bonus, random_state).chosen
-    return nearest if utility(nearest)[0] >= found.value - tolerance else found.chosen
+    nearer = replace(utility, theta=utility.theta + _SHARED * tolerance * chosen)
+    candidates = np.array([*known, optimizer.maximize(nearer, random_state).chosen])
+    values = utility(candidates)
+    best = np.where(values >= values.max() - tolerance, nearer(candidates), -np.inf)
+    return np.asarray(candidates[int(best.argmax())], dtype=bool)
 
 
 def _most_important(

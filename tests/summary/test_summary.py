@@ -589,3 +589,13 @@ def test_a_member_without_vote_is_not_of_the_data():
     assert told["c"] == told["d"] == (["constraints"], False)
     alone = next(sentence for sentence in summary["sentences"]["belief"] if sentence.startswith("By the data alone"))
     assert alone.endswith(": 2 of 4 chosen features would stay. c and d would go.")
+
+
+def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0]] * 5, list("abcde"))
+    with pytest.warns(OptimizationWarning, match="no vote"):
+        selection = decide(evidence, {"d": 3}, constraints=exact_size(3, rho=INF))
+    summary = summarize(selection, n_draws=0)
+    told = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
+    assert told == {"a": (["data"], True), "b": (["data"], True), "d": (["prior"], False)}
+    assert summary["sentences"]["belief"][0].endswith("No model chose d: anything would fill that place as well.")

@@ -33,6 +33,7 @@ def chosen_features(
         low, high = posterior.credible_interval(LEVEL, random_state=random_state)
     belongs = blocks.matrix(FeatureIndex(selection.feature_names)).T.tocsr()
     counts, weights, tied = selection.counts, selection.weights, tied_members(selection)
+    filling = () if found is None else found.filling
     records = []
     for i in sorted(selection.indices.tolist(), key=lambda i: (-selection.importance[i], i)):
         name = str(selection.feature_names[i])
@@ -49,7 +50,8 @@ def chosen_features(
                 "low": None if low is None else number(low[i]),
                 "high": None if high is None else number(high[i]),
                 "probability": None if probability is None else number(probability[i]),
-                "without_prior": _within(name, None if found is None else found.without_prior),
+                # What merely fills a place that is left is not chosen for its own sake.
+                "without_prior": _within(name, None if found is None else found.without_prior) and name not in filling,
                 "without_constraints": _within(name, None if found is None else found.without_constraints),
                 "data_alone": _within(name, None if found is None else found.data_alone),
                 "reasons": [] if found is None else list(found.reasons(name)),
@@ -90,6 +92,8 @@ def other_sets(selection: Selection, found: Attribution | None) -> dict[str, Any
     for key in ("without_prior", "without_constraints", "data_alone"):
         features = None if found is None else getattr(found, key)
         changes[key] = None if features is None else {"features": list(features), **_change(selection, features)}
+    if changes["without_prior"] is not None and found is not None:
+        changes["without_prior"]["filling"] = list(found.filling)
     return changes
 
 

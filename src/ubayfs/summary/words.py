@@ -117,11 +117,13 @@ def _belief(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _compared(lead: str, change: Mapping[str, Any], n: int) -> str:
+    filling = change.get("filling")
+    fills = f" No model chose {listing(filling, 12)}: anything would fill that place as well." if filling else ""
     if not change["added"] and not change["removed"]:
-        return f"{lead}: the same set would be chosen."
+        return f"{lead}: the same set would be chosen.{fills}"
     goes = f" {listing(change['removed'], 12)} would go." if change["removed"] else ""
     comes = f" {listing(change['added'], 12)} would come in." if change["added"] else ""
-    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{goes}{comes}"
+    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{goes}{comes}{fills}"
 
 
 def _constraints(summary: Mapping[str, Any]) -> list[str]:
