@@ -3,6 +3,7 @@ import pytest
 
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.optimize.cells import CellSearch, gap_tolerance
+from ubayfs.optimize.limits import Limit
 from ubayfs.optimize.program import Answer, Programs
 from ubayfs.utility import Utility
 
@@ -14,8 +15,8 @@ def all_selectable(seed, n=7):
     return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
-def search(utility, known=-INF, deadline=None):
-    return CellSearch(utility, known, float(utility.theta.sum()), deadline).run()
+def search(utility, known=-INF, limit=None):
+    return CellSearch(utility, known, float(utility.theta.sum()), limit).run()
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -48,7 +49,7 @@ def test_with_the_best_value_known_nothing_is_found_and_the_bound_proves_it(seed
 def test_without_time_the_bound_still_holds(seed):
     utility = all_selectable(seed)
     optimum = utility(selectable_sets(utility)).max()
-    result = search(utility, deadline=0.0)
+    result = search(utility, limit=Limit(deadline=0.0))
     assert result.n_programs == 0
     assert result.chosen is None
     assert result.bound >= optimum

@@ -53,9 +53,10 @@ def random_pairs(rng):
     n = int(rng.integers(6, 13))
     groups = [rng.choice(n, rng.integers(2, 4), replace=False) for _ in range(rng.integers(4, 25))]
     rows = [one_row(np.isin(np.arange(n), group), 1, rng.choice([0.3, 3.0, INF])) for group in groups]
-    sizes = [one_row(np.ones(n), rng.integers(1, n), rng.choice([1.0, INF]))]
-    if rng.random() < 0.3:
-        sizes.append(one_row(-np.ones(n), -rng.integers(1, n), rng.choice([1.0, INF])))
+    size = int(rng.integers(1, n))
+    sizes = [one_row(np.ones(n), size, rng.choice([1.0, INF]))]
+    if rng.random() < 0.5:
+        sizes.append(one_row(-np.ones(n), -rng.choice([size, rng.integers(1, n)]), rng.choice([1.0, INF])))
     return utility_of(rng.dirichlet(np.ones(n)), sizes + rows, rng.choice([0.2, 1.0]))
 
 
@@ -67,6 +68,14 @@ def test_exact_agrees_with_brute_force_over_strength_and_rho(strength, rho):
     pairs = [one_row(np.isin(np.arange(9), pair), 1, rho) for pair in itertools.combinations(range(5), 2)]
     costs = one_row(rng.random(9), 1.3, rho)
     assert_optimal(utility_of(theta, [one_row(np.ones(9), 3, rho), costs, *pairs], strength))
+
+
+def test_a_known_set_is_the_best_when_nothing_better_can_keep_its_size():
+    # All six, as asked for; that two of them exclude each other leaves no other set of six, and not none at all.
+    rows = [one_row(np.ones(6), 6, INF), one_row(-np.ones(6), -6, INF), one_row([1, 1, 0, 0, 0, 0], 1, 4.0)]
+    utility = utility_of(np.full(6, 1 / 6), rows, 10.0)
+    assert Exact(begin_with=range(6)).maximize(utility).chosen.all()
+    assert_optimal(utility)
 
 
 def test_hard_exclude_with_soft_size_where_kappa_underflows():

@@ -82,6 +82,13 @@ def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypa
             assert set(np.flatnonzero(sets[still].any(axis=0))) <= set(contenders.tolist())
 
 
+def test_a_feature_out_of_sight_may_make_up_for_two(monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.exclusions._MOST_GROUPED", 2)
+    utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 0, -1], 1, INF), one_row([1, 1, 0, 0], 2, INF)])
+    bounds = GroupBounds.of(utility, SizeBounds.of(utility), -INF)
+    assert bounds.group.tolist() == [0, 1, 2, 3]
+
+
 def test_groups_leave_few_contenders_where_sizes_leave_all():
     # Ten bundles of ten that exclude each other; the best of each make the best set.
     theta = (np.repeat(np.linspace(1.0, 0.4, 10), 10) - np.tile(np.arange(10), 10) * 0.02) / 60

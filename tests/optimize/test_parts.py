@@ -7,6 +7,7 @@ from scipy import sparse
 from problems import one_row, random_row, selectable_sets, utility_of
 from ubayfs.optimize import Exact, parts
 from ubayfs.optimize.cells import CellSearch, gap_tolerance, lowest_log_kappa
+from ubayfs.optimize.limits import Limit
 from ubayfs.optimize.parts import block_groups, group_bounds, search
 
 pytestmark = pytest.mark.usefixtures("always_programs")
@@ -145,7 +146,7 @@ def test_only_groups_that_may_hold_a_better_set_are_solved():
 
 def test_without_time_the_bound_of_the_groups_holds():
     utility = two_of_four()
-    result = search(utility, 1.0, float(utility.theta.sum()), 0.0)
+    result = search(utility, 1.0, float(utility.theta.sum()), Limit(deadline=0.0))
     assert (result.chosen, result.n_programs) == (None, 0)
     assert result.bound == pytest.approx(1.6)
 

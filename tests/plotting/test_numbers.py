@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from problems import random_utility, selectable_sets
-from ubayfs import Evidence, cannot_link, decide, exact_size, linear, max_size, must_link
+from ubayfs import Evidence, cannot_link, decide, exact_size, linear, max_size, maximize, must_link, require
 from ubayfs.exceptions import InfeasibleError, InputError
 from ubayfs.optimize import Exact
 from ubayfs.plotting import (
@@ -18,6 +18,7 @@ from ubayfs.plotting import (
     PosteriorDisplay,
     SizeUtilityDisplay,
 )
+from ubayfs.plotting.sizes import _default_sizes
 from ubayfs.selection import FeatureSet, Problem, Selection
 
 
@@ -174,7 +175,7 @@ def test_the_best_of_each_size_is_that_of_all_sets(seed):
             select(utility)
         return
     selection = select(utility)
-    display = SizeUtilityDisplay.from_selection(selection, sizes=range(8), time_limit=None)
+    display = SizeUtilityDisplay.from_selection(selection, sizes=range(8))
     best = {size: values[sizes == size].max(initial=-np.inf) for size in range(8)}
     assert display.infeasible == tuple(size for size in best if np.isneginf(best[size]))
     assert [point.size for point in display.points] == [size for size in best if np.isfinite(best[size])]
@@ -192,8 +193,8 @@ def test_with_a_size_limit_only_the_most_important_of_each_size_are_best():
     rng = np.random.default_rng(0)
     evidence = Evidence.from_sets(rng.random((30, 10_000)) < np.linspace(0.02, 0, 10_000))
     selection = decide(evidence, constraints=max_size(12, rho=0.7))
-    display = SizeUtilityDisplay.from_selection(selection, time_limit=None)
-    assert [point.size for point in display.points] == list(range(2, 23))
+    display = SizeUtilityDisplay.from_selection(selection)
+    assert [point.size for point in display.points] == list(range(1, 16))
     theta = np.sort(selection.importance)[::-1]
     for point in display.points:
         excess = max(point.size - 12, 0)
@@ -206,31 +207,92 @@ def test_the_chosen_size_is_marked_and_forbidden_sizes_are_told():
     selection = decide(evidence, constraints=[exact_size(2, rho=1), max_size(4, rho=math.inf)])
     display = SizeUtilityDisplay.from_selection(selection)
     assert [point.size for point in display.points] == [1, 2, 3, 4]
-    assert display.infeasible == (5, 6)
+    assert display.infeasible == (5,)
     drawing = display.plot()
     (mark,) = (line for line in drawing.ax.lines if line.get_gid() == "chosen")
     assert mark.get_data() == ([2], [selection.value])
-    value, importance, admissibility = (line.get_ydata() for line in drawing.ax.lines[:3])
+    above, below = drawing.figure.axes
+    (value,) = (line.get_ydata() for line in above.lines if line.get_gid() == "value")
+    importance, admissibility = (line.get_ydata() for line in below.lines[:2])
     np.testing.assert_allclose(np.add(importance, admissibility), value)
-    assert "hard constraints: 5 to 6" in drawing.figure.get_supxlabel()
+    assert "hard constraints: 5." in drawing.figure.get_supxlabel()
 
 
-def test_sizes_that_the_time_does_not_reach_are_left_out(monkeypatch):
-    ticks = iter(range(100))  # a clock that goes on by a second whenever someone looks
-    monkeypatch.setattr("ubayfs.plotting.sizes.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
-    evidence = Evidence.from_sets(np.eye(8, dtype=int))
-    selection = decide(evidence, constraints=max_size(3, rho=1))
-    display = SizeUtilityDisplay.from_selection(selection, time_limit=3.5)
-    assert [point.size for point in display.points] == [1, 2, 3, 4]  # nearest first
-    assert display.omitted == (5, 6, 7, 8)
-    assert "no time was left: 5 to 8" in display.plot().figure.get_supxlabel().replace("\n", " ")
+def test_sizes_that_hard_rows_forbid_are_not_explained(monkeypatch):
+    def explained(utility):
+        raise AssertionError("takes many programs, and nobody reads it")
+
+    monkeypatch.setattr("ubayfs.optimize.exact.explain_conflict", explained)
+    evidence = Evidence.from_sets(np.eye(8, dtype=int), list("abcdefgh"))
+    constraints = [require(["a", "b"], rho=math.inf), max_size(4, rho=math.inf), cannot_link(["c", "d"], rho=math.inf)]
+    display = SizeUtilityDisplay.from_selection(decide(evidence, constraints=constraints), sizes=range(10))
+    assert [point.size for point in display.points] == [2, 3, 4]
+    assert display.infeasible == (0, 1, 5, 6, 7, 8, 9)
 
 
-def test_sizes_and_time_must_be_numbers(cancer_selection):
+@pytest.mark.parametrize("chosen", [0, 1, 2, 8, 20, 23, 40, 999])
+def test_default_sizes_are_few_and_surround_the_chosen_one(chosen):
+    sizes = _default_sizes(chosen, 1000)
+    assert len(sizes) == len(set(sizes)) <= 25
+    assert sizes == sorted(sizes)
+    assert {max(chosen - 1, min(chosen, 1)), chosen, chosen + 1} <= set(sizes)
+    assert sizes[0] == min(chosen, 1)
+    assert chosen < sizes[-1] <= max(chosen + 3, 1.25 * chosen)
+    if chosen <= 20:
+        assert sizes == list(range(sizes[0], sizes[-1] + 1))
+
+
+@pytest.fixture(scope="module")
+def tangled():
+    """Soft pairs everywhere: a single node proves little."""
+    rng = np.random.default_rng(3)
+    pairs = [
+        cannot_link(rng.choice(60, 2, replace=False).tolist(), rho=float(rng.uniform(0.5, 20))) for _ in range(700)
+    ]
+    return maximize(rng.dirichlet(np.ones(60)), [max_size(12), *pairs])
+
+
+def test_work_is_limited_by_nodes_and_what_is_not_proved_is_told(tangled):
+    sizes = range(3, 13, 3)
+    hurried = SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=1)
+    assert hurried == SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=1)
+    full = SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=10**6)
+    assert all(point.complete for point in full.points)
+    assert not all(point.complete for point in hurried.points)
+    for one, exact in zip(hurried.points, full.points, strict=True):
+        assert one.value <= exact.value + 1e-9
+        assert one.bound >= exact.value - 1e-9
+        assert one.complete or one.bound > one.value
+    drawing = hurried.plot()
+    (hollow,) = (line for line in drawing.ax.lines if line.get_gid() == "not proved")
+    assert list(hollow.get_xdata()) == [point.size for point in hurried.points if not point.complete]
+    assert "Hollow: not proved" in drawing.figure.get_supxlabel()
+    assert "Hollow" not in full.plot().figure.get_supxlabel()
+
+
+def test_no_clock_is_looked_at(tangled, monkeypatch):
+    def looked():
+        raise AssertionError("a figure that depends on the clock is another one on a busy machine")
+
+    for module in ("limits", "exact", "search"):
+        monkeypatch.setattr(f"ubayfs.optimize.{module}.time", SimpleNamespace(monotonic=looked))
+    SizeUtilityDisplay.from_selection(tangled, sizes=[2, 3])
+
+
+def test_the_axis_of_the_value_shows_its_differences(cancer_selection):
+    drawing = SizeUtilityDisplay.from_selection(cancer_selection).plot()
+    low, high = drawing.ax.get_ylim()
+    (line,) = (one for one in drawing.ax.lines if one.get_gid() == "value")
+    values = line.get_ydata()
+    assert np.ptp(values) > 0.7 * (high - low)
+    assert drawing.figure.axes[1].get_ylim()[0] == 0
+
+
+def test_sizes_and_nodes_must_be_numbers(cancer_selection):
     with pytest.raises(InputError, match=r"sizes must be a whole number >= 0; got 1.5"):
         SizeUtilityDisplay.from_selection(cancer_selection, sizes=[1.5])
-    with pytest.raises(InputError, match=r"time_limit must be a number in \(0, inf\]; got 0"):
-        SizeUtilityDisplay.from_selection(cancer_selection, time_limit=0)
+    with pytest.raises(InputError, match=r"node_limit must be a whole number >= 1; got 0"):
+        SizeUtilityDisplay.from_selection(cancer_selection, node_limit=0)
 
 
 # Convergence

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import time
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..utility import Utility
+from .limits import Limit
 from .program import Programs
 
 # Sets within this distance of the best value count as equally good: "gap 0". Relative for values above one.
@@ -55,13 +55,13 @@ class CellSearch:
         Value of a set already known (-inf if none): only better sets are looked for.
     largest_importance : float
         An upper bound of the importance of any set.
-    deadline : float or None
-        Time by `time.monotonic` at which to stop; the bound returned then still holds.
+    limit : Limit, optional
+        When to stop; the bound returned then still holds.
     """
 
-    def __init__(self, utility: Utility, known: float, largest_importance: float, deadline: float | None) -> None:
+    def __init__(self, utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> None:
         self.utility = utility
-        self.deadline = deadline
+        self.limit = limit or Limit()
         self.largest_importance = largest_importance
         self.programs = Programs(utility)
         self.best = known
@@ -93,7 +93,7 @@ class CellSearch:
         self._first_cells()
         while self.cells:
             cell = heapq.heappop(self.cells)
-            if -cell.negative_bound <= self.best + gap_tolerance(self.best) or self._out_of_time():
+            if -cell.negative_bound <= self.best + gap_tolerance(self.best) or self.limit.reached():
                 self.settled = max(self.settled, -cell.negative_bound)  # every other cell is bounded by less
                 break
             low = cell.low if np.isneginf(cell.low) else max(cell.low, self._floor())
@@ -102,17 +102,13 @@ class CellSearch:
         bound = min(max(self.best, self.settled), self.largest_importance + self.utility.constraint_strength)
         return CellResult(self.chosen, self.best, max(self.best, bound), self.programs.n_solved)
 
-    def _out_of_time(self) -> bool:
-        return self.deadline is not None and time.monotonic() >= self.deadline
-
     def _solve(self, cell: Cell) -> bool:
         """Solve the program of a cell and settle or split the cell; return False if no set keeps the hard rows."""
-        remaining = None if self.deadline is None else self.deadline - time.monotonic()
-        answer = self.programs.solve(cell.low, cell.high, remaining)
+        answer = self.programs.solve(cell.low, cell.high, self.limit)
         if answer.infeasible:
             return not (np.isneginf(cell.low) and np.isneginf(self.best))
         bound = min(-cell.negative_bound, answer.bound)
-        if answer.chosen is None:  # the solver gave up, as a rule for lack of time: the bound is all that is known
+        if answer.chosen is None:  # the solver gave up, for lack of time or nodes: the bound is all that is known
             self.settled = max(self.settled, bound)
             return True
         value = float(self.utility(answer.chosen)[0])

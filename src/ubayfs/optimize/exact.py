@@ -31,6 +31,9 @@ count at all: the best importance under the hard rows, plus :math:`\lambda\epsil
 In a cell :math:`[L, U]` no row may be violated so far that :math:`g_k < L`: this makes most soft rows hard
 there, which is what keeps the programs small.
 
+**Why features that exclude each other bound it** much closer than sizes do is said in
+:mod:`ubayfs.optimize.exclusions`.
+
 **Why presolve loses nothing** is said in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
 and they are put back until the best set of the program keeps its value under all rows.
 
@@ -57,6 +60,7 @@ from .base import Solution
 from .cells import gap_tolerance
 from .conflicts import explain_conflict
 from .exclusions import GroupBounds
+from .limits import Limit
 from .parts import search
 from .presolve import Fillers, SizeBounds, reduce
 from .search import good_set
@@ -102,26 +106,42 @@ class Exact:
         solution : Solution
             ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
         """
-        begin, deadline, half_time = time.monotonic(), None, None
+        solution = self.search(utility)
+        if solution is None:
+            raise explain_conflict(utility)
+        return solution
+
+    def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
+        """Return the best set, or None if no set keeps all hard rows: without looking for the reason.
+
+        Parameters
+        ----------
+        utility : Utility
+        limit : Limit, optional
+            Its nodes are used up; when none are left, the best set found so far is returned, with a bound that still
+            holds.
+        """
+        limit, half_time = limit or Limit(), None
         if self.time_limit is not None:
             # The start may take half of the time: a proof needs the rest.
-            deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
+            begin = time.monotonic()
+            limit.deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
         begin_with = self._begin_with(utility)
         sizes = shortlist(utility) or SizeBounds.of(utility)
+        bound = float(sizes.value.max())
+        if np.isneginf(bound):
+            return None
         if sizes.only_size:
             return _best_by_size(utility, sizes)
         known = good_set(utility, half_time, begin_with)
         best = -np.inf if known is None else float(utility(known)[0])
-        bound = float(sizes.value.max())
         if bound <= best + gap_tolerance(best) and known is not None:
             return _solution(utility, known, max(bound, best), True, n_programs=0)
-        if np.isneginf(bound):
-            raise explain_conflict(utility)
         groups = GroupBounds.of(utility, sizes, best)
         bound = min(bound, float(groups.value.max()))
-        if np.isneginf(bound):
-            raise explain_conflict(utility)
-        return _Rounds(utility, groups, known, best, bound, deadline).run()
+        if known is None and np.isneginf(bound):
+            return None
+        return _Rounds(utility, groups, known, best, bound, limit).run()
 
     def _begin_with(self, utility: Utility) -> NDArray[np.bool_] | None:
         if self.begin_with is None:
@@ -146,14 +166,15 @@ class _Rounds:
         known: NDArray[np.bool_] | None,
         best: float,
         bound: float,
-        deadline: float | None,
+        limit: Limit,
     ) -> None:
-        self.utility, self.sizes, self.deadline = utility, sizes, deadline
+        self.utility, self.sizes, self.limit = utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
         self.n_programs = self.n_rounds = 0
         self.n_features = self.n_rows = 0
 
-    def run(self) -> Solution:
+    def run(self) -> Solution | None:
+        """Return the best set; None if no set keeps all hard rows."""
         fillers: Fillers | None = None
         while True:
             plausible = self.sizes.plausible(self.best)
@@ -162,8 +183,8 @@ class _Rounds:
             fillers = fillers or Fillers(self.utility, int(plausible[-1]))
             solved = self._solve_program(fillers, int(plausible[-1]))
             if self._proved():
-                return self._finish(True)
-            if self.deadline is not None and time.monotonic() >= self.deadline:
+                return None if self.known is None else self._finish(True)
+            if self.limit.reached():
                 return self._finish(False)
             if solved is None or not fillers.promote(solved):
                 return self._finish(self._proved())
@@ -176,14 +197,12 @@ class _Rounds:
         features = fillers.representatives(contenders, rows, max(largest_size, 1))
         reduced = reduce(utility, rows, features)
         largest_importance = float(self.sizes.importance[largest_size])
-        result = search(reduced.utility, self.best, largest_importance, self.deadline)
+        result = search(reduced.utility, self.best, largest_importance, self.limit)
         self.n_programs += result.n_programs
         self.n_rounds += 1
         self.n_features, self.n_rows = len(features), len(rows)
         self.bound = min(self.bound, result.bound)
         if result.chosen is None:
-            if np.isneginf(self.best) and np.isneginf(result.bound):
-                raise explain_conflict(utility)
             return None
         chosen = fillers.complete(reduced.lift(result.chosen, utility.n_features))
         value = float(utility(chosen)[0])
@@ -206,8 +225,6 @@ class _Rounds:
 def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
     """Rows that see only the size need no solver: the best set of each size is known, so scan the sizes."""
     size = sizes.best_size()
-    if np.isneginf(sizes.value[size]):
-        raise explain_conflict(utility)
     chosen = np.zeros(utility.n_features, dtype=bool)
     chosen[sizes.order[:size]] = True
     value = float(utility(chosen)[0])

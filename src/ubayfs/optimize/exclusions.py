@@ -115,13 +115,29 @@ class GroupBounds:
         return self.features[np.maximum(among_best, self.theta + smaller[rank]) > cutoff]
 
 
+def _exclusions_among(utility: Utility, features: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return :func:`exclusions` of some features only."""
+    system = utility.system
+    if utility.n_features <= _MOST_GROUPED:
+        return exclusions(system)[np.ix_(features, features)]
+    rows = rows_within(system, features)
+    # A feature that is not among them may make up for two that are: such rows say nothing of the two alone.
+    return exclusions(reduce(utility, rows[_only_rising(system)[rows]], features).utility.system)
+
+
+@once_per_system
+def _only_rising(system: ConstraintSystem) -> NDArray[np.bool_]:
+    """Return which rows have no negative coefficient and no blocks; shape (n_rows,)."""
+    owner = np.repeat(np.arange(system.n_rows), np.diff(system.A.indptr))
+    wrong = (system.A.data < 0) | (system.A.indices >= system.n_features)
+    return np.bincount(owner[wrong], minlength=system.n_rows) == 0
+
+
 def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> NDArray[np.intp]:
     """Return the group of each feature in `sizes.order`, up to the first one that no better set can contain."""
     head = sizes.order[:_MOST_GROUPED]
-    by_position = np.sort(head)
-    part = reduce(utility, rows_within(utility.system, by_position), by_position).utility
-    place_of = np.searchsorted(by_position, head)
-    excluded = exclusions(part.system)[np.ix_(place_of, place_of)] < floor
+    cost = _exclusions_among(utility, head)
+    excluded = (cost < floor) | np.isneginf(cost)
     theta, strength = utility.theta[head].tolist(), utility.constraint_strength
     group = np.arange(len(sizes.order))
     members: list[int] = []  # of each group

@@ -13,7 +13,6 @@ there, so that the solver has to find out for itself that no mixture of all bloc
 
 from __future__ import annotations
 
-import time
 from itertools import chain, combinations
 from math import comb
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from ..utility import Utility
 from .cells import CellResult, CellSearch, gap_tolerance, lowest_log_kappa
 from .enumeration import best_of_all, few_sets
 from .levels import Levels
+from .limits import Limit
 from .presolve import SizeBounds, reduce, rows_within
 
 # Groups times features: bounding them all takes a few hundredths of a second at most.
@@ -48,7 +48,7 @@ class Groups(NamedTuple):
     log_kappa: NDArray[np.float64]
 
 
-def search(utility: Utility, known: float, largest_importance: float, deadline: float | None) -> CellResult:
+def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
     """Maximize a utility whose features are all selectable: by hand if it is tiny, in parts if its rows allow that.
 
     Parameters and result are those of :class:`~ubayfs.optimize.cells.CellSearch`.
@@ -57,8 +57,8 @@ def search(utility: Utility, known: float, largest_importance: float, deadline: 
         return best_of_all(utility, known)
     groups = block_groups(utility, min(lowest_log_kappa(utility, known, largest_importance), 0.0))
     if groups is None or np.isneginf(known):  # without a set to beat, every group would have to be solved
-        return CellSearch(utility, known, largest_importance, deadline).run()
-    return _best_of(utility, groups, known, deadline)
+        return CellSearch(utility, known, largest_importance, limit).run()
+    return _best_of(utility, groups, known, limit or Limit())
 
 
 def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
@@ -104,20 +104,19 @@ def group_bounds(utility: Utility, groups: Groups) -> NDArray[np.float64]:
     return np.maximum(empty, utility.combine(importance, log_kappa).max(axis=1, initial=-np.inf))
 
 
-def _best_of(utility: Utility, groups: Groups, known: float, deadline: float | None) -> CellResult:
+def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> CellResult:
     """Solve groups from the highest bound on, until none is left that may hold a better set."""
     bounds = group_bounds(utility, groups)
     order = np.argsort(-bounds, kind="stable")
     best, chosen, settled, n_programs = known, None, -np.inf, 0
     for number, group in enumerate(order.tolist()):
-        out_of_time = deadline is not None and time.monotonic() >= deadline
-        if bounds[group] <= best + gap_tolerance(best) or out_of_time:
+        if bounds[group] <= best + gap_tolerance(best) or limit.reached():
             settled = max(settled, float(bounds[group]))
             break
         last = number == _MOST_PROGRAMS
         rest = order[number:][bounds[order[number:]] > best] if last else order[number : number + 1]
         features = np.flatnonzero(groups.members[rest].any(axis=0))
-        part = _solve_part(utility, features, best, deadline)
+        part = _solve_part(utility, features, best, limit)
         n_programs += part.n_programs
         settled = max(settled, min(float(bounds[group]), part.bound))
         if part.chosen is not None:
@@ -127,7 +126,7 @@ def _best_of(utility: Utility, groups: Groups, known: float, deadline: float | N
     return CellResult(chosen, best, max(best, settled), n_programs)
 
 
-def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, deadline: float | None) -> CellResult:
+def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, limit: Limit) -> CellResult:
     """Look for a better set among some features."""
     whole = reduce(utility, rows_within(utility.system, features), features).utility
     sizes = SizeBounds.of(whole)
@@ -136,7 +135,7 @@ def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, deadl
         return CellResult(None, best, best, 0)
     kept = np.sort(sizes.contenders(best, utility.constraint_strength))
     part = reduce(whole, rows_within(whole.system, kept), kept)
-    result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), deadline).run()
+    result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), limit).run()
     if result.chosen is None:
         return result
     chosen = np.zeros(utility.n_features, dtype=bool)

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from ..utility import Utility, log_row_admissibility
 from .levels import Levels
+from .limits import Limit
 
 # HiGHS stops at an absolute gap of 1e-6 and accepts rows up to 1e-6 off. Utilities and logarithms of admissibility
 # are handed over multiplied by this, so that its tolerances stay at 1e-10 in utility.
@@ -113,7 +114,7 @@ class Programs:
         self.n_solved = 0
         self._block_rows = _block_rows(utility)
 
-    def solve(self, low: float, high: float, time_limit: float | None) -> Answer:
+    def solve(self, low: float, high: float, limit: Limit | None = None) -> Answer:
         """Bound the utility of sets with log kappa in [low, high].
 
         ``low = -inf`` asks for the best importance under the hard rows alone, kappa counting as exp(high).
@@ -138,8 +139,8 @@ class Programs:
         # The solver's own presolve is left out: it takes minutes on a cost row over thousands of features or on 10^5
         # pairs, does not look at its time limit meanwhile, and was not seen to pay on any problem of this form.
         options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
-        if time_limit is not None:
-            options["time_limit"] = max(time_limit, 1e-3)
+        if limit is not None:
+            options |= limit.options()
         self.n_solved += 1
         result = milp(
             -objective,
@@ -148,6 +149,8 @@ class Programs:
             constraints=self._rows(layout, highest).constraint(),
             options=options,
         )
+        if limit is not None:
+            limit.spend(int(result.get("mip_node_count") or 0))
         # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum itself.
         dual = result.fun if n == 0 else result.mip_dual_bound
         bound = -dual / SCALE + constant if dual is not None and np.isfinite(dual) else np.inf

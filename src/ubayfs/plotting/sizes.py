@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import check_int, check_real
-from ..exceptions import InfeasibleError, OptimizationError
+from .._arguments import check_int
+from ..exceptions import OptimizationError
 from ..optimize.base import Solution
 from ..optimize.cells import gap_tolerance
 from ..optimize.exact import Exact
+from ..optimize.limits import Limit
+from ..optimize.presolve import SizeBounds
 from ..selection import Problem, Selection
 from ..system import Rows
 from ..utility import Utility
 from .base import Display, problem_of
-from .style import BLACK, BLUE, VERMILION, counted
+from .style import BLACK, BLUE, VERMILION, counted, divided, label_lines
 
-_AROUND = 10  # sizes below and above the chosen one
+_MOST_SIZES = 25
+# Branch-and-bound nodes for all sizes together; most sizes need one or none. A number of nodes, unlike seconds, gives
+# the same figure on every machine, busy or not.
+_NODES = 500
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class SizePoint:
         No set of this size is worth more.
     importance, admissibility : float
     complete : bool
-        False when the time limit ended the search; the set may then not be the best one.
+        False when the search was ended early; the set may then not be the best one, but none is beyond the bound.
     """
 
     size: int
@@ -70,7 +75,7 @@ class SizeUtilityDisplay(Display):
     infeasible : tuple of int
         Sizes that hard constraints forbid.
     omitted : tuple of int
-        Sizes that the time limit left no time for.
+        Sizes for which the search was ended before it found any set.
     """
 
     points: tuple[SizePoint, ...]
@@ -84,7 +89,7 @@ class SizeUtilityDisplay(Display):
 
     @classmethod
     def from_selection(
-        cls, selection: Selection, sizes: Iterable[int] | None = None, time_limit: float | None = 5.0
+        cls, selection: Selection, sizes: Iterable[int] | None = None, node_limit: int = _NODES
     ) -> SizeUtilityDisplay:
         """Find the best set of each size, by the exact optimizer and under all constraints.
 
@@ -93,20 +98,18 @@ class SizeUtilityDisplay(Display):
         selection : Selection
             As :func:`~ubayfs.decide` returns it.
         sizes : iterable of int, optional
-            Default: up to ten smaller and ten larger than the chosen set.
-        time_limit : float or None, default 5.0
-            Seconds for all sizes together, those near the chosen one first. Sets that are not proved to be the best
-            of their size by then are drawn as such, and sizes that were not begun are left out.
+            Default: from one feature to a quarter more than are chosen, at most 25 sizes.
+        node_limit : int, default 500
+            Branch-and-bound nodes for all sizes together. Sets that are not proved to be the best of their size by
+            then are drawn as such, with the interval that the best value lies in.
         """
         problem = problem_of(selection, "the size-utility curve")
         utility, chosen = problem.utility, len(selection.features)
         if sizes is None:
-            largest = min(chosen + _AROUND, int(utility.selectable.sum()))
-            sizes = range(min(max(chosen - _AROUND, 1), chosen), largest + 1)
+            sizes = _default_sizes(chosen, int(utility.selectable.sum()))
         asked = {check_int("sizes", size, low=0) for size in sizes}
-        if time_limit is not None:
-            check_real("time_limit", time_limit, low=0.0, low_open=True)
-        solutions, infeasible, omitted = _best_of_sizes(selection, utility, asked, time_limit)
+        node_limit = check_int("node_limit", node_limit, low=1)
+        solutions, infeasible, omitted = _best_of_sizes(selection, utility, asked, node_limit)
         points = [SizePoint.of(problem, solution) for solution in solutions]
         return cls(
             points=tuple(sorted(points, key=lambda point: point.size)),
@@ -119,42 +122,66 @@ class SizeUtilityDisplay(Display):
 
     def _heading(self) -> tuple[str, str]:
         title = f"{counted(self.chosen_size, 'feature')} chosen: the best value that each size can reach"
-        details = f"Value = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
+        details = (
+            f"Diamond: chosen. Value = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
+        )
         if any(not point.complete for point in self.points):
-            details += " Hollow: not proved to be the best of its size within the time limit."
-        for sizes, why in ((self.infeasible, "no set keeps the hard constraints"), (self.omitted, "no time was left")):
+            details += " Hollow: not proved to be the best of its size; it lies within the line above the mark."
+        reasons = "no set keeps the hard constraints", "no set was found"
+        for sizes, why in zip((self.infeasible, self.omitted), reasons, strict=True):
             if sizes:
                 details += f" Left out, since {why}: {_spans(sizes)}."
         return title, details
 
+    def _height(self) -> float:
+        return 4.4
+
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
+        # Two panels: the value is mostly far from zero and would be a flat line between its own parts.
+        parts = divided(ax, (3, 2))
         size = [point.size for point in self.points]
-        strength = "" if self.constraint_strength == 1 else f"{self.constraint_strength:g} \N{MULTIPLICATION SIGN} "
-        for values, color, line, marker, words in (
-            ([point.value for point in self.points], BLACK, "-", "o", "value of the best set"),
-            ([point.importance for point in self.points], BLUE, "--", "s", "its importance"),
-            (
-                [self.constraint_strength * point.admissibility for point in self.points],
-                VERMILION, ":", "^", f"{strength}its admissibility",
-            ),
-        ):  # fmt: skip
-            ax.plot(size, values, color=color, linestyle=line, marker=marker, markersize=3.5, label=words)
+        ax.plot(size, [point.value for point in self.points], color=BLACK, marker="o", markersize=3.5,
+                gid="value")  # fmt: skip
         unproved = [point for point in self.points if not point.complete]
+        ax.vlines(
+            [point.size for point in unproved], [point.value for point in unproved],
+            [point.bound for point in unproved], color=BLACK, linewidth=0.8, gid="bound",
+        )  # fmt: skip
         ax.plot(
             [point.size for point in unproved], [point.value for point in unproved], "o", markersize=3.5,
             color=BLACK, markerfacecolor="white", zorder=3, gid="not proved",
         )  # fmt: skip
-        ax.axvline(self.chosen_size, color="0.6", linewidth=0.8, zorder=0)
         ax.plot(
             [self.chosen_size], [self.chosen_value], "D", markersize=8, color=BLACK, markerfacecolor="none",
-            linestyle="none", label=f"chosen: {counted(self.chosen_size, 'feature')}", gid="chosen",
+            linestyle="none", gid="chosen",
         )  # fmt: skip
+        ax.margins(y=0.12)
+        ax.set_ylabel("value of the best set")
+        ax.tick_params(labelbottom=False)
+        self._draw_parts(parts, size)
+        for panel in (ax, parts):
+            panel.axvline(self.chosen_size, color="0.6", linewidth=0.8, zorder=0)
+        parts.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        parts.set_xlabel("number of features")
+
+    def _draw_parts(self, ax: Any, size: list[int]) -> None:
+        """Draw importance and admissibility, whose sum is the value."""
+        strength = "" if self.constraint_strength == 1 else f"{self.constraint_strength:g} \N{MULTIPLICATION SIGN} "
+        ax.plot(size, [point.importance for point in self.points], color=BLUE, linestyle="--", marker="s",
+                markersize=3.5, gid="importance")  # fmt: skip
+        ax.plot(size, [self.constraint_strength * point.admissibility for point in self.points], color=VERMILION,
+                linestyle=":", marker="^", markersize=3.5, gid="admissibility")  # fmt: skip
         ax.set_ylim(bottom=0)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        ax.set_xlabel("number of features")
-        ax.set_ylabel("utility")
+        ax.margins(y=0.15)
+        ax.set_ylabel("what it consists of")
+        if self.points:
+            last = self.points[-1]
+            label_lines(
+                ax, [last.importance, self.constraint_strength * last.admissibility],
+                ["importance", f"{strength}admissibility"], [BLUE, VERMILION],
+            )  # fmt: skip
 
 
 def _spans(sizes: tuple[int, ...]) -> str:
@@ -168,36 +195,58 @@ def _spans(sizes: tuple[int, ...]) -> str:
     return ", ".join(f"{span[0]} to {span[-1]}" if len(span) > 1 else f"{span[0]}" for span in spans)
 
 
+def _default_sizes(chosen: int, n_selectable: int) -> list[int]:
+    """Return sizes up to a quarter more than are chosen, all of them or evenly spread, the chosen one among them.
+
+    >>> _default_sizes(8, 30)
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    """
+    largest = min(chosen + max(3, chosen // 4), n_selectable)
+    every = range(min(1, chosen), largest + 1)
+    near = {size for size in (chosen - 1, chosen, chosen + 1) if size in every}
+    if len(every) <= _MOST_SIZES:
+        return list(every)
+    spread = np.linspace(every[0], every[-1], _MOST_SIZES - len(near)).round().astype(int)
+    return sorted(near.union(spread.tolist()))
+
+
 def _best_of_sizes(
-    selection: Selection, utility: Utility, sizes: set[int], time_limit: float | None
+    selection: Selection, utility: Utility, sizes: set[int], node_limit: int
 ) -> tuple[list[Solution], list[int], list[int]]:
-    """Return the best sets of some sizes, the sizes that have none, and those that the time did not reach."""
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    solutions: list[Solution] = []
+    """Return the best sets of some sizes, the sizes that have none, and those for which none was found."""
+    solutions: dict[int, Solution] = {}
     infeasible: list[int] = []
     omitted: list[int] = []
     chosen = len(selection.features)
     left = sorted(sizes, key=lambda size: (abs(size - chosen), size))
     if chosen in left and selection.gap <= gap_tolerance(selection.value):
         left.remove(chosen)  # the best set of all is the best one of its size
-        solutions.append(Solution(selection.mask, selection.value, selection.bound))
+        solutions[chosen] = Solution(selection.mask, selection.value, selection.bound)
+    possible = np.isfinite(SizeBounds.of(utility).value)
     for i, size in enumerate(left):
-        # What is left of the time is shared by the sizes that are left.
-        share = None if deadline is None else (deadline - time.monotonic()) / (len(left) - i)
-        try:
-            if share is not None and share <= 0:
-                omitted.append(size)
-            else:
-                solutions.append(_best_of_size(utility, size, share))
-        except InfeasibleError:
+        if size >= len(possible) or not possible[size]:  # rows on the size say so
             infeasible.append(size)
-        except OptimizationError:  # the time was too short for any set
+            continue
+        # A set is close to the best one of the next size. What is left of the nodes is shared by the sizes left.
+        nearest = min(solutions, key=lambda known: abs(known - size), default=None)
+        begin_with = selection.mask if nearest is None else solutions[nearest].chosen
+        share = Limit(nodes=max(node_limit // (len(left) - i), 1))
+        node_limit -= share.nodes or 0
+        try:
+            found = _best_of_size(utility, size, begin_with, share)
+        except OptimizationError:
             omitted.append(size)
-    return solutions, infeasible, omitted
+            continue
+        node_limit += max(share.nodes or 0, 0)
+        if found is None:
+            infeasible.append(size)
+        else:
+            solutions[size] = found
+    return list(solutions.values()), infeasible, omitted
 
 
-def _best_of_size(utility: Utility, size: int, time_limit: float | None) -> Solution:
-    """Return the best set of exactly this size: two hard rows, at most and at least."""
+def _best_of_size(utility: Utility, size: int, begin_with: NDArray[np.bool_], limit: Limit) -> Solution | None:
+    """Return the best set of exactly this size (two hard rows, at most and at least), or None if there is none."""
     ones = np.ones((1, utility.n_features))
     rows = Rows(
         sparse.csr_array(np.vstack([ones, -ones])),
@@ -205,4 +254,5 @@ def _best_of_size(utility: Utility, size: int, time_limit: float | None) -> Solu
         np.array([np.inf, np.inf]),
         lambda _: f"exact-size {size}",
     )
-    return Exact(time_limit).maximize(replace(utility, system=utility.system.with_rows(rows)))
+    sized = replace(utility, system=utility.system.with_rows(rows))
+    return Exact(begin_with=np.flatnonzero(begin_with)).search(sized, limit)
