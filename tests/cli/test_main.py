@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import ubayfs
@@ -246,3 +247,32 @@ def test_main_takes_the_arguments_of_the_process(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["ubayfs", "--version"])
     assert main() == 0
     assert capsys.readouterr().out == f"ubayfs {ubayfs.__version__}\n"
+
+
+def test_init_tells_what_it_guessed(folder, run):
+    assert "The target seems to be 'diagnosis'; correct the file if" in run("init", "cells.csv", "-o", "new.yaml").out
+    rows = "".join(f"{i / 7},{i % 2},{i // 7 % 2}\n" for i in range(60))
+    Path("coded.csv").write_text("u,treated,sex\n" + rows, encoding="utf-8")
+    done = run("init", "coded.csv", "-o", "coded.yaml")
+    assert done.out.startswith("Which column is to be explained? It may be 'sex', 'treated'; say so in the file.\n")
+    done = run("check", "coded.yaml")
+    assert done.code == 2
+    assert "data.target: coded.csv: the target is still to be chosen" in done.err
+
+
+def test_init_takes_the_sheet_with_numbers(folder, run, cells):
+    with pd.ExcelWriter("two.xlsx") as writer:
+        pd.DataFrame({"read me": ["hello"]}).to_excel(writer, sheet_name="Notes", index=False)
+        cells.head(60).to_excel(writer, sheet_name="Data", index=False)
+    done = run("init", "two.xlsx", "-o", "two.yaml")
+    assert "The data are taken from the sheet 'Data'; other sheets: 'Notes'." in done.out
+    assert run("check", "two.yaml").code == 0
+
+
+def test_paths_are_told_without_detours(folder, run):
+    for name in ("tables", "studies"):
+        (folder / name).mkdir()
+    Path("tables/t.csv").write_text("a,b\n1,x\n2,y\n", encoding="utf-8")
+    Path("studies/s.yaml").write_text("data: {path: ../tables/t.csv}\n", encoding="utf-8")
+    done = run("check", "studies/s.yaml")
+    assert "data.ignore: tables/t.csv: column 'b' holds text" in done.err

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ubayfs.exceptions import InputError
-from ubayfs.study import PrefixBlocks, load_study, template
+from ubayfs.exceptions import InputError, StudyError
+from ubayfs.study import PrefixBlocks, check_study, load_study, template
 from ubayfs.study.guesses import guess
-from ubayfs.tables import Table, read_table
+from ubayfs.tables import Table, likely_sheet, read_table
 
 
 def table_of(tmp_path, frame, name="data.csv"):
@@ -77,6 +77,29 @@ def test_the_sheet_of_an_excel_file_is_named(tmp_path, clinical):
     assert study.read_data().n_features == 8
 
 
+def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
+    with pd.ExcelWriter(tmp_path / "d.xlsx") as writer:
+        pd.DataFrame({"read me": ["hello"]}).to_excel(writer, sheet_name="Notes", index=False)
+        pd.DataFrame().to_excel(writer, sheet_name="Empty", index=False)
+        clinical.to_excel(writer, sheet_name="Data", index=False)
+    assert likely_sheet(tmp_path / "d.xlsx") == "Data"
+    text = template(read_table(tmp_path / "d.xlsx", sheet="Data"), "d.xlsx", sheet="Data")
+    assert re.search(r"^  sheet: Data +# of the Excel file; its other sheets: Notes, Empty$", text, re.MULTILINE)
+    wrong = load_template(tmp_path, text.replace("sheet: Data", "sheet: Notes"))
+    with pytest.raises(StudyError, match=r"the sheet 'Notes'; the file also has 'Empty', 'Data'\."):
+        wrong.read_data()
+    empty = load_template(tmp_path, text.replace("sheet: Data", "sheet: Empty"))
+    with pytest.raises(StudyError, match=r"data\.sheet: .*is empty.*the file also has 'Notes', 'Data'\."):
+        empty.read_data()
+
+
+def test_there_is_no_choice_of_a_sheet_where_there_is_one(tmp_path, clinical):
+    clinical.to_excel(tmp_path / "d.xlsx", index=False)
+    clinical.to_csv(tmp_path / "d.csv", index=False)
+    assert likely_sheet(tmp_path / "d.xlsx") is None
+    assert likely_sheet(tmp_path / "d.csv") is None
+
+
 def test_what_is_commented_out_is_valid_too(tmp_path, clinical):
     text = template(table_of(tmp_path, clinical), "data.csv")
     active = [
@@ -103,7 +126,14 @@ def test_what_is_commented_out_is_valid_too(tmp_path, clinical):
         ({"tissue": ["liver", "lung"] * 30}, "tissue", None),  # text with few values
         ({"comment": [f"text {i}" for i in range(60)]}, None, None),
         ({"class": [1] * 60}, None, None),  # constant
-        ({"body_y": np.arange(60) % 2}, None, None),
+        ({"body_y": np.arange(60)}, None, None),
+        ({"body_y": np.arange(60) % 2}, "body_y", None),  # the only column of classes
+        ({"tumor_type": np.arange(60.0) % 3}, "tumor_type", None),
+        ({"count": np.arange(60) % 30}, None, None),  # too many values
+        ({"dose": np.arange(60) % 2 + 0.5}, None, None),  # no whole numbers
+        ({"rare": np.arange(60) == 7}, None, None),  # a class of one row
+        ({"sex": np.arange(60) % 2, "severity": np.arange(60) % 5}, None, None),  # nothing tells them apart
+        ({"sex": np.arange(60) % 2, "diagnosis": ["a", "b"] * 30}, "diagnosis", None),
         ({"Disease Status": ["yes", "no"] * 30}, "Disease Status", None),
     ],
 )
@@ -111,6 +141,34 @@ def test_targets(tmp_path, columns, target, task):
     frame = numbers(60, ["u", "v"]).assign(**columns)
     found = guess(table_of(tmp_path, frame))
     assert (found.target, found.task) == (target, task)
+
+
+def test_columns_of_a_few_whole_numbers_may_be_the_target(tmp_path):
+    codes = {"Survival": np.arange(60) % 2, "severity": np.arange(60) % 5, "sex": np.arange(60) // 7 % 2}
+    frame = numbers(60, ["u", "v"]).assign(**codes)
+    assert guess(table_of(tmp_path, frame)).candidates == ("sex", "severity")
+    frame = frame.rename(columns={"Survival": "treated"})
+    found = guess(table_of(tmp_path, frame))
+    assert (found.target, found.candidates) == (None, ("sex", "treated", "severity"))
+    told = guess(table_of(tmp_path, frame.assign(diagnosis=["ill", "well", "well"] * 20)))
+    assert (told.target, told.candidates) == ("diagnosis", ("sex", "treated", "severity"))
+
+
+def test_check_asks_for_a_target_that_nobody_has_chosen(tmp_path):
+    frame = numbers(60, ["u", "v"]).assign(treated=np.arange(60) % 2, sex=np.arange(60) // 7 % 2)
+    text = template(table_of(tmp_path, frame), "data.csv")
+    study = load_template(tmp_path, text)
+    assert study.evidence.selector == "mrmr"
+    with pytest.raises(StudyError, match=r"data\.target: .*data\.csv: the target is still to be chosen; put the name"):
+        check_study(study)
+    chosen = load_template(tmp_path, text.replace("target: '?'", "target: treated"))
+    assert check_study(chosen).feature_names.tolist() == ["u", "v", "sex"]
+
+
+def test_only_a_target_that_was_found_is_called_a_guess(tmp_path, clinical):
+    table = table_of(tmp_path, clinical)
+    assert "# the column to explain, a guess: " in template(table, "data.csv")
+    assert "# the column to explain: " in template(table, "data.csv", target="diagnosis")
 
 
 def test_without_a_target_the_study_is_unsupervised(tmp_path):
@@ -131,6 +189,9 @@ def test_without_a_target_the_study_is_unsupervised(tmp_path):
         (["a_1", "a_2", "b_1", "b_2", *"cdefgh"], None),  # most features have no prefix
         ([f"{i}_{j}" for i in range(51) for j in range(2)], None),  # too many
         (["radius", "area"], None),
+        # The prefixes of the last ones are blocks of one: the space is part of the names only.
+        (["mean radius", "mean area", "worst radius", "worst area", "radius error", "area error"], None),
+        ([*(f"{i}_{j}" for i in range(9) for j in range(2)), "lone_1"], "_"),
     ],
 )
 def test_separators(tmp_path, names, separator):

@@ -26,16 +26,27 @@ def run(arguments: argparse.Namespace) -> None:
     from .._files import write_atomically
     from ..exceptions import InputError
     from ..study import template
-    from ..tables import read_table
+    from ..study.guesses import guess
+    from ..study.template import is_undecided
+    from ..tables import likely_sheet, read_table
 
     output: Path = arguments.output
     if output.exists() and not arguments.force:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
-    table = read_table(arguments.data, sheet=arguments.sheet)
-    text = template(table, _seen_from(output, arguments.data), target=arguments.target, sheet=arguments.sheet)
+    sheet = arguments.sheet or likely_sheet(arguments.data)
+    table = read_table(arguments.data, sheet=sheet)
+    text = template(table, _seen_from(output, arguments.data), target=arguments.target, sheet=sheet)
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
+    found = guess(table, arguments.target)
+    if table.other_sheets:
+        say(f"The data are taken from the sheet {sheet!r}; other sheets: {', '.join(map(repr, table.other_sheets))}.")
+    if is_undecided(found):
+        say(f"Which column is to be explained? It may be {', '.join(map(repr, found.candidates))}; say so in the file.")
+    elif arguments.target is None:
+        told = "No target was found" if found.target is None else f"The target seems to be {found.target!r}"
+        say(f"{told}; correct the file if it is another column.")
     say(f"Wrote {output}. Next: edit it, then run: ubayfs check {output}")
 
 

@@ -18,7 +18,7 @@ from ..tables.columns import offending
 # Words in names of columns, the most telling first.
 _TARGET_WORDS = (
     "target", "diagnosis", "class", "label", "outcome", "y", "response", "phenotype", "status", "condition", "disease",
-    "subtype", "species", "group",
+    "subtype", "species", "group", "cls", "event", "survival", "case",
 )  # fmt: skip
 _GROUP_WORDS = frozenset(
     {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
@@ -33,6 +33,8 @@ _MANY_CLASSES = 20  # whole numbers with more distinct values than this are a qu
 _FEWEST_GROUPS = 4
 _MOST_BLOCKS = 50
 _MOST_CANDIDATES = 5
+_MOST_CODES = 10  # distinct whole numbers of a column that may code classes, such as 0 and 1
+_FEWEST_IN_BLOCK = 2
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class Guess:
     Attributes
     ----------
     target : str or None
+        None when no column seems to be one, or when several do that nothing tells apart.
     candidates : tuple of str
-        Other columns that may be a target.
+        Other columns that may be a target, the likeliest first.
     task : str or None
         Said where it would be inferred wrongly.
     groups : str or None
@@ -75,7 +78,12 @@ def guess(table: Table, target: str | None = None) -> Guess:
     text = {name for name in columns if _is_text(frame[name], table.decimal)}
     ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
-    target = target or (candidates[0] if candidates else None)
+    codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
+    if target is None and candidates:
+        target = candidates[0]
+    elif target is None and len(codes) == 1:  # the only column of classes
+        target = codes[0]
+    candidates += codes
     groups = next((name for name in columns if name not in ids | {target} and _is_groups(name, frame[name])), None)
     roles = {target, groups, *table.annotations}
     ignored = tuple(name for name in columns if name not in roles and name in ids | text)
@@ -137,6 +145,22 @@ def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annota
     return [entry[-1] for entry in sorted(ranked)]
 
 
+def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[str]) -> list[str]:
+    """Return columns of a few whole numbers, which may be classes: first with the fewest values, then from the end."""
+    found = []
+    for position, name in enumerate(columns):
+        column = frame[name]
+        # What describes the samples of AnnData stands apart; there the others are measurements for sure.
+        if (annotations and name not in annotations) or not pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        if not _GROUP_WORDS.isdisjoint(_words(name)):
+            continue
+        values, counts = np.unique(column.to_numpy(dtype=np.float64, na_value=np.nan), return_counts=True)
+        if 2 <= len(values) <= min(_MOST_CODES, len(column) / 3) and counts.min() > 1 and (values % 1 == 0).all():
+            found.append((len(values), -position, name))
+    return [name for _, _, name in sorted(found)]
+
+
 def _task(column: pd.Series) -> str | None:
     values = column.dropna().to_numpy()
     if values.dtype.kind not in "iuf" or len(np.unique(values)) <= _MANY_CLASSES:
@@ -145,12 +169,17 @@ def _task(column: pd.Series) -> str | None:
 
 
 def _separator(features: Sequence[str]) -> str | None:
-    """Return the separator whose prefixes make a few blocks of two or more that hold most features."""
+    """Return the separator whose prefixes make a few blocks of two or more that hold most features.
+
+    A block of one says nothing: names such as "radius error" then merely have a space in them.
+    """
     best: tuple[float, str] | None = None
     for separator in _SEPARATORS:
         prefixes = Counter(name.partition(separator)[0] for name in features if separator in name)
         prefixes.pop("", None)
-        shared = {prefix: count for prefix, count in prefixes.items() if count > 1}
+        shared = {prefix: count for prefix, count in prefixes.items() if count >= _FEWEST_IN_BLOCK}
+        if 5 * (len(prefixes) - len(shared)) > len(prefixes):
+            continue
         covered = sum(shared.values()) / max(len(features), 1)
         if 2 <= len(prefixes) <= _MOST_BLOCKS and covered > 0.5 and (best is None or covered > best[0]):
             best = (covered, separator)

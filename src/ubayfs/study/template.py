@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..tables import Table
+from ..tables import TO_BE_CHOSEN, Table
 from .dumping import dump_scalar
 from .guesses import Guess, guess
 from .scale import UNLIKELY_RHO, VOTES
@@ -30,12 +30,24 @@ def template(table: Table, data_path: Any, target: str | None = None, sheet: str
     Returns
     -------
     text : str
-        YAML. It can be run as it is if the guesses are good.
+        YAML. It can be run as it is if the guesses are good, and once a target is chosen where several columns may be
+        it.
     """
     found = guess(table, target)
-    parts = [_header(), _data(table, str(data_path), sheet, found), _evidence(found), _prior(found), _blocks(found)]
+    parts = [
+        _header(),
+        _data(table, str(data_path), sheet, found, target is not None),
+        _evidence(found),
+        _prior(found),
+        _blocks(found),
+    ]
     parts += [_constraints(found), _decision(), _outputs()]
     return "\n".join("\n".join(lines) + "\n" for lines in parts if lines)
+
+
+def is_undecided(found: Guess) -> bool:
+    """Tell whether a person has to choose the target: taking none would make features of the classes."""
+    return found.target is None and bool(found.candidates)
 
 
 def _line(key: str, value: str, comment: str = "", active: bool = True) -> str:
@@ -60,18 +72,25 @@ def _header() -> list[str]:
     ]
 
 
-def _data(table: Table, path: str, sheet: str | None, found: Guess) -> list[str]:
+def _data(table: Table, path: str, sheet: str | None, found: Guess, said: bool) -> list[str]:
     lines = ["data:", _line("path", dump_scalar(path), "the table, relative to this file")]
     if sheet is not None:
-        lines.append(_line("sheet", dump_scalar(sheet), "of the Excel file"))
-    if found.target is None:
+        others = f"; its other sheets: {_listed(table.other_sheets, 8)}" if table.other_sheets else ""
+        lines.append(_line("sheet", dump_scalar(sheet), f"of the Excel file{others}"))
+    if is_undecided(found):
+        lines += [
+            "  # Which column is to be explained? Name it here, or remove the line for a selection without target.",
+            _line("target", dump_scalar(TO_BE_CHOSEN), f"for example {_listed(found.candidates, 5)}"),
+        ]
+    elif found.target is None:
         lines.append(
             _line("target", "NAME", "the column to explain; none was found, so the study is unsupervised", False)
         )
     else:
-        told = f"the column to explain: {_values(table, found.target)}"
+        guessed = "" if said else ", a guess"
+        told = f"the column to explain{guessed}: {_values(table, found.target)}"
         lines.append(_line("target", dump_scalar(found.target), told))
-    if found.candidates:
+    if found.candidates and not is_undecided(found):
         lines.append(f"  # Other columns that may be a target (else features): {_listed(found.candidates, 5)}")
     if found.task is not None:
         lines.append(_line("task", found.task, "whole numbers with many values; multiclass if they are classes"))
@@ -101,7 +120,7 @@ def _values(table: Table, target: str) -> str:
 
 
 def _evidence(found: Guess) -> list[str]:
-    selector = "mrmr" if found.target is not None else "laplacian"
+    selector = "mrmr" if found.target is not None or is_undecided(found) else "laplacian"
     return [
         "evidence:",
         _line("selector", selector, "or fisher, hsic, lasso, rfe, tree, laplacian; a list mixes several"),
@@ -161,7 +180,8 @@ def _prefix(name: str, separator: str) -> str:
 
 def _constraints(found: Guess) -> list[str]:
     lines = [
-        "# What the set must look like. rho tells how much a violation costs (1 is mild); hard: never violated.",
+        "# What the set must look like. rho tells how much a violation costs: 0.1 is a mild wish, 1 rarely gives",
+        "# way, hard never does.",
         "constraints:",
         f"  - max_size: {{n: {_size(found)}, rho: hard}}",
         "  # - decorrelate: 0.8            # avoid pairs of features with a rank correlation above 0.8",

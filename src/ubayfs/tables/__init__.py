@@ -5,16 +5,18 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 """
 
 from .features import MISSING_RULES, feature_columns, matches, read_features, role_problems
-from .reading import SUFFIXES, read_table
-from .table import MISSING_CODES, Table
+from .reading import SUFFIXES, likely_sheet, read_table
+from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 from .writing import write_table
 
 __all__ = [
     "MISSING_CODES",
     "MISSING_RULES",
     "SUFFIXES",
+    "TO_BE_CHOSEN",
     "Table",
     "feature_columns",
+    "likely_sheet",
     "matches",
     "read_features",
     "read_table",

@@ -24,7 +24,7 @@ from .columns import (
     number_problems,
     offending,
 )
-from .table import MISSING_CODES, Problem, Table, TableError, quoted
+from .table import MISSING_CODES, TO_BE_CHOSEN, Problem, Table, TableError, quoted
 
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
 
@@ -73,7 +73,8 @@ def read_features(
     problems = role_problems(table, target=target, groups=groups, ignore=ignore)
     names = feature_columns(table, target=target, groups=groups, ignore=ignore)
     if not names and not problems:
-        problems.append(Problem("path", "no feature columns are left beside target, groups and ignored columns"))
+        none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
+        problems.append(Problem("path", none))
     found = [name for name in targets if name in table.frame]
     for name in found:
         problems += [Problem("target", text) for text in _target_problems(table, name, task)]
@@ -151,16 +152,20 @@ def matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _absent(table: Table, role: str, name: str) -> str:
+    if name == TO_BE_CHOSEN:
+        return (
+            f"the {role} is still to be chosen; put the name of its column here, or leave it out.{table.about_sheets}"
+        )
     alone = ""
     if len(table.frame.columns) == 1 and table.decimal is not None:
         alone = ". Columns must be separated by commas, semicolons or tabs, and the header has none of them"
-    return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}"
+    return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}{table.about_sheets}"
 
 
 def _hint(table: Table, name: str) -> str:
     columns = table.frame.columns
     hint = did_you_mean(name, columns) or f" The columns are {quoted(columns)}"
-    return hint.removesuffix(".")
+    return hint if hint.endswith("?") else f"{hint.removesuffix('.')}."
 
 
 def _target_problems(table: Table, name: str, task: str | None) -> list[str]:

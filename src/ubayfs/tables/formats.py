@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError, MissingDependencyError
+from .columns import is_number_type
 from .table import MISSING_CODES, Table, check_distinct, quoted, tidy
 
 
@@ -58,23 +60,51 @@ def read_parquet(path: Path) -> Table:
 
 def read_excel(path: Path, sheet: str | None = None) -> Table:
     """Read a sheet of an Excel file by its name; None: the first one."""
+    sheets = _open_sheets(path)
+    if sheet is not None and sheet not in sheets:
+        raise InputError(
+            f"{path} has no sheet {sheet!r}.{did_you_mean(sheet, sheets)} Its sheets are {quoted(list(sheets))}."
+        )
+    title = next(iter(sheets)) if sheet is None else sheet
+    return _read_sheet(sheets, title, path)
+
+
+def likely_sheet(path: Path) -> Table:
+    """Read the first sheet of an Excel file that has a column of numbers; if none has, the first one."""
+    sheets = _open_sheets(path)
+    for title in sheets:
+        try:
+            table = _read_sheet(sheets, title, path)
+        except InputError:  # empty, or notes that are no table
+            continue
+        if any(is_number_type(dtype) for dtype in table.frame.dtypes):
+            return table
+    return _read_sheet(sheets, next(iter(sheets)), path)
+
+
+def _open_sheets(path: Path) -> dict[str, Any]:
     with needs("openpyxl", "excel", path):
         from openpyxl import load_workbook
     with _undamaged(path, "Excel", " or protected by a password"):
         # Values instead of formulas; from memory, because openpyxl leaves files open.
         workbook = load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
         sheets = {found.title: found for found in workbook.worksheets}
-    if sheet is not None and sheet not in sheets:
-        raise InputError(
-            f"{path} has no sheet {sheet!r}.{did_you_mean(sheet, sheets)} Its sheets are {quoted(list(sheets))}."
-        )
     if not sheets:
         raise InputError(f"{path} has no sheet with cells.")
-    title = next(iter(sheets)) if sheet is None else sheet
+    return sheets
+
+
+def _read_sheet(sheets: dict[str, Any], title: str, path: Path) -> Table:
     with _undamaged(path, "Excel"):
         sheets[title].reset_dimensions()  # what other programs note there is often wrong
         rows = [list(row) for row in sheets[title].iter_rows(values_only=True)]
-    return _from_cells(rows, path, title)
+    others = tuple(name for name in sheets if name != title)
+    try:
+        table = _from_cells(rows, path, title)
+    except InputError as error:
+        also = f" This is the sheet {title!r}; the file also has {quoted(others)}." if others else ""
+        raise InputError(f"{error}{also}") from error
+    return replace(table, sheet=title, other_sheets=others)
 
 
 def _from_cells(rows: list[list[Any]], path: Path, title: str) -> Table:

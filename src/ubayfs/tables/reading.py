@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError
+from .formats import likely_sheet as find_likely_sheet
 from .formats import read_anndata, read_excel, read_parquet
 from .table import Table
 from .text import read_text
@@ -15,6 +16,18 @@ _TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.
 _EXCEL = (".xlsx", ".xlsm")
 _BINARY = {".parquet": read_parquet, ".pq": read_parquet, ".h5ad": read_anndata}
 SUFFIXES = (*_TEXT, *_EXCEL, *_BINARY)
+
+
+def likely_sheet(path: str | os.PathLike[str]) -> str | None:
+    """Return the sheet of an Excel file that most likely holds the data; None when there is no choice.
+
+    That is the first sheet with a column of numbers, or else the first one.
+    """
+    path = Path(path)
+    if suffix_of(path) not in _EXCEL or not path.is_file():
+        return None
+    table = find_likely_sheet(path)
+    return table.sheet if table.other_sheets else None
 
 
 def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Table:
@@ -41,7 +54,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
     MissingDependencyError
         If reading the format needs a package that is not installed.
     """
-    path = Path(path)
+    path = _shortened(Path(path))
     suffix = suffix_of(path)
     _check_file(path)
     if suffix not in SUFFIXES:
@@ -57,6 +70,12 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
         return _BINARY[suffix](path) if suffix in _BINARY else read_text(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
+
+
+def _shortened(path: Path) -> Path:
+    """Return a path without detours such as ``init/../data``, unless links make them lead elsewhere."""
+    short = Path(os.path.normpath(path))
+    return short if short.resolve() == path.resolve() else path
 
 
 def suffix_of(path: Path) -> str:

@@ -16,6 +16,9 @@ from ..exceptions import InputError, StudyError
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
 
+# What a study says in place of the target as long as nobody has chosen one.
+TO_BE_CHOSEN = "?"
+
 # pandas calls the unnamed column of row names so when a table is read and written once more.
 _ROW_NAMES = ("", "Unnamed: 0")
 
@@ -70,6 +73,10 @@ class Table:
         Number of each row as an editor shows it; None: rows count from 1.
     decimal : str or None
         Decimal sign of a text table, ``"."`` or ``","``; None for formats that tell numbers from text.
+    sheet : str or None
+        The sheet that was read, of an Excel file.
+    other_sheets : tuple of str
+        Those that were not.
     """
 
     frame: pd.DataFrame
@@ -78,6 +85,15 @@ class Table:
     unit: str = "row"
     numbers: NDArray[np.intp] | None = None
     decimal: str | None = None
+    sheet: str | None = None
+    other_sheets: tuple[str, ...] = ()
+
+    @property
+    def about_sheets(self) -> str:
+        """A sentence about the sheets of the file, if there are several: perhaps the wrong one was read."""
+        if not self.other_sheets:
+            return ""
+        return f" This is the sheet {self.sheet!r}; the file also has {quoted(self.other_sheets)}."
 
     def place(self, row: int) -> str:
         """Return where the row at a position stands in the file, such as ``"line 14"``."""
