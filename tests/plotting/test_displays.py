@@ -113,8 +113,10 @@ def test_paths_that_cannot_be_written_are_refused(cancer_selection, tmp_path, mo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_text_is_parsed_clipped_or_hidden(name, ugly_selection, ugly_blocks):
-    figure = make(name, ugly_selection, ugly_blocks).plot().figure
+@pytest.mark.parametrize("selection", ["ugly_selection", "large_selection"])
+def test_no_text_is_parsed_clipped_or_hidden(name, selection, ugly_blocks, request):
+    blocks = ugly_blocks if selection == "ugly_selection" else None
+    figure = make(name, request.getfixturevalue(selection), blocks).plot().figure
     FigureCanvasAgg(figure).draw()
     page = figure.bbox
     for text in words(figure):

@@ -188,3 +188,18 @@ def test_violated_links_are_thick_and_colored():
     lines = [line for line in EvidenceDisplay.from_selection(selection).plot().ax.lines if line.get_gid()]
     width = {tuple(line.get_ydata()): line.get_linewidth() for line in lines if line.get_gid() == "link cannot-link"}
     assert width[0, 1] > width[2, 3]
+
+
+def test_marks_other_than_circles_are_explained_where_they_are_drawn():
+    evidence = Evidence.from_sets(np.eye(4, dtype=int), list("abcd"))
+
+    def footer(*constraints):
+        selection = decide(evidence, constraints=[max_size(2), *constraints])
+        return EvidenceDisplay.from_selection(selection).plot().figure.get_supxlabel().replace("\n", " ")
+
+    explained = {"Cross:": exclude("a"), "Triangle:": require("b"), "Triangle upside down:": implies("c", "d")}
+    for words, constraint in explained.items():
+        found = footer(constraint)
+        assert words in found
+        assert not any(other in found for other in explained if other != words)
+    assert all(words in footer(*explained.values()) for words in explained)

@@ -6,9 +6,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
 from problems import random_utility, selectable_sets
-from ubayfs import Evidence, cannot_link, decide, exact_size, linear, max_size, maximize, must_link, require
+from ubayfs import (
+    Evidence,
+    at_least_one,
+    cannot_link,
+    decide,
+    decorrelate,
+    exact_size,
+    exclude,
+    implies,
+    linear,
+    max_per_block,
+    max_size,
+    maximize,
+    min_size,
+    must_link,
+    require,
+)
 from ubayfs.exceptions import InfeasibleError, InputError
 from ubayfs.optimize import Exact
 from ubayfs.plotting import (
@@ -76,39 +93,120 @@ def test_curves_follow_the_formula_of_the_paper():
         max_size(3, rho=math.inf), must_link(["a", "b"], rho=0.5), cannot_link(["c", "d", "e"], rho=0.1)
     ]  # fmt: skip
     display = PenaltyDisplay.from_selection(decide(evidence, {"c": 5, "d": 5, "e": 5}, constraints=constraints))
-    assert [(curve.rho, curve.n_rows) for curve in display.curves] == [(0.1, 1), (0.5, 2), (math.inf, 1)]
-    for curve in display.curves[:2]:
-        xi = [math.exp(-curve.rho * v) for v in display.violation]
-        assert curve.admissibility == pytest.approx([2 * x / (1 + x) for x in xi])
-    hard = display.curves[2].admissibility
-    assert hard == (1.0, *[0.0] * (len(hard) - 1))
+    assert [(curve.kinds, curve.rho, curve.n_rows, curve.largest, curve.whole) for curve in display.curves] == [
+        (("cannot-link",), 0.1, 1, 2.0, True),
+        (("must-link",), 0.5, 2, 1.0, True),
+        (("max-size",), math.inf, 1, 2.0, True),
+    ]
     (violated,) = display.violations
     assert (violated.label, violated.amount, violated.rho) == ("cannot-link c, d, e", 2.0, 0.1)
-    assert (display.n_rows, display.n_violations, display.n_relaxations) == (4, 1, 3)
+    assert (display.n_rows, display.n_violations) == (4, 1)
 
     drawing = display.plot()
     lines = {line.get_gid(): line for line in drawing.ax.lines}
-    assert list(zip(*lines["rho inf"].get_data(), strict=True)) == [(0, 1), (0, 0), (display.violation[-1], 0)]
+    for curve in display.curves[:2]:
+        for gid in (f"rho {curve.rho}", f"points rho {curve.rho}"):
+            amounts, values = lines[gid].get_data()
+            xi = np.exp(-curve.rho * amounts)
+            np.testing.assert_allclose(values, 2 * xi / (1 + xi))
+        assert amounts[-1] == curve.largest  # no row can be violated by more
+    assert list(zip(*lines["hard"].get_data(), strict=True)) == [(0, 1), (0, 0), (2, 0)]
     assert lines["violated"].get_data() == ([2.0], [violated.admissibility])
-    assert len({lines[f"rho {rho}"].get_linestyle() for rho in ("0.1", "0.5", "inf")}) == 3
+    assert len({lines[name].get_linestyle() for name in ("rho 0.1", "rho 0.5", "hard")}) == 3
     assert "1  cannot-link c, d, e: by 2, rho = 0.1, costs 9.97 %" in drawing.figure.get_supxlabel()
+    assert legend_of(drawing) == [
+        "cannot-link: rho = 0.1 (1 row)", "must-link: rho = 0.5 (2 rows)", "max-size: hard (1 row)"
+    ]  # fmt: skip
 
 
-def test_of_many_relaxations_the_violated_and_the_extreme_ones_are_drawn():
+def legend_of(drawing):
+    return [text.get_text() for text in drawing.ax.get_legend().get_texts()]
+
+
+def test_pairs_of_correlated_features_are_one_band_up_to_the_one_that_they_can_be_violated_by(large_selection):
+    display = PenaltyDisplay.from_selection(large_selection)
+    system = large_selection.problem.utility.system
+    size, pairs, equal = display.curves
+    rho = np.sort(system.rho[1:][np.isfinite(system.rho[1:])])
+    assert (equal.rho, equal.n_rows) == (math.inf, system.n_rows - 1 - len(rho))  # ranks that agree wholly
+    assert (pairs.kinds, pairs.n_rows, pairs.largest) == (("decorrelate",), len(rho), 1.0)
+    assert (pairs.lowest, pairs.highest) == (rho[0], rho[-1])
+    assert pairs.rho == pytest.approx(np.median(rho), rel=0.01)
+    assert size.kinds == ("max-size",)
+    assert display.farthest == pytest.approx(4.4)
+    drawing = display.plot()
+    (band,) = (one for one in drawing.ax.collections if str(one.get_gid()).startswith("band"))
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 0].max() == 1.0
+    ends = corners[corners[:, 0] == 1.0, 1]
+    assert (ends.min(), ends.max()) == pytest.approx([2 * expit(-one) for one in (rho[-1], rho[0])])
+    assert len(legend_of(drawing)) == 3
+    assert "from the lowest rho to the highest" in drawing.figure.get_supxlabel().replace("\n", " ")
+
+
+def test_an_axis_of_pairs_alone_ends_behind_one():
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 3)), 2, axis=1)
+    X += 0.1 * np.random.default_rng(1).normal(size=X.shape)
+    evidence = Evidence.from_sets(np.eye(6, dtype=int))
+    constraints = [max_size(2, rho=math.inf), decorrelate(0.8)]
+    display = PenaltyDisplay.from_selection(decide(evidence, constraints=constraints, X=X))
+    assert display.farthest == pytest.approx(1.1)
+    assert [curve.kinds for curve in display.curves] == [("decorrelate",), ("max-size",)]
+
+
+def test_many_relaxations_of_a_kind_are_one_band_and_all_violations_are_told():
     n = 60
     evidence = Evidence.from_sets(np.eye(n, dtype=int))
     rows = [linear({0: -1.0, i: -1.0}, -1.5, rho=i / 1000) for i in range(1, n)]  # asks for x0 and another
     display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(1, rho=math.inf), *rows]))
-    assert (display.n_relaxations, display.n_rows, display.n_violations) == (n, n, n - 1)
-    drawn = [curve.rho for curve in display.curves]
-    assert len(drawn) == 7
-    assert drawn == sorted(drawn)
-    assert {row.rho for row in display.violations} <= set(drawn)
+    assert (display.n_rows, display.n_violations) == (n, n - 1)
+    band, hard = display.curves
+    assert (band.lowest, band.rho, band.highest, band.n_rows) == (0.001, 0.03, 0.059, n - 1)
+    assert not band.whole  # by one and a half, or by a half
+    assert math.isinf(hard.rho)
     costs = [row.admissibility for row in display.violations]
     assert costs == sorted(costs)
-    words = display.plot().figure.get_supxlabel()
-    assert f"7 of {n} values of rho shown" in words
-    assert f"and {n - 7} more" in words
+    drawing = display.plot()
+    assert legend_of(drawing)[0] == "linear: rho = 0.001 to 0.059, median 0.03 (59 rows)"
+    assert f"and {n - 7} more" in drawing.figure.get_supxlabel()
+
+
+def test_labels_are_distinct_and_in_the_order_of_the_curves():
+    evidence = Evidence.from_sets(np.eye(8, dtype=int), list("abcdefgh"))
+    pairs = [("ab", 1.0), ("cd", 1.0004), ("ef", 1.0000001), ("ac", 1.0), ("gh", 0.2)]
+    constraints = [*(cannot_link(list(pair), rho=rho) for pair, rho in pairs), max_size(3, rho=1.0)]
+    drawing = PenaltyDisplay.from_selection(decide(evidence, constraints=constraints)).plot()
+    assert legend_of(drawing) == [
+        "cannot-link: rho = 0.2 (1 row)",
+        "cannot-link, max-size: rho = 1 (3 rows)",
+        "cannot-link: rho = 1.0000001 (1 row)",
+        "cannot-link: rho = 1.0004 (1 row)",
+    ]
+    ends = [line.get_ydata()[20] for line in drawing.ax.lines if str(line.get_gid()).startswith("rho")]
+    assert len(ends) == 4
+
+
+@pytest.mark.filterwarnings("ignore:No constraint limits")
+def test_rows_that_no_set_can_violate_have_no_curve():
+    evidence = Evidence.from_sets(np.eye(3, dtype=int))
+    display = PenaltyDisplay.from_selection(decide(evidence, constraints=[max_size(3), max_size(2, rho=0.5)]))
+    assert [curve.rho for curve in display.curves] == [0.5]
+    never = PenaltyDisplay.from_selection(decide(evidence, constraints=max_size(3)))
+    assert never.curves == ()
+    assert "0 of 1 row violated" in never.plot().figure.get_suptitle()
+
+
+def test_more_curves_than_can_be_told_apart_are_merged():
+    names = [f"x{i}" for i in range(12)]
+    evidence = Evidence.from_sets(np.eye(12, dtype=int), names)
+    blocks = {"left": names[:6], "right": names[6:]}
+    kinds = [
+        max_size(3, rho=0.1), min_size(2, rho=0.2), must_link(names[:2], rho=0.3), cannot_link(names[2:4], rho=0.4),
+        implies(names[4], names[5], rho=0.5), at_least_one(names[6:8], rho=0.6), require(names[8], rho=0.7),
+        exclude(names[9], rho=0.8), max_per_block(2, rho=0.9),
+    ]  # fmt: skip
+    (soft,) = PenaltyDisplay.from_selection(decide(evidence, constraints=kinds, blocks=blocks)).curves
+    assert (len(soft.kinds), soft.lowest, soft.highest) == (9, 0.1, 0.9)
 
 
 # Correlation

@@ -12,7 +12,7 @@ from ..blocks import Blocks
 from ..constraints import resolve
 from ..selection import Selection
 from .base import Display, leading, shown_of
-from .links import Links, draw_links, find_links, headings_height, links_width
+from .links import MARKS, Links, draw_links, find_links, headings_height, links_width
 from .style import (
     BLACK,
     SKY,
@@ -126,7 +126,9 @@ class EvidenceDisplay(Display):
         title = f"{self.n_chosen:,} of {counted(self.n_features, 'feature')} chosen: {basis}"
         details = shown_of(len(self.features), self.n_features) + "Bold, black square: chosen. "
         if self.links.drawn:
-            details += "Lines join the members of a constraint; full circle: chosen member, thick: violated. "
+            details += "Lines join the members of a constraint; full mark: chosen member, thick: violated. "
+            drawn = {link.kind for link in self.links.drawn}
+            details += "".join(f"{words} " for kind, words in MARKS.items() if kind in drawn)
         if self.links.omitted:
             details += f"Not drawn: {', '.join(self.links.omitted)}. "
         if self.links.notes:

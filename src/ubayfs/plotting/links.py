@@ -20,6 +20,12 @@ _JOINED = {"must-link", "implies", "require", "exclude"}
 _SINGLE = {"require", "exclude"}  # these speak of one feature at a time
 _LINES = {"must-link": "-", "implies": "-.", "cannot-link": "--", "decorrelate": ":", "at-least-one": (0, (6, 1.5))}
 _MARKERS = {"require": "^", "exclude": "X"}
+# The marks that are no circles, in words.
+MARKS = {
+    "require": "Triangle: asked for by require.",
+    "exclude": "Cross: to be left out by exclude; hollow when it is.",
+    "implies": "Triangle upside down: asked for by implies.",
+}
 
 _MOST_LANES = 12
 _OWN_LANES = 3  # up to so many constraints of a kind are drawn in a lane each
@@ -95,7 +101,7 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
     candidates: list[Link] = []
     notes: list[str] = []
     omitted: Counter[str] = Counter()
-    for kind, rows in _groups(system):
+    for kind, rows in constraint_groups(system):
         A, joined = system.A[rows], kind in _JOINED
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
             notes += [
@@ -124,7 +130,7 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
     return Links(drawn, tuple(notes), tuple(f"{n:,} more {kind}" for kind, n in omitted.items() if n))
 
 
-def _groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
+def constraint_groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
     """Yield the kind and the rows of each constraint."""
     borders = [*(start for start, _ in system.parts), system.n_rows]
     for start, stop in pairwise(borders):

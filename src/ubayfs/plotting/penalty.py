@@ -1,4 +1,4 @@
-"""What a violation costs: the admissibility of a row for each relaxation in use."""
+"""What a violation costs: the admissibility of rows against the amount by which they are violated."""
 
 from __future__ import annotations
 
@@ -9,34 +9,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..selection import Selection, Violation
+from ..system import ConstraintSystem
 from ..utility import log_row_admissibility
 from .base import Display, problem_of
-from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, counted, label_lines, relaxation, short
+from .links import constraint_groups
+from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, counted, relaxation, short
 
 _MOST_CURVES = 7
 _MOST_VIOLATIONS = 6
 _N_POINTS = 101
+_FARTHEST = 4.0  # amount that is shown of rows that can be violated by any number of features
 _COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 _LINES: tuple[Any, ...] = ("--", "-.", ":", (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2, 1, 2)))
 
 
 @dataclass(frozen=True)
 class PenaltyCurve:
-    """Admissibility of the rows with one relaxation.
+    """Rows that are drawn together: all of one relaxation, or a kind of constraint whose rows have many of them.
 
     Attributes
     ----------
+    kinds : tuple of str
+        Such as ``must-link``.
     rho : float
-        inf for hard rows.
+        The median of the rows; inf for hard rows.
+    lowest, highest : float
+        Of rho.
     n_rows : int
-        Rows that have it.
-    admissibility : tuple of float
-        At each violation of the display.
+    largest : float
+        Amount by which one of the rows can be violated at most, by the set of all features.
+    whole : bool
+        Whether the rows can be violated by whole numbers only.
     """
 
+    kinds: tuple[str, ...]
     rho: float
+    lowest: float
+    highest: float
     n_rows: int
-    admissibility: tuple[float, ...]
+    largest: float
+    whole: bool
+
+    def relaxation(self, digits: int) -> str:
+        """Return rho in words."""
+        if np.isinf(self.rho):
+            return "hard"
+        if self.lowest == self.highest:
+            return f"rho = {self.rho:.{digits}g}"
+        return f"rho = {self.lowest:.{digits}g} to {self.highest:.{digits}g}, median {self.rho:.{digits}g}"
+
+    def words(self, digits: int) -> str:
+        """Return what the curve stands for."""
+        return f"{short(', '.join(self.kinds), 32)}: {self.relaxation(digits)} ({counted(self.n_rows, 'row')})"
 
 
 @dataclass(frozen=True)
@@ -45,20 +69,19 @@ class PenaltyDisplay(Display):
 
     Attributes
     ----------
-    violation : tuple of float
-        Horizontal positions.
     curves : tuple of PenaltyCurve
-        By rising rho.
+        By rising rho, which is from the highest curve to the lowest.
+    farthest : float
+        Largest amount that is shown.
     violations : tuple of Violation
         Of the chosen set, those that cost most first.
-    n_relaxations, n_rows, n_violations : int
-        Of the whole system: distinct values of rho, rows, violated rows.
+    n_rows, n_violations : int
+        Of the whole system: rows, violated rows.
     """
 
-    violation: tuple[float, ...]
     curves: tuple[PenaltyCurve, ...]
+    farthest: float
     violations: tuple[Violation, ...]
-    n_relaxations: int
     n_rows: int
     n_violations: int
 
@@ -76,26 +99,23 @@ class PenaltyDisplay(Display):
         system = problem_of(selection, "the penalty curve").utility.system
         violations = selection.metrics.violations
         listed = violations[:_MOST_VIOLATIONS]
-        rhos, n_rows = np.unique(system.rho, return_counts=True)
-        farthest = max([4.0, *(1.15 * row.amount for row in listed)])
-        violation = np.linspace(0.0, farthest, _N_POINTS)
-        curves = tuple(
-            PenaltyCurve(
-                float(rhos[i]), int(n_rows[i]), tuple(np.exp(log_row_admissibility(violation, rhos[i])).tolist())
-            )
-            for i in _representative(rhos, np.array([row.rho for row in listed]))
-        )
-        return cls(tuple(violation.tolist()), curves, listed, len(rhos), system.n_rows, len(violations))
+        curves = _curves(system)
+        # Hard rows leave nothing at any amount: how far they can be violated is of no interest beside others.
+        possible = [min(curve.largest, _FARTHEST) for curve in curves if not np.isinf(curve.rho)] or [1.0]
+        farthest = 1.1 * max([*possible, *(row.amount for row in listed)])
+        return cls(curves, float(farthest), listed, system.n_rows, len(violations))
 
     def _heading(self) -> tuple[str, str]:
-        if not self.curves:
+        if self.n_rows == 0:
             return "There are no constraints, so nothing is penalized", ""
         title = f"What a violation costs: {self.n_violations:,} of {counted(self.n_rows, 'row')} violated"
         details = (
             "Numbered: rows that the chosen set violates." if self.violations else "The chosen set keeps all rows."
         )
-        if self.n_relaxations > len(self.curves):
-            details += f" {len(self.curves)} of {self.n_relaxations:,} values of rho shown."
+        if any(curve.whole for curve in self.curves):
+            details += " Points: possible amounts. A curve ends at the largest one."
+        if any(curve.lowest < curve.highest for curve in self.curves):
+            details += " Bands: from the lowest rho to the highest, with the median as a line."
         for number, row in enumerate(self.violations, start=1):
             cost = f"by {row.amount:g}, {relaxation(row.rho)}, costs {100 * (1 - row.admissibility):.3g} %"
             details += f"\n{number}  {short(row.label, 62)}: {cost}"
@@ -103,35 +123,49 @@ class PenaltyDisplay(Display):
         return title, details + (f"\nand {more:,} more" if more else "")
 
     def _height(self) -> float:
-        return 3.3 + 0.13 * len(self.violations)
+        return 3.2 + 0.13 * len(self.violations) + 0.16 * len(self.curves)
 
     def _draw(self, ax: Any) -> None:
-        ax.set_xlim(-0.02 * self.violation[-1], self.violation[-1])  # the step of hard rows stands off the axis
+        ax.set_xlim(-0.02 * self.farthest, self.farthest)  # the step of hard rows stands off the axis
         ax.set_ylim(-0.03, 1.05)
         ax.set_xlabel("amount by which a row is violated (in its own unit, mostly features)")
         ax.set_ylabel("admissibility of the row (1: holds)")
-        colors = [BLACK if np.isinf(curve.rho) else color for curve, color in zip(self.curves, _COLORS, strict=False)]
-        for curve, color, line in zip(self.curves, colors, _LINES, strict=False):
-            x, y = self.violation, curve.admissibility
-            if np.isinf(curve.rho):  # a step: any violation at all leaves nothing
-                x, y, line = (0.0, 0.0, x[-1]), (1.0, 0.0, 0.0), "-"
-            ax.plot(x, y, color=color, linestyle=line, clip_on=False, gid=f"rho {curve.rho:g}")
-        label_lines(
-            ax,
-            [curve.admissibility[-1] for curve in self.curves],
-            [f"{relaxation(curve.rho)} ({counted(curve.n_rows, 'row')})" for curve in self.curves],
-            colors,
-        )
+        for place, (curve, words) in enumerate(zip(self.curves, self._labels(), strict=True)):
+            color = BLACK if np.isinf(curve.rho) else _COLORS[place % len(_COLORS)]
+            self._draw_curve(ax, curve, words, color, _LINES[place % len(_LINES)])
         for (amount, value), numbers in self._marks().items():
             ax.plot([amount], [value], "o", color=BLACK, markersize=5, zorder=4, gid="violated")
             ax.annotate(
                 ", ".join(numbers), (amount, value), xytext=(5, 4), textcoords="offset points", fontweight="bold"
             )
 
+    def _draw_curve(self, ax: Any, curve: PenaltyCurve, words: str, color: str, line: Any) -> None:
+        end = min(curve.largest, self.farthest)
+        name = "hard" if np.isinf(curve.rho) else f"rho {curve.rho:g}"
+        if np.isinf(curve.rho):  # a step: any violation at all leaves nothing
+            ax.plot((0.0, 0.0, end), (1.0, 0.0, 0.0), color=color, clip_on=False, label=words, gid=name)
+            return
+        x = np.linspace(0.0, end, _N_POINTS)
+        ax.plot(x, _admissibility(x, curve.rho), color=color, linestyle=line, label=words, gid=name)
+        if curve.lowest < curve.highest:
+            low, high = _admissibility(x, curve.highest), _admissibility(x, curve.lowest)
+            ax.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0, gid=f"band {name}")
+        if curve.whole:
+            at = np.arange(1, int(end) + 1)
+            for rho in sorted({curve.lowest, curve.rho, curve.highest}):
+                ax.plot(at, _admissibility(at, rho), "o", markersize=3, color=color, gid=f"points {name}")
+
+    def _labels(self) -> list[str]:
+        """Return the words of the curves, with as many digits as it takes to tell them apart."""
+        distinct = len({(curve.lowest, curve.rho, curve.highest) for curve in self.curves})
+        enough = (n for n in (3, 6, 9) if len({curve.relaxation(n) for curve in self.curves}) == distinct)
+        digits = next(enough, 17)
+        return [curve.words(digits) for curve in self.curves]
+
     def _marks(self) -> dict[tuple[float, float], list[str]]:
         """Return the numbers of the violated rows at each point; points too close to be told apart are one."""
         marks: dict[tuple[float, float], list[str]] = {}
-        apart = 0.03 * self.violation[-1], 0.05
+        apart = 0.03 * self.farthest, 0.05
         for number, row in enumerate(self.violations, start=1):
             here = row.amount, row.admissibility
             close = (mark for mark in marks if all(abs(a - b) < c for a, b, c in zip(mark, here, apart, strict=True)))
@@ -139,12 +173,62 @@ class PenaltyDisplay(Display):
         return marks
 
 
-def _representative(rhos: NDArray[np.float64], violated: NDArray[np.float64]) -> list[int]:
-    """Return which relaxations to draw: all when they are few, else the violated ones and some between the extremes."""
-    if len(rhos) <= _MOST_CURVES:
-        return list(range(len(rhos)))
-    kept = dict.fromkeys(np.searchsorted(rhos, violated).tolist())
-    # The extremes first, then the middle, then the quarters: as many as there is room for.
-    for share in (0.0, 1.0, 0.5, 0.25, 0.75, 0.125, 0.875):
-        kept.setdefault(round(share * (len(rhos) - 1)))
-    return sorted(list(kept)[:_MOST_CURVES])
+def _admissibility(violation: Any, rho: float) -> NDArray[np.float64]:
+    return np.exp(log_row_admissibility(violation, rho))
+
+
+def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
+    """Return the rows that some set can violate, in at most seven curves by rising rho.
+
+    Constraints with one relaxation for all of their rows share a curve with others of the same relaxation. Those with
+    many (every pair of correlated features has its own) are a curve for each kind; and so are all, where there would
+    be too many curves otherwise.
+    """
+    A = system.A
+    owner = np.repeat(np.arange(system.n_rows), np.diff(A.indptr))
+    largest = np.bincount(owner, weights=np.maximum(A.data, 0.0), minlength=system.n_rows) - system.b
+    fractional = np.bincount(owner, weights=A.data != np.round(A.data), minlength=system.n_rows) > 0
+    whole = ~fractional & (system.b == np.round(system.b))
+    constraints = [
+        (kind, part)
+        for kind, rows in constraint_groups(system)
+        for hard in (False, True)
+        if len(part := rows[(largest[rows] > 0) & (np.isinf(system.rho[rows]) == hard)])
+    ]
+    curves = []
+    for members in _few_groups(system, constraints):
+        rows = np.concatenate([part for _, part in members])
+        rho = np.sort(system.rho[rows])
+        curves.append(
+            PenaltyCurve(
+                kinds=tuple(dict.fromkeys(kind for kind, _ in members)),
+                rho=float(rho[(len(rho) - 1) // 2]),
+                lowest=float(rho[0]),
+                highest=float(rho[-1]),
+                n_rows=len(rows),
+                largest=float(largest[rows].max()),
+                whole=bool(whole[rows].all()),
+            )
+        )
+    return tuple(sorted(curves, key=lambda curve: (curve.rho, curve.lowest, curve.highest)))
+
+
+def _few_groups(
+    system: ConstraintSystem, constraints: list[tuple[str, NDArray[np.intp]]]
+) -> list[list[tuple[str, NDArray[np.intp]]]]:
+    """Divide constraints into groups: by relaxation, or if these are too many by kind, or else into soft and hard."""
+    found: dict[Any, list[tuple[str, NDArray[np.intp]]]] = {}
+    for by in ("relaxation", "kind", "nothing"):
+        found = {}
+        for kind, rows in constraints:
+            rho = system.rho[rows]
+            if np.isinf(rho[0]):
+                key: Any = "hard"
+            elif by == "nothing":
+                key = "soft"
+            else:
+                key = float(rho[0]) if by == "relaxation" and (rho == rho[0]).all() else kind
+            found.setdefault(key, []).append((kind, rows))
+        if len(found) <= _MOST_CURVES:
+            break
+    return list(found.values())

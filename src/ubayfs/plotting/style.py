@@ -28,6 +28,7 @@ ROW_HEIGHT = 0.165  # inches of a line of a list of features
 SMALL = 7.0  # points
 _LONGEST_NAME = 28
 _MOST_CELLS = 3  # colored cells of one feature; all of its blocks are named
+_LONGEST_ENTRY = 28  # characters in each of two columns of a legend
 _LONGEST_LINE = 88  # characters of a title across the page
 
 # With Chinese, Japanese and Korean letters; on Linux, Windows and macOS.
@@ -201,12 +202,13 @@ def legend_below(ax: Any) -> None:
     """Put the legend, if there is anything to explain, below the labels of the horizontal axis: it hides no data."""
     from matplotlib.transforms import ScaledTranslation
 
-    n_entries = len(ax.get_legend_handles_labels()[0])
-    if n_entries:
+    words = ax.get_legend_handles_labels()[1]
+    if words:
+        in_pairs = len(words) > 2 and max(map(len, words)) <= _LONGEST_ENTRY
         below = ax.transAxes + ScaledTranslation(0, -30 / 72, ax.figure.dpi_scale_trans)
-        # Two stand one below the other: side by side they may be wider than axes beside long names are.
+        # Two, or long ones, stand one below the other: side by side they may be wider than the page leaves room for.
         ax.legend(
-            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, ncols=1 if n_entries <= 2 else 2,
+            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, ncols=2 if in_pairs else 1,
             borderaxespad=0, borderpad=0.2,
         )  # fmt: skip
 
