@@ -7,10 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ubayfs.exceptions import StudyError
-from ubayfs.study import check_study, load_study
-from ubayfs.study.checking import examine
+from ubayfs.study import load_study
 from ubayfs.study.dumping import dump_document
-from ubayfs.study.reading import read_draft
 
 NAMES = ["a", "b", "c", "d", "7", "x*"]
 VALID = {
@@ -104,31 +102,6 @@ def test_one_wrong_thing_is_told_and_nothing_breaks(tmp_path, path, kind, junk):
     if study is not None:
         study.save(file)
         assert load_study(file) == study
-
-
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(places(VALID)), st.sampled_from(["replace", "drop", "rename"]), junk)
-def test_a_wrong_file_is_checked_to_its_end(tmp_path, path, kind, junk):
-    rows = "".join(f"{i}," + ",".join(str((i * j) % 11) for j in range(2, 8)) + f",{i % 2}\n" for i in range(20))
-    (tmp_path / "d.csv").write_text("id,a,b,c,d,7,x*,y\n" + rows, encoding="utf-8")
-    file = tmp_path / "study.yaml"
-    file.write_text(dump_document(changed(path, kind, junk)), encoding="utf-8")
-    try:
-        draft, problems = read_draft(file)
-    except StudyError:  # nothing can be read
-        return
-    of_file = {problem.text for problem in problems.found}
-    examine(draft, problems)
-    assert of_file <= {problem.text for problem in problems.found}
-    if not of_file:
-        assert outcome(file)[1] == () or problems.found
-
-
-def test_the_valid_study_passes_every_check(tmp_path):
-    rows = "".join(f"{i}," + ",".join(str((i * j) % 11) for j in range(2, 8)) + f",{i % 2}\n" for i in range(20))
-    (tmp_path / "d.csv").write_text("id,a,b,c,d,7,x*,y\n" + rows, encoding="utf-8")
-    (tmp_path / "study.yaml").write_text(dump_document(VALID), encoding="utf-8")
-    assert check_study(load_study(tmp_path / "study.yaml")).feature_names.tolist() == NAMES
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
