@@ -117,7 +117,7 @@ def test_features_by_name_and_position():
         ("zzz", "weights names 'zzz', which is not a feature. There are 3 features, 'radius' first"),
         (3, "weights refers to position 3, but positions count from 0 to 2"),
         (-1, "weights refers to position -1"),
-        (True, r"weights must refer to features by name or position; got True"),
+        (True, r"weights must refer to features by name \(str\) or position \(int\); got True"),
         (1.0, "weights must refer to features by name"),
         (None, "weights must refer to features by name"),
     ],

@@ -233,7 +233,7 @@ def test_unknown_features_and_blocks_elsewhere(evidence):
         error=ConstraintError,
     )
     refused(
-        "max_blocks is about blocks, but none were given; give blocks",
+        "max_blocks is about blocks, but none were given; pass blocks=",
         decide,
         evidence,
         constraints=max_blocks(1),
@@ -467,7 +467,7 @@ def test_a_time_limit_that_is_reached_warns_with_the_gap():
 
 def test_no_row_that_limits_the_size_warns():
     evidence = Evidence.from_sets(np.eye(5), NAMES)
-    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of 5 .* Limit it with max_size"):
+    with pytest.warns(OptimizationWarning, match=r"No constraint limits the size .*: 5 of 5 .* Add max_size\(n\)"):
         assert len(decide(evidence, constraints=must_link(["radius", "area"])).features) == 5
 
 
@@ -475,7 +475,7 @@ def test_chosen_features_without_a_vote_warn_and_name_the_way_out():
     evidence = Evidence.from_sets([[1, 0, 0], [1, 0, 0]], ["radius", "area", "texture"])
     constraints = [require(["radius", "area"]), max_size(2)]
     with pytest.warns(
-        OptimizationWarning, match=r"1 of 2 chosen features have no vote of any model \(area\).*Set min_votes to 1"
+        OptimizationWarning, match=r"1 of 2 chosen features have no vote of any model \(area\).*min_votes=1"
     ):
         decide(evidence, constraints=constraints)
     refused("require area", decide, evidence, constraints=constraints, min_votes=1, error=InfeasibleError)

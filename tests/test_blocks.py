@@ -84,7 +84,7 @@ def test_unknown_blocks_suggest_the_nearest(name, message):
 
 
 def test_asking_without_any_blocks_says_how_to_give_them():
-    with pytest.raises(ConstraintError, match=r"Known blocks: none were given; give blocks"):
+    with pytest.raises(ConstraintError, match=r"Known blocks: none were given; pass blocks="):
         Blocks.of(None).position("size", "max_blocks")
 
 

@@ -298,8 +298,8 @@ BAD = [
     (lambda: must_link("a"), r"must_link needs at least 2 features; got \['a'\]"),
     (lambda: cannot_link(["a"], on="blocks"), r"cannot_link needs at least 2 blocks"),
     (lambda: require([]), r"require: features must not be empty"),
-    (lambda: exclude(None), r"exclude: features must be given by names or positions; got None"),
-    (lambda: at_least_one([True, "a"]), r"at_least_one: features must be names or positions; got True"),
+    (lambda: exclude(None), r"exclude: features must be given by names \(str\) or positions \(int\); got None"),
+    (lambda: at_least_one([True, "a"]), r"at_least_one: features must be names \(str\) or positions \(int\); got True"),
     (lambda: decorrelate(1.0), r"decorrelate: threshold must be a number in \[0, 1\); got 1.0"),
 ]
 
@@ -331,10 +331,10 @@ UNRESOLVABLE = [
     (cost_budget([1, 2], 1), None, None, r"cost_budget: costs must have one number per feature, 3; got 2"),
     (linear([1, 2], 1), None, None, r"linear: A must have one column per feature, 3; got 2"),
     (linear([1, 2], 1, blocks=True), {"size": [0]}, None, r"linear: A must have one column per block, 1; got 2"),
-    (linear([1], 1, blocks=True), None, None, r"linear is about blocks, but none were given; give blocks"),
-    (max_blocks(1), None, None, r"max_blocks is about blocks, but none were given; give blocks"),
-    (max_per_block(1), None, None, r"max_per_block is about blocks, but none were given; give blocks"),
-    (require("size", on="blocks"), None, None, r"require is about blocks, but none were given; give blocks"),
+    (linear([1], 1, blocks=True), None, None, r"linear is about blocks, but none were given; pass blocks="),
+    (max_blocks(1), None, None, r"max_blocks is about blocks, but none were given; pass blocks="),
+    (max_per_block(1), None, None, r"max_per_block is about blocks, but none were given; pass blocks="),
+    (require("size", on="blocks"), None, None, r"require is about blocks, but none were given; pass blocks="),
     (max_per_block(1, blocks="sice"), {"size": [0]}, None, r"max_per_block names block 'sice'.* Did you mean 'size'\?"),
     (
         cannot_link(["size", 0], on="blocks"),

@@ -149,7 +149,7 @@ class TestSize:
 
     def test_more_than_there_are_selects_all_and_says_so(self):
         X, y = load_iris(return_X_y=True)
-        with pytest.warns(OptimizationWarning, match="4 of 4 features are selected.*Limit it with max_size"):
+        with pytest.warns(OptimizationWarning, match="4 of 4 features are selected.*lower max_features"):
             fitted = UBayFSSelector("fisher", n_models=3, random_state=0).fit(X, y)
         assert fitted.get_support().all()
 

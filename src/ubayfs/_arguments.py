@@ -145,7 +145,7 @@ class FeatureIndex:
             if not 0 <= int(feature) < n:
                 raise error(f"{argument} refers to position {feature}, but positions count from 0 to {n - 1}.")
             return int(feature)
-        raise error(f"{argument} must refer to features by name or position; got {feature!r}.")
+        raise error(f"{argument} must refer to features by name (str) or position (int); got {feature!r}.")
 
     def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> NDArray[np.intp]:
         """Return the positions of several features; a feature named twice is an error."""

@@ -16,7 +16,6 @@ from ._arguments import check_real
 from .exceptions import ConstraintError
 
 _SHOWN = 60  # entries of an argument that repr still lists
-_QUOTES = "Put it into quotes if it is a name."
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,13 +76,13 @@ def as_items(kind: str, argument: str, items: Any) -> tuple[str | int, ...]:
     if isinstance(items, str | Integral):
         items = [items]
     if not isinstance(items, Iterable):
-        raise ConstraintError(f"{kind}: {argument} must be given by names or positions; got {items!r}.")
+        raise ConstraintError(f"{kind}: {argument} must be given by names (str) or positions (int); got {items!r}.")
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
     if not plain:
         raise ConstraintError(f"{kind}: {argument} must not be empty.")
     for item in plain:
         if isinstance(item, bool) or not isinstance(item, str | int):
-            raise ConstraintError(f"{kind}: {argument} must be names or positions; got {item!r}. {_QUOTES}")
+            raise ConstraintError(f"{kind}: {argument} must be names (str) or positions (int); got {item!r}.")
     return plain
 
 

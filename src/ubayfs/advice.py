@@ -25,14 +25,14 @@ def advise(selection: Selection, problem: Problem) -> None:
     if 2 * free >= n_selectable:
         _say(
             f"No constraint limits the size of the set: {free} of {n_selectable} features are selected simply because "
-            "nothing stands against them. Limit it with max_size."
+            "nothing stands against them. Add max_size(n), or lower max_features of UBayFSSelector."
         )
     unvoted = best.metrics.without_votes
     if unvoted:
         shown = ", ".join(unvoted[:5]) + (f" and {len(unvoted) - 5} more" if len(unvoted) > 5 else "")
         _say(
             f"{len(unvoted)} of {best.metrics.cardinality} chosen features have no vote of any model ({shown}): "
-            "weights or constraints alone bring them in. Set min_votes to 1 to keep such features out."
+            "weights or constraints alone bring them in. Use min_votes=1 to keep such features out."
         )
 
 

@@ -97,7 +97,7 @@ class Blocks:
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(self):
             return int(name)
         if not isinstance(name, str) or name not in self.members:
-            known = ", ".join(map(repr, self.names[:8])) or "none were given; give blocks"
+            known = ", ".join(map(repr, self.names[:8])) or "none were given; pass blocks="
             raise ConstraintError(
                 f"{argument} names block {name!r}, which is not a block.{did_you_mean(name, self.names)} "
                 f"Known blocks: {known}."

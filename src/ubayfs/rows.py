@@ -55,7 +55,7 @@ class Context:
         """Raise unless there are blocks."""
         if not len(self.blocks):
             raise ConstraintError(
-                f"{kind} is about blocks, but none were given; give blocks, a mapping of names to features."
+                f"{kind} is about blocks, but none were given; pass blocks=, a mapping of names to features."
             )
 
     def positions(self, items: Any, on: str, kind: str) -> NDArray[np.intp]:

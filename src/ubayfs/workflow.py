@@ -362,7 +362,7 @@ def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> 
     if np.isneginf(solution.value):
         raise OptimizationError(
             f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
-            "the optimizer 'exact', which finds one or names the constraints that contradict each other."
+            "optimizer='exact', which finds one or names the constraints that contradict each other."
         )
     return solution
 

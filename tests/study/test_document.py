@@ -144,17 +144,8 @@ def test_aliases_share_values_but_cannot_explode(monkeypatch):
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)
     )
-    with pytest.raises(StudyError, match=r"holds more than 10,000 values; aliases \(\*name\) multiply them"):
+    with pytest.raises(StudyError, match=r"holds more than 10000 values; aliases \(\*name\) multiply them"):
         parse(bomb)
-
-
-def test_a_file_of_too_many_keys_is_refused_where_they_become_too_many(monkeypatch):
-    monkeypatch.setattr(document, "_MOST_VALUES", 100)
-    # The document itself is the first node; each line has two.
-    assert len(parse("".join(f"k{i}: 1\n" for i in range(49)))[0]) == 49
-    endless = "".join(f"k{i}: 1\n" for i in range(5000)) + "[this is never looked at"
-    with pytest.raises(StudyError, match=r"^study.yaml, line 50: holds more than 100 keys and values, too many for a"):
-        parse(endless)
 
 
 def test_files_that_cannot_be_read(tmp_path, monkeypatch):

@@ -27,7 +27,6 @@ def as_optimizer(optimizer: Any, time_limit: float | None = None) -> Optimizer:
         return optimizer
     if not hasattr(optimizer, "time_limit"):
         raise InputError(
-            f"time_limit is not supported by {type(optimizer).__name__}; use the optimizer 'exact', or fewer "
-            "generations."
+            f"time_limit is not supported by {type(optimizer).__name__}; use optimizer='exact', or fewer generations."
         )
     return replace(optimizer, time_limit=time_limit)  # type: ignore[type-var]

@@ -84,7 +84,7 @@ def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) ->
     if not feature and not block:
         hint = did_you_mean(name, [*index.names, *blocks.names])
         if not hint:
-            hint = " No blocks were given; give blocks to name them." if not len(blocks) else ""
+            hint = " No blocks were given; pass blocks= to name them." if not len(blocks) else ""
         raise InputError(f"{argument} names {name!r}, which is neither a feature nor a block.{hint}")
     return feature
 

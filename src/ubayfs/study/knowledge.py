@@ -126,7 +126,7 @@ def _beliefs(value: Any, report: Report) -> Beliefs:
     for name, weight in value.items():
         name = name.item() if isinstance(name, np.generic) else name
         if isinstance(name, bool) or not isinstance(name, str | int):
-            report((), f"must be given by names or positions; got {name!r}. Put it into quotes if it is a name.")
+            report((), f"must be given by names (str) or positions (int); got {name!r}.")
             continue
         with reported(report, (name,), "weights", "weight"):
             found.append((name, as_belief(name, weight)))

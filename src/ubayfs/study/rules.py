@@ -49,8 +49,7 @@ def text(name: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value:
-        quotes = " Put it into quotes if it is a name." if isinstance(value, float | bool) else ""
-        raise InputError(f"{name} must be a text; got {value!r}.{quotes}")
+        raise InputError(f"{name} must be a text; got {value!r}.")
     return value
 
 

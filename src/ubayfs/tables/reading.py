@@ -63,7 +63,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
             f"{', '.join(SUFFIXES)}.{' Save it as .xlsx first.' if suffix in ('.xls', '.ods', '.xlsb') else ''}"
         )
     if sheet is not None and suffix not in _EXCEL:
-        raise InputError(f"sheet {sheet!r} is for Excel files, and {path} is none. Leave sheet out.")
+        raise InputError(f"sheet={sheet!r} is for Excel files, and {path} is none. Leave sheet out.")
     try:
         if suffix in _EXCEL:
             return read_excel(path, sheet)
