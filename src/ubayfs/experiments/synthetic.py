@@ -8,6 +8,7 @@ of both files is met exactly, with no free choice left. So ours are made in the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +32,13 @@ SOURCES: dict[str, Source] = {
         Source("non-additive", "Non-additive model", 1000, 1000, 3, synthetic=True),
         Source("blocks", "Block data", 512, 256, 16, 4, synthetic=True),
         Source("redundant", "Redundant features", 64, 32, 16, synthetic=True),
-        Source(
-            "blocks-authors",
-            "Block data, authors' file",
-            512,
-            256,
-            16,
-            4,
-            "simulated/SIMULATED_1",
-            origin=_PUBLIC,
-            synthetic=True,
-        ),
-        Source(
-            "redundant-authors", "Redundant, authors' file", 64, 32, 16, None, "simulated/SIMULATED_2", origin=_PUBLIC
-        ),
     )
 }
+for _name, _path in (("blocks", "simulated/SIMULATED_1"), ("redundant", "simulated/SIMULATED_2")):
+    _ours = SOURCES[_name]
+    SOURCES[f"{_name}-authors"] = replace(
+        _ours, name=f"{_name}-authors", title=f"{_ours.title}, authors' file", path=_path, origin=_PUBLIC
+    )
 
 
 def generate(name: str, seed: int) -> Dataset:
@@ -181,8 +173,8 @@ def read_authors(name: str, directory: Path) -> Dataset:
     ----------
     name : {"blocks-authors", "redundant-authors"}
     directory : Path
-        ``simulated/SIMULATED_1`` or ``simulated/SIMULATED_2`` of the data directory. It holds ``data.csv.gz`` or ``data.csv`` (header 0, 1, ..., one row per sample) and, each with a header line,
-        ``labels.csv`` (0 or 1 per sample), ``idx.csv`` and ``redundant_idx.csv`` (1 for a relevant and for a redundant
+        ``simulated/SIMULATED_1`` or ``simulated/SIMULATED_2`` of the data directory. It holds ``data.csv.gz`` or
+        ``data.csv`` (header 0, 1, ..., one row per sample) and, each with a header line, ``labels.csv`` (0 or 1 per sample), ``idx.csv`` and ``redundant_idx.csv`` (1 for a relevant and for a redundant
         feature); for block data also ``important_groups.csv``, the numbers of the relevant blocks, from 1.
 
     Returns
