@@ -1,0 +1,265 @@
+"""Our figures of experiment 2 against the paper's: which differ, and which tested change makes them agree.
+
+Standard error of a difference. Given the data, the splits of a cell are independent draws, so that a mean F1 over n
+splits has the variance s^2 / n, with s the standard deviation between splits. The paper gives no standard errors; its
+means are over 10 splits of the same kind, so that we take s^2 / 10 with *our* s. For the stability, the variance of
+Nogueira et al. (2018) falls like 1 / n: that of the paper is ours times n / 10. Both of the paper's variances get
+0.01^2 / 12 for rounding to two decimals. A cell differs when the difference is larger than 2 standard errors; if all
+procedures were the same, that would happen in 4.6 % of the cells.
+
+Causes. A change is tested by running it (experiment "causes", and what experiment 2 has beside its main cells: other
+predictors, the other class as the positive one, other data under the same name, splits by group). It explains a cell
+if the changed figure agrees with the paper and at least half of the difference is gone: without the second, a change
+that changes nothing would explain a cell that differs by 2.1 standard errors. Of several changes one may agree by
+chance, and a change that brings one cell closer may take another away: :func:`summary` counts both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .aggregate import aggregate, with_f1
+from .paper import KEY, N_SPLITS, paper_table
+
+MEASURES = ("f1_logistic", "f1_svm", "stability")
+LIMIT = 2.0  # standard errors of the difference
+BY_CHANCE = 0.0455  # two-sided, beyond LIMIT, of a normal distribution
+_ROUNDING = 0.01**2 / 12.0
+# Sets of experiment 2 that the paper's cell may stand for, besides the one of the same name.
+_OTHER_DATA = {"LEU_golub": "LEU", "HD_longbeach": "HD", "MPE_treatment": "MPE", "MPE_behaviour": "MPE"}
+_TARGETS = {"MPE_treatment", "MPE_behaviour"}
+# Scores that every row has beside the one compared: cause, words, column.
+_OTHER_SCORES = {
+    "f1_logistic": (
+        ("predictor", "R's glm, which ends after 25 iterations", "f1_logistic_irls"),
+        ("target", "the other class as positive", "f1_other_logistic"),
+    ),
+    "f1_svm": (
+        ("predictor", "radial kernel, the default of R's svm", "f1_svm_radial"),
+        ("target", "the other class as positive", "f1_other_svm"),
+    ),
+    "stability": (),
+}
+_CELL = [*KEY, "measure"]
+_NUMBERS = ["ours", "our_se", "n", "paper", "paper_se", "difference", "se", "z", "differs"]
+
+
+def compare(results: pd.DataFrame, paper: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return every figure that both we and the paper have, with the standard error of the difference.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Rows of experiment 2; random splits of the main variant are compared.
+    paper : DataFrame, optional
+        Default: :func:`~ubayfs.experiments.paper.paper_table`.
+
+    Returns
+    -------
+    table : DataFrame
+        ``table`` (of the paper), ``data``, ``scenario``, ``method``, ``measure``, ``ours``, ``our_se``, ``n`` (our
+        splits), ``paper``, ``paper_se``, ``difference`` (ours - paper), ``se`` and ``z`` of it, ``differs``. With
+        fewer than two splits there is no standard error, and nothing is said to differ.
+    """
+    printed = (paper_table() if paper is None else paper).rename(columns={"value": "paper"})
+    main = results[(results["scheme"] == "random") & (results["variant"] == "main")] if len(results) else results
+    ours = pd.DataFrame(_figures(main, KEY, [(measure, measure) for measure in MEASURES]))
+    columns = ["table", *_CELL, *_NUMBERS]
+    if ours.empty:
+        return pd.DataFrame(columns=columns)
+    both = printed[printed["measure"].isin(MEASURES)].merge(ours, on=_CELL)
+    return _against(both)[columns]
+
+
+def _figures(rows: pd.DataFrame, by: list[str], columns: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Give the value of each cell and column, its standard error and the variance of one split.
+
+    `columns` are pairs of the measure and the score that stands for it.
+    """
+    if rows.empty:
+        return
+    scored = with_f1(rows)
+    scores = [score for _, score in columns if score in scored.columns]
+    for cell in aggregate(scored, by, scores).to_dict("records"):
+        for measure, score in columns:
+            if score == "stability":
+                value, se = cell["stability"], np.sqrt(cell["stability_variance"])
+                variance = cell["stability_variance"] * cell["n"]
+            elif score in scores:
+                value, se, variance = cell[f"{score}_mean"], cell[f"{score}_se"], cell[f"{score}_sd"] ** 2
+            else:
+                continue
+            yield {name: cell[name] for name in by} | {
+                "measure": measure, "score": score, "ours": value, "our_se": se, "n": cell["n"], "variance": variance,
+            }  # fmt: skip
+
+
+def _against(table: pd.DataFrame) -> pd.DataFrame:
+    """Add what follows from ``ours``, ``our_se``, ``variance`` and ``paper``."""
+    paper_se = np.sqrt(table["variance"] / N_SPLITS + _ROUNDING)
+    se = np.hypot(table["our_se"], paper_se)
+    difference = table["ours"] - table["paper"]
+    z = difference / se
+    return table.assign(paper_se=paper_se, difference=difference, se=se, z=z, differs=z.abs() > LIMIT)
+
+
+def by_chance(comparison: pd.DataFrame) -> str:
+    """Return in words how many cells differ, and how many would by chance."""
+    n = int(comparison["z"].notna().sum())
+    differing = int(comparison["differs"].sum())
+    return (
+        f"{differing} of {n} figures differ from the paper by more than {LIMIT:g} standard errors of the difference; "
+        f"about {BY_CHANCE * n:.0f} would by chance alone."
+    )
+
+
+def compare_seconds(results: pd.DataFrame) -> pd.DataFrame:
+    """Return mean run times beside the paper's.
+
+    Returns
+    -------
+    table : DataFrame
+        ``data``, ``scenario``, ``method``, ``ours``, ``paper``, ``ratio`` (paper by ours). The machines differ: a
+        ratio is no statement on the method.
+    """
+    columns = [*KEY, "ours", "paper", "ratio"]
+    if results.empty:
+        return pd.DataFrame(columns=columns)
+    main = results[(results["scheme"] == "random") & (results["variant"] == "main")]
+    ours = main.groupby(KEY, sort=False)["seconds"].mean().rename("ours").reset_index()
+    printed = paper_table().query("measure == 'seconds'").rename(columns={"value": "paper"})
+    both = printed.merge(ours, on=KEY)
+    return both.assign(ratio=both["paper"] / both["ours"])[columns]
+
+
+def tested(comparison: pd.DataFrame, results: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
+    """Return every change that was run for a compared cell, with its figure against the paper's.
+
+    Parameters
+    ----------
+    comparison : DataFrame
+        From :func:`compare`.
+    results, variants : DataFrame
+        Rows of the experiments "2" and "causes".
+
+    Returns
+    -------
+    table : DataFrame
+        The cell (``data``, ``scenario``, ``method``, ``measure``); ``main`` (the figure compared), ``differs``;
+        ``paper``; ``cause``, ``variant``; ``ours`` (the figure of the variant), ``our_se``, ``z``; ``agrees`` (within
+        2 standard errors of the paper's), ``explains`` (agrees, and half of the main difference is gone or more).
+    """
+    found = [*_other_scores(results), *_other_cells(results), *_reruns(variants)]
+    columns = [*_CELL, "main", "differs", "paper", "cause", "variant", "ours", "our_se", "z", "agrees", "explains"]
+    if not found or comparison.empty:
+        return pd.DataFrame(columns=columns)
+    cells = comparison.rename(columns={"ours": "main"})[[*_CELL, "main", "differs", "paper"]]
+    both = cells.merge(pd.DataFrame(found), on=_CELL)
+    judged = _against(both.drop(columns="differs"))
+    agrees = judged["z"].abs() <= LIMIT
+    closer = judged["difference"].abs() <= (both["main"] - both["paper"]).abs() / 2.0
+    return both.assign(z=judged["z"], agrees=agrees, explains=both["differs"] & agrees & closer)[columns]
+
+
+def _other_scores(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Give scores that the compared rows have beside the compared one."""
+    main = results[(results["scheme"] == "random") & (results["variant"] == "main")] if len(results) else results
+    words = {
+        (measure, column): (cause, text) for measure, all_of in _OTHER_SCORES.items() for cause, text, column in all_of
+    }
+    for figure in _figures(main, KEY, list(words)):
+        cause, variant = words[figure["measure"], figure["score"]]
+        yield figure | {"cause": cause, "variant": variant}
+
+
+def _other_cells(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Give cells of experiment 2 that stand beside those compared: other data or targets, splits by group."""
+    if results.empty:
+        return
+    main = results[results["variant"] == "main"]
+    other = main[(main["scheme"] != "random") | main["data"].isin(_OTHER_DATA)]
+    for figure in _figures(other, [*KEY, "scheme"], [(measure, measure) for measure in MEASURES]):
+        data, scheme = figure["data"], figure["scheme"]
+        causes = ["target" if data in _TARGETS else "data source"] if data in _OTHER_DATA else []
+        causes += ["split"] if scheme != "random" else []
+        variant = " ".join(
+            [*([data] if data in _OTHER_DATA else []), *(["splits by group"] if scheme != "random" else [])]
+        )
+        yield figure | {"data": _OTHER_DATA.get(data, data), "cause": " and ".join(causes), "variant": variant}
+
+
+def _reruns(variants: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Give the cells that were run to test a cause."""
+    if variants.empty:
+        return
+    by = ["stands_for", "of", "data", "scheme", "scenario", "variant", "cause"]
+    for figure in _figures(variants, by, [(measure, measure) for measure in MEASURES]):
+        parts = [figure["variant"]]
+        parts += [figure["data"]] if figure["data"] != figure["stands_for"] and figure["data"] not in parts[0] else []
+        parts += ["splits by group"] if figure["scheme"] != "random" and "group" not in parts[0] else []
+        yield figure | {"data": figure["stands_for"], "method": figure["of"], "variant": ", ".join(parts)}
+
+
+def causes(comparison: pd.DataFrame, results: pd.DataFrame, variants: pd.DataFrame) -> pd.DataFrame:
+    """Return what was tested for the cells that differ: the rows of :func:`tested` that concern them."""
+    table = tested(comparison, results, variants)
+    return table[table["differs"].astype(bool)].reset_index(drop=True)
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Return for each change in how many of its cells we agree with the paper, without and with it.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`tested`: of all cells, those that agree included.
+
+    Returns
+    -------
+    summary : DataFrame
+        ``data``, ``measure``, ``cause``, ``variant``, ``cells``, ``agree_without``, ``agree_with``.
+    """
+    by = ["data", "measure", "cause", "variant"]
+    marked = table.assign(agree_without=~table["differs"].astype(bool), agree_with=table["agrees"].astype(bool))
+    counts = marked.groupby(by, sort=False, as_index=False).agg(
+        cells=("agrees", "size"), agree_without=("agree_without", "sum"), agree_with=("agree_with", "sum")
+    )
+    return counts
+
+
+def verdicts(comparison: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Return for each cell that differs the tested causes that make it agree, or the word "unknown".
+
+    Parameters
+    ----------
+    comparison : DataFrame
+        From :func:`compare`.
+    found : DataFrame
+        From :func:`causes`.
+
+    Returns
+    -------
+    table : DataFrame
+        The differing rows of `comparison`, and ``verdict`` in words.
+    """
+    differing = comparison[comparison["differs"].astype(bool)].reset_index(drop=True)
+    return differing.assign(verdict=[_verdict(cell, found) for cell in differing.to_dict("records")])
+
+
+def _verdict(cell: dict[str, Any], found: pd.DataFrame) -> str:
+    tried = found[(found[_CELL] == [cell[name] for name in _CELL]).all(axis=1)] if len(found) else found
+    explaining = tried[tried["explains"].astype(bool)]
+    if len(explaining):
+        return "tested: " + "; ".join(
+            f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f})"
+            for row in explaining.to_dict("records")
+        )
+    if len(tried):
+        return "unknown; tried: " + "; ".join(
+            f"{row['cause']}: {row['variant']} ({row['ours']:.2f})" for row in tried.to_dict("records")
+        )
+    return "unknown; no change was tried"

@@ -1,0 +1,171 @@
+"""Tables as the store gives them, of invented figures from a seed: to draw and to render, not to conclude from."""
+
+import numpy as np
+import pandas as pd
+
+SELECTORS = ("mrmr", "fisher", "tree", "rfe", "hsic", "lasso", "laplacian")
+METHODS = ("ubayfs_mrmr", "ubayfs_fisher", "ubayfs_tree", "random_forest", "rent")
+BLOCK_METHODS = ("ubayfs_mrmr", "ubayfs_fisher", "ubayfs_tree", "group_lasso")
+REAL = {"BCW": (30, 5), "HD": (46, 5), "MPE": (77, 5), "COL": (100, 5), "LSVT": (310, 10), "PRO": (6033, 20),
+        "LEU": (7129, 20), "LEU_golub": (7129, 20)}  # fmt: skip
+BLOCKS = ("BCW", "COL", "LSVT")
+
+
+def _sets(rng, n_features, size, n_splits, noise):
+    """Return sets that share most members: each member is replaced with the probability `noise`."""
+    core = rng.choice(n_features, size, replace=False)
+    for _ in range(n_splits):
+        chosen = {int(f) if rng.random() > noise else int(rng.integers(n_features)) for f in core}
+        yield tuple(sorted(chosen))
+
+
+def _rows(rng, experiment, data, method, n_features, size, n_splits, seconds, scores, setting=None, scheme="random"):
+    noise = rng.uniform(0.05, 0.6)
+    return [
+        {
+            "experiment": experiment, "data": data, "scheme": scheme, "method": method, "split": split,
+            "n_features": n_features, "features": features, "size": len(features),
+            "seconds": float(seconds * rng.lognormal(0.0, 0.2)), **(setting or {}), **scores(rng),
+        }
+        for split, features in enumerate(_sets(rng, n_features, size, n_splits, noise))
+    ]  # fmt: skip
+
+
+def _between(level, spread=0.08):
+    return lambda rng: {
+        "feature_f1": float(np.clip(rng.normal(level, spread), 0, 1)),
+        "redundancy": float(np.clip(rng.normal(0.3, 0.05), 0, 1)),
+    }
+
+
+def experiment_1a(seed=0, n_splits=5):
+    rng, rows = np.random.default_rng([seed, 1]), []
+    for data, size in (("additive", 4), ("non-additive", 3)):
+        for rank, method in enumerate(SELECTORS):
+            for n_models in (1, 5, 10, 50, 100, 200):
+                if method in ("hsic", "rfe") and n_models > 100:
+                    continue
+                level = (0.35 + 0.09 * rank) * (1 - 0.5 / n_models**0.5)
+                rows += _rows(rng, "1a", data, method, 1000, size, n_splits, 0.01 * n_models * 2**rank, _between(level),
+                              {"n_models": n_models})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _blocks(experiment, rng, settings, n_splits, extra=lambda rng: {}):
+    rows = []
+    for data in ("blocks", "blocks-authors"):
+        for rank, method in enumerate(SELECTORS[:6]):
+            for n_models in (5, 100) if method in ("hsic", "rfe") else (100,):
+                for setting in settings:
+                    level = 0.3 + 0.08 * rank + rng.normal(0, 0.05)
+                    rows += _rows(rng, experiment, data, method, 256, 16, n_splits, 0.05,
+                                  lambda r, level=level: _between(level)(r) | extra(r),
+                                  {"n_models": n_models, **setting})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def experiment_1b(seed=0, n_splits=5):
+    settings = [{"weighted": w, "weight": a} for w in ("relevant", "other") for a in (0.01, 10.0, 100.0, 1000.0)]
+    return _blocks("1b", np.random.default_rng([seed, 2]), settings, n_splits)
+
+
+def experiment_1c(seed=0, n_splits=5):
+    settings = [
+        {"constraint": c, "rho": r}
+        for c in ("max_per_block 2", "max_blocks 4", "max_blocks 2")
+        for r in ("0", "1", "10", "100", "inf")
+    ]
+    extra = lambda rng: {"n_blocks": float(rng.integers(2, 9)), "most_per_block": float(rng.integers(2, 9))}  # noqa: E731
+    return _blocks("1c", np.random.default_rng([seed, 3]), settings, n_splits, extra)
+
+
+def experiment_1d(seed=0, n_splits=5):
+    rng, rows = np.random.default_rng([seed, 4]), []
+    priors = {"dirichlet": 0.01, "generalized": 0.02, "generalized, beta = 1": 0.02, "hyperdirichlet": 4.0}
+    for data in ("redundant", "redundant-authors"):
+        for rank, method in enumerate(SELECTORS[:6]):
+            for n_models in (5, 100) if method in ("hsic", "rfe") else (100,):
+                for prior, seconds in priors.items():
+                    for decorrelate in (False, True):
+                        rows += _rows(rng, "1d", data, method, 32, 16, n_splits, seconds, _between(0.4 + 0.04 * rank),
+                                      {"n_models": n_models, "prior": prior, "decorrelate": decorrelate})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def counts(level):
+    """Return counts of predictions, right with the probability `level`."""
+
+    def scores(rng):
+        found = {}
+        for predictor in ("logistic", "svm", "logistic_irls", "svm_radial"):
+            tp, tn = rng.binomial(15, level), rng.binomial(10, level)
+            found |= {
+                f"{predictor}_tp": tp,
+                f"{predictor}_fn": 15 - tp,
+                f"{predictor}_tn": tn,
+                f"{predictor}_fp": 10 - tn,
+            }
+        return found | {"n_blocks": float(rng.integers(1, 4))}
+
+    return scores
+
+
+def experiment_2(seed=0, n_splits=20):
+    rng, rows = np.random.default_rng([seed, 5]), []
+    cells = [(data, "random", "standard", METHODS) for data in REAL]
+    cells += [(data, "random", "block", BLOCK_METHODS) for data in BLOCKS]
+    cells += [(data, "groups", "standard", METHODS) for data in ("MPE", "LSVT")]
+    cells += [("LSVT", "groups", "block", BLOCK_METHODS)]
+    for data, scheme, scenario, methods in cells:
+        for rank, method in enumerate(methods):
+            level = rng.uniform(0.7, 0.97) - (0.1 if scheme == "groups" else 0.0)
+            rows += _rows(rng, "2", data, method, *REAL[data], n_splits, 0.02 * 3**rank * REAL[data][0] ** 0.3,
+                          counts(level), {"scenario": scenario, "variant": "main"}, scheme)  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def causes(seed=0, n_splits=20):
+    rng, rows = np.random.default_rng([seed, 6]), []
+    runs = [("PRO", "PRO", "genetic", "optimizer"), ("HD_longbeach", "HD", "long beach", "data source"),
+            ("MPE_treatment", "MPE", "treatment", "target")]  # fmt: skip
+    for data, stands_for, variant, cause in runs:
+        for method in METHODS[:3]:
+            rows += _rows(rng, "causes", data, f"{method}+{variant}", *REAL[stands_for], n_splits, 0.1, counts(0.85),
+                          {"scenario": "standard", "variant": variant, "cause": cause, "stands_for": stands_for,
+                           "of": method})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def optimizers(seed=0, n_splits=20):
+    rng, rows = np.random.default_rng([seed, 7]), []
+    for data in ("BCW", "COL", "PRO"):
+        for problem in ("plain", "blocks", "decorrelated", "linked"):
+            for optimizer in ("exact", "genetic"):
+
+                def scores(r, genetic=optimizer == "genetic"):
+                    loss = float(r.exponential(0.02)) if genetic and r.random() < 0.6 else 0.0
+                    value = 1.5 - loss
+                    return {"value": value, "bound": 1.5 if not genetic else None, "gap": 0.0 if not genetic else None,
+                            "loss": loss, "missed": float(loss > 0)}  # fmt: skip
+
+                seconds = 0.01 if optimizer == "exact" else 2.0
+                setting = {"problem": problem, "optimizer": optimizer}
+                size = REAL[data]
+                rows += _rows(rng, "optimizers", data, "ubayfs_mrmr", *size, n_splits, seconds, scores, setting)
+    return pd.DataFrame(rows).astype({"bound": float, "gap": float})
+
+
+def controls(seed=0, n_splits=20):
+    rng, rows = np.random.default_rng([seed, 8]), []
+    for data in ("BCW", "PRO"):
+        for method in METHODS[:3]:
+            for target, level in (("true", 0.9), ("shuffled", 0.5)):
+                rows += _rows(rng, "controls", data, method, *REAL[data], n_splits, 0.1, counts(level),
+                              {"scenario": "standard", "target": target})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+EXPERIMENTS = {
+    "1a": experiment_1a, "1b": experiment_1b, "1c": experiment_1c, "1d": experiment_1d, "2": experiment_2,
+    "causes": causes, "optimizers": optimizers, "controls": controls,
+}  # fmt: skip
