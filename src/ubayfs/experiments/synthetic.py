@@ -174,8 +174,9 @@ def read_authors(name: str, directory: Path) -> Dataset:
     name : {"blocks-authors", "redundant-authors"}
     directory : Path
         ``simulated/SIMULATED_1`` or ``simulated/SIMULATED_2`` of the data directory. It holds ``data.csv.gz`` or
-        ``data.csv`` (header 0, 1, ..., one row per sample) and, each with a header line, ``labels.csv`` (0 or 1 per sample), ``idx.csv`` and ``redundant_idx.csv`` (1 for a relevant and for a redundant
-        feature); for block data also ``important_groups.csv``, the numbers of the relevant blocks, from 1.
+        ``data.csv`` (header 0, 1, ..., one row per sample) and, each with a header line, ``labels.csv`` (0 or 1 per
+        sample), ``idx.csv`` and ``redundant_idx.csv`` (1 for a relevant and for a redundant feature); for block data
+        also ``important_groups.csv``, the numbers of the relevant blocks, from 1.
 
     Returns
     -------
