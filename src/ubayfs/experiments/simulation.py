@@ -46,7 +46,7 @@ _COMMON: Mapping[str, Any] = {
     "n_features_per_model": "number of truly relevant features",
     "max_size": "number of truly relevant features",
     "max_size_rho": SIZE_RHO,
-    "weight": WEIGHT,
+    "default_weight": WEIGHT,
     "constraint_strength": 1.0,
     "optimizer": "exact",
     "redundancy": "mean absolute Pearson correlation on the training rows",
@@ -235,7 +235,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "Prior weights of blocks",
         tasks_of_weights,
         run_weights,
-        {**_COMMON, **_ENSEMBLES, "weighted": list(WEIGHTED), "weight": list(WEIGHTS_GRID), "other_weight": WEIGHT},
+        {**_COMMON, **_ENSEMBLES, "weighted": list(WEIGHTED), "weight": list(WEIGHTS_GRID)},
     ),
     Experiment(
         "1c",
