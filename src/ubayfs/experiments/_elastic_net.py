@@ -26,6 +26,9 @@ from ..selectors._positive import solve_positive
 # all but such ties are settled long before.
 TOLERANCE = 1e-7
 _MAX_STEPS = 500
+_MAX_HALVINGS = 40
+# No coefficient moves farther in a step: where all responses round to 0 or 1 there is no curvature to tell how far.
+_LONGEST = 100.0
 # Columns that one round adds to a model: at most as many as there are, and these are always allowed.
 _MIN_NEW = 16
 # Share of the decrease predicted at the start of a step that the step must bring.
@@ -196,7 +199,7 @@ class _Problem:
         return _Point(coefficients, residual, curvature, loss + penalty)
 
     def step(self, point: _Point) -> _Point | None:
-        """Return a better point, or None if `point` is optimal."""
+        """Return a better point, None if `point` is optimal, and `point` itself if no better one can be told."""
         coefficients = point.coefficients
         descent = self._Z @ (point.residual / len(self._signs)) - self._l2 * coefficients
         entering = (coefficients == 0) & (np.abs(descent) > self._l1 + self._allowed)
@@ -208,12 +211,14 @@ class _Problem:
         if np.abs(descent[free]).max() <= self._allowed:
             return None
         direction = self._direction(point, descent, signs, free, entering)
+        direction /= max(1.0, float(np.abs(direction).max()) / _LONGEST)
         allowance = 1e-15 * (1 + abs(point.value))
         # First with all signs that would change at once; then only as far as none does.
         target = coefficients + direction
         target[1:][target[1:] * signs[1:] < 0] = 0
         new = self.point(target)
-        if new.value <= point.value - _SUFFICIENT * float(descent @ (target - coefficients)) + allowance:
+        predicted = float(descent @ (target - coefficients))
+        if predicted >= 0 and new.value <= point.value - _SUFFICIENT * predicted + allowance:
             return new
         return self._feasible_step(point, direction, descent, allowance)
 
@@ -236,7 +241,7 @@ class _Problem:
                 return direction
             used = used[~wrong]
 
-    def _feasible_step(self, point: _Point, direction: Array, descent: Array, allowance: float) -> _Point | None:
+    def _feasible_step(self, point: _Point, direction: Array, descent: Array, allowance: float) -> _Point:
         """Go along `direction` until the first sign would change, or less far."""
         coefficients = point.coefficients
         turning = np.flatnonzero(coefficients[1:] * direction[1:] < 0) + 1
@@ -245,10 +250,10 @@ class _Problem:
         target = coefficients + step * direction
         target[turning[limits <= step]] = 0
         slope = _SUFFICIENT * float(descent @ direction)
-        while step > 1e-12:
+        for _ in range(_MAX_HALVINGS):
             new = self.point(target)
             if new.value <= point.value - step * slope + allowance:
                 return new
             step /= 2
             target = coefficients + step * direction
-        return None
+        return point

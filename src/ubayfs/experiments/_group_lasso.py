@@ -63,7 +63,7 @@ class SparseGroupLasso:
         largest = np.zeros(len(self._group_weights))
         np.maximum.at(largest, self._groups, np.abs(correlations))
         # Either part of the penalty keeps a group out when it is large enough for that alone.
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             by_columns = largest / self._l1_share if self._l1_share else np.full_like(largest, np.inf)
             by_group = self._norms(correlations) / self._group_weights
         return float(np.fmin(by_columns, by_group).max())
@@ -124,7 +124,7 @@ class SparseGroupLasso:
                 weights *= np.repeat(scale, sizes)
             moved, back = new - old, ahead - new
             old = new
-            # Twice this length bounds the smallest subgradient at `new`: once for the step, once for the gradient's change.
+            # Twice this length bounds the smallest subgradient at `new`: the step itself and the gradient's change.
             if 2 * lipschitz * sqrt(float(back @ back)) <= TOLERANCE * penalty:
                 break
             if float(back @ moved) > 0:

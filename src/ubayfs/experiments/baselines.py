@@ -35,7 +35,7 @@ _RESOLUTION = 1e-5
 _UNRELATED = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chosen:
     """What a method chose.
 
@@ -204,9 +204,9 @@ def sparse_group_lasso(
 def search_penalty(
     choose: Callable[[float], NDArray[np.intp]], n_features: int, top: float
 ) -> tuple[NDArray[np.intp], dict[str, Any]]:
-    """Search for the largest penalty at which a wanted number of features is chosen.
+    """Search for a penalty at which a wanted number of features is chosen.
 
-    From `top` on it falls in equal ratios until there are enough features, then their logarithms are bisected.
+    From `top` on it falls in equal ratios until there are too many; between the last two, logarithms are bisected.
 
     Parameters
     ----------
