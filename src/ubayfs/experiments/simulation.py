@@ -112,12 +112,17 @@ def _ignore_advice() -> None:
     warnings.simplefilter("ignore", ubayfs.UBayFSWarning)
 
 
+def _children(seed: np.random.SeedSequence, n: int) -> list[np.random.SeedSequence]:
+    # What seed.spawn(n) gives at its first call; but that counts its calls, and a split must come out alike each time.
+    return [np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i)) for i in range(n)]
+
+
 def run_models(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
     """Run one split of 1a: an ensemble for each number of models."""
     sizes = task.settings["n_models"]
     return [
         _Run(task, dataset, split, n_models, own).decide({})
-        for n_models, own in zip(sizes, seed.spawn(len(sizes)), strict=True)
+        for n_models, own in zip(sizes, _children(seed, len(sizes)), strict=True)
     ]
 
 
@@ -164,7 +169,7 @@ def _with_blocks(dataset: Dataset, outcome: Outcome) -> Outcome:
 
 def run_priors(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
     """Run one split of 1d: kinds of prior, with and without decorrelation."""
-    for_evidence, for_prior = seed.spawn(2)
+    for_evidence, for_prior = _children(seed, 2)
     run = _Run(task, dataset, split, task.settings["n_models"], for_evidence)
     # A number and not the sequence: each use must start alike, so that decorrelation is compared on the same draws.
     chains = int(for_prior.generate_state(1)[0])

@@ -1,0 +1,202 @@
+"""Rules that turn a table of experiment 1 into a verdict on a sentence: changes between settings, and counts of them.
+
+A change is judged by its standard error. Scores are compared split by split, on the same rows and, but for the number
+of models, on the same evidence. The stability of a cell is one figure; its variance is that of Nogueira et al., and the
+two cells are treated as independent although they share their splits, which makes the rule cautious. Splits of the
+same data overlap, so that two standard errors are a yardstick and no exact test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from .aggregate import stability_of
+
+N_ERRORS = 2.0
+"""A difference of more than this many standard errors is a difference."""
+SLIGHT = 0.1
+"""A change of a score or a stability of at most this much is slight."""
+STABILITY = "stability"
+WORDS = {"feature_f1": "F1", "redundancy": "redundancy rate", STABILITY: "stability"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What our table says of a sentence.
+
+    Attributes
+    ----------
+    holds : bool or None
+        None: in part, or not tested.
+    words : str
+        The figures.
+    tested : bool
+        False if the table lacks the cells that the rule needs.
+    """
+
+    holds: bool | None
+    words: str
+    tested: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words.
+
+        Examples
+        --------
+        >>> Verdict(None, "in 5 of 7 cells").verdict
+        'holds in part'
+        """
+        if not self.tested:
+            return "not tested"
+        return {True: "holds", None: "holds in part", False: "does not hold"}[self.holds]
+
+
+UNTESTED = Verdict(None, "The table lacks the cells that this needs.", tested=False)
+
+
+def by_share(n_for: int, n: int, words: str, enough: float = 1.0) -> Verdict:
+    """Judge a sentence by the cells that agree: it holds if the share `enough` does, in part if half of them do.
+
+    Examples
+    --------
+    >>> [by_share(n, 4, "").verdict for n in (4, 2, 1)]
+    ['holds', 'holds in part', 'does not hold']
+    """
+    return Verdict(True if n_for >= enough * n else None if 2 * n_for >= n else False, words)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A score of one cell under two settings.
+
+    Attributes
+    ----------
+    cell : str
+        In words: ``"hsic (M = 5) on blocks"``.
+    before, after : float
+    error : float
+        Standard error of the difference; nan when there are too few splits to tell.
+    """
+
+    cell: str
+    before: float
+    after: float
+    error: float
+
+    @property
+    def difference(self) -> float:
+        """What the second setting adds."""
+        return self.after - self.before
+
+    @property
+    def rises(self) -> bool:
+        """Whether the score is higher after, by more than two standard errors."""
+        return self.difference > N_ERRORS * self.error
+
+    @property
+    def falls(self) -> bool:
+        """Whether the score is lower after, by more than two standard errors."""
+        return -self.difference > N_ERRORS * self.error
+
+    @property
+    def stays(self) -> bool:
+        """Whether there are a difference and an error to judge, and it neither rises nor falls."""
+        return abs(self.difference) <= N_ERRORS * self.error
+
+    def __str__(self) -> str:
+        return f"{self.cell} {self.before:.2f} to {self.after:.2f} ({self.difference:+.3f}, error {self.error:.3f})"
+
+
+def changes(
+    frame: pd.DataFrame,
+    score: str,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    by: Sequence[str] = ("data", "selector", "n_models"),
+) -> list[Change]:
+    """Compare two settings in every cell that has both.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per task, split and setting.
+    score : str
+        A column, or ``"stability"``.
+    before, after : mapping of column to value
+        The settings.
+    by : sequence of str
+        Columns that together with a setting tell cells apart.
+    """
+    found = []
+    for key, rows in frame.groupby(list(by), sort=False):
+        first, second = (_where(rows, setting) for setting in (before, after))
+        if len(first) and len(second):
+            figures = _of_stability(first, second) if score == STABILITY else _paired(first, second, score)
+            found.append(Change(_in_words(dict(zip(by, key, strict=True))), *figures))
+    return found
+
+
+def _where(rows: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
+    for column, value in setting.items():
+        rows = rows[rows[column] == value]
+    return rows
+
+
+def _paired(first: pd.DataFrame, second: pd.DataFrame, score: str) -> tuple[float, float, float]:
+    pairs = first[["split", score]].merge(second[["split", score]], on="split", validate="1:1").dropna()
+    before, after = pairs.iloc[:, 1].astype(float), pairs.iloc[:, 2].astype(float)
+    return float(before.mean()), float(after.mean()), float((after - before).sem())
+
+
+def _of_stability(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, float, float]:
+    before, after = stability_of(first), stability_of(second)
+    return before.value, after.value, math.sqrt(before.variance + after.variance)
+
+
+def _in_words(cell: Mapping[str, Any]) -> str:
+    models = f" (M = {cell['n_models']})" if "n_models" in cell else ""
+    rest = [str(value) for column, value in cell.items() if column in ("prior", "constraint")]
+    if "decorrelate" in cell:
+        rest.append("decorrelated" if cell["decorrelate"] else "plain")
+    return ", ".join([f"{cell['selector']}{models} on {cell['data']}", *rest])
+
+
+def count(
+    found: Sequence[Change], rule: Callable[[Change], bool], score: str, says: str, *, enough: float = 1.0
+) -> Verdict:
+    """Judge a sentence by the share of cells in which a rule holds.
+
+    Parameters
+    ----------
+    found : sequence of Change
+    rule : callable
+        Change -> whether the sentence holds there.
+    score : str
+    says : str
+        The rule in words.
+    enough : float
+        Less than all cells where the sentence says "mostly" or "slightly"; see :func:`by_share`.
+    """
+    if not found:
+        return UNTESTED
+    against = [one for one in found if not rule(one)]
+    n, n_for = len(found), len(found) - len(against)
+    rises, falls = sum(one.rises for one in found), sum(one.falls for one in found)
+    words = (
+        f"{WORDS[score]} {says} in {n_for} of {n} cells; the mean over cells goes from {_mean(found, 'before'):.2f} to "
+        f"{_mean(found, 'after'):.2f}, with a rise beyond two standard errors in {rises} and such a fall in {falls}."
+    )
+    if against:
+        words += f" Not so: {'; '.join(map(str, against))}."
+    return by_share(n_for, n, words, enough)
+
+
+def _mean(found: Sequence[Change], side: str) -> float:
+    values = [getattr(one, side) for one in found if not math.isnan(one.difference)]
+    return sum(values) / len(values) if values else math.nan
