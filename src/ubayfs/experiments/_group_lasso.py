@@ -103,25 +103,20 @@ class SparseGroupLasso:
         return np.flatnonzero((excess > TOLERANCE * penalty) & entering[self._groups] & (coefficients[1:] == 0))
 
     def _solve_members(self, coefficients: Array, members: NDArray[np.intp], penalty: float) -> Array:
+        """Solve the model with the columns `members` only, from the given coefficients on."""
         members = members[np.argsort(self._groups[members], kind="stable")]
         used = np.concatenate([[0], 1 + members])
         Z = np.column_stack([np.ones(len(self._signs)), self._X[:, members]])
         lipschitz = float(np.linalg.norm(Z, 2)) ** 2 / (4 * len(Z))
         starts = np.flatnonzero(np.diff(self._groups[members], prepend=-1))
-        sizes = np.diff(starts, append=len(members))
-        shrink = penalty * self._group_weights[self._groups[members[starts]]] / lipschitz
-        threshold = penalty * self._l1_share / lipschitz
+        group_thresholds = penalty * self._group_weights[self._groups[members[starts]]] / lipschitz
         old = coefficients[used]
         ahead, momentum = old, 1.0
         for _ in range(_MAX_STEPS):
             residual = logistic_loss(Z @ ahead, self._signs)[1]
             new = ahead + (residual @ Z) / (len(Z) * lipschitz)
             if len(members):
-                weights = new[1:]
-                weights -= np.clip(weights, -threshold, threshold)
-                norms = np.sqrt(np.add.reduceat(weights**2, starts))
-                scale = np.maximum(1 - shrink / np.maximum(norms, np.finfo(float).tiny), 0)
-                weights *= np.repeat(scale, sizes)
+                _shrink(new[1:], penalty * self._l1_share / lipschitz, group_thresholds, starts)
             moved, back = new - old, ahead - new
             old = new
             # Twice this length bounds the smallest subgradient at `new`: the step itself and the gradient's change.
@@ -137,3 +132,15 @@ class SparseGroupLasso:
         solution = np.zeros_like(coefficients)
         solution[used] = old
         return solution
+
+
+def _shrink(weights: Array, threshold: float, group_thresholds: Array, starts: NDArray[np.intp]) -> None:
+    """Move each weight, then each group's vector of weights, toward zero by its threshold; in place.
+
+    The groups stand one after the other, from `starts` on.
+    """
+    weights -= np.clip(weights, -threshold, threshold)
+    lengths = np.sqrt(np.add.reduceat(weights**2, starts))
+    # At least the threshold (and not 0): a group that is shorter becomes zero.
+    lengths = np.maximum(np.maximum(lengths, group_thresholds), np.finfo(np.float64).tiny)
+    weights *= np.repeat(1 - group_thresholds / lengths, np.diff(starts, append=len(weights)))
