@@ -23,15 +23,14 @@ import numpy as np
 import pandas as pd
 
 from .aggregate import aggregate, with_f1
-from .paper import KEY, N_SPLITS, paper_table
+from .paper import DATA, KEY, METHODS, N_SPLITS, paper_table
 
 MEASURES = ("f1_logistic", "f1_svm", "stability")
 LIMIT = 2.0  # standard errors of the difference
 BY_CHANCE = 0.0455  # two-sided, beyond LIMIT, of a normal distribution
 _ROUNDING = 0.01**2 / 12.0
-# Sets of experiment 2 that the paper's cell may stand for, besides the one of the same name.
-_OTHER_DATA = {"LEU_golub": "LEU", "HD_longbeach": "HD", "MPE_treatment": "MPE", "MPE_behaviour": "MPE"}
-_TARGETS = {"MPE_treatment", "MPE_behaviour"}
+# Data of experiment 2 that stand beside those that the paper's cell is compared with.
+_OTHER_DATA = {"LEU_golub": "LEU"}
 # Scores that every row has beside the one compared: cause, words, column.
 _OTHER_SCORES = {
     "f1_logistic": (
@@ -65,14 +64,28 @@ def compare(results: pd.DataFrame, paper: pd.DataFrame | None = None) -> pd.Data
         splits), ``paper``, ``paper_se``, ``difference`` (ours - paper), ``se`` and ``z`` of it, ``differs``. With
         fewer than two splits there is no standard error, and nothing is said to differ.
     """
+    return beside(results, paper).dropna(subset="paper").reset_index(drop=True)
+
+
+def beside(results: pd.DataFrame, paper: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return the table of :func:`compare` with every cell that we have; ``paper`` is nan where the paper has none.
+
+    Rows stand in the order of the paper's tables.
+    """
     printed = (paper_table() if paper is None else paper).rename(columns={"value": "paper"})
-    main = results[(results["scheme"] == "random") & (results["variant"] == "main")] if len(results) else results
-    ours = pd.DataFrame(_figures(main, KEY, [(measure, measure) for measure in MEASURES]))
+    ours = pd.DataFrame(_figures(_main(results), KEY, [(measure, measure) for measure in MEASURES]))
     columns = ["table", *_CELL, *_NUMBERS]
     if ours.empty:
         return pd.DataFrame(columns=columns)
-    both = printed[printed["measure"].isin(MEASURES)].merge(ours, on=_CELL)
-    return _against(both)[columns]
+    both = _against(ours.merge(printed, on=_CELL, how="left"))
+    place = {name: i for i, name in enumerate([*DATA, "standard", "block", *METHODS, *MEASURES])}
+    order = both[["measure", "data", "scenario", "method"]].apply(lambda names: names.map(place).fillna(len(place)))
+    return both.loc[order.sort_values(list(order.columns), kind="stable").index, columns].reset_index(drop=True)
+
+
+def _main(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that the paper's figures are compared with."""
+    return results if results.empty else results[(results["scheme"] == "random") & (results["variant"] == "main")]
 
 
 def _figures(rows: pd.DataFrame, by: list[str], columns: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
@@ -129,8 +142,7 @@ def compare_seconds(results: pd.DataFrame) -> pd.DataFrame:
     columns = [*KEY, "ours", "paper", "ratio"]
     if results.empty:
         return pd.DataFrame(columns=columns)
-    main = results[(results["scheme"] == "random") & (results["variant"] == "main")]
-    ours = main.groupby(KEY, sort=False)["seconds"].mean().rename("ours").reset_index()
+    ours = _main(results).groupby(KEY, sort=False)["seconds"].mean().rename("ours").reset_index()
     printed = paper_table().query("measure == 'seconds'").rename(columns={"value": "paper"})
     both = printed.merge(ours, on=KEY)
     return both.assign(ratio=both["paper"] / both["ours"])[columns]
@@ -167,11 +179,10 @@ def tested(comparison: pd.DataFrame, results: pd.DataFrame, variants: pd.DataFra
 
 def _other_scores(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Give scores that the compared rows have beside the compared one."""
-    main = results[(results["scheme"] == "random") & (results["variant"] == "main")] if len(results) else results
     words = {
         (measure, column): (cause, text) for measure, all_of in _OTHER_SCORES.items() for cause, text, column in all_of
     }
-    for figure in _figures(main, KEY, list(words)):
+    for figure in _figures(_main(results), KEY, list(words)):
         cause, variant = words[figure["measure"], figure["score"]]
         yield figure | {"cause": cause, "variant": variant}
 
@@ -184,12 +195,13 @@ def _other_cells(results: pd.DataFrame) -> Iterator[dict[str, Any]]:
     other = main[(main["scheme"] != "random") | main["data"].isin(_OTHER_DATA)]
     for figure in _figures(other, [*KEY, "scheme"], [(measure, measure) for measure in MEASURES]):
         data, scheme = figure["data"], figure["scheme"]
-        causes = ["target" if data in _TARGETS else "data source"] if data in _OTHER_DATA else []
-        causes += ["split"] if scheme != "random" else []
-        variant = " ".join(
-            [*([data] if data in _OTHER_DATA else []), *(["splits by group"] if scheme != "random" else [])]
-        )
-        yield figure | {"data": _OTHER_DATA.get(data, data), "cause": " and ".join(causes), "variant": variant}
+        parts = [("data source", data)] if data in _OTHER_DATA else []
+        parts += [("split", "splits by group")] if scheme != "random" else []
+        yield figure | {
+            "data": _OTHER_DATA.get(data, data),
+            "cause": " and ".join(cause for cause, _ in parts),
+            "variant": ", ".join(words for _, words in parts),
+        }
 
 
 def _reruns(variants: pd.DataFrame) -> Iterator[dict[str, Any]]:
