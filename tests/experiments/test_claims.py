@@ -66,6 +66,7 @@ def test_a_table_without_the_cells_is_no_verdict(claim):
     }
     verdict = claim.check(cell("additive", "mrmr", 10, 0.5, **settings[claim.experiment]))
     assert (verdict.verdict, verdict.holds) == ("not tested", None)
+    assert claim.check(pd.DataFrame()).verdict == "not tested"
 
 
 # The rules ------------------------------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ def test_weights_and_stability():
     little["features"] = [(0, 1, 2, 9) if one else kept for one, kept in zip(rows, little["features"], strict=True)]
     judged = check("lower stability a little", little)
     assert judged.verdict == "holds"
-    assert "stability falls by at most 0.1" in judged.words
+    assert "Stability falls by at most 0.1" in judged.words
 
 
 # 1c -------------------------------------------------------------------------------------------------------------------

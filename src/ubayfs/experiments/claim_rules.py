@@ -194,7 +194,7 @@ def count(
     )
     if against:
         words += f" Not so: {'; '.join(map(str, against))}."
-    return by_share(n_for, n, words, enough)
+    return by_share(n_for, n, words[0].upper() + words[1:], enough)
 
 
 def _mean(found: Sequence[Change], side: str) -> float:

@@ -39,13 +39,17 @@ class Claim:
     ----------
     experiment : str
     text : str
-    check : callable
-        Table of the experiment, one row per task, split and setting, -> Verdict.
+    rule : callable
+        Table -> Verdict; :meth:`check` applies it.
     """
 
     experiment: str
     text: str
-    check: Callable[[pd.DataFrame], Verdict]
+    rule: Callable[[pd.DataFrame], Verdict]
+
+    def check(self, frame: pd.DataFrame) -> Verdict:
+        """Judge the sentence by the table of the experiment, one row per task, split and setting."""
+        return UNTESTED if frame.empty else self.rule(frame)
 
 
 def _linear_time(frame: pd.DataFrame) -> Verdict:
@@ -77,7 +81,7 @@ def _saturates(score: str, frame: pd.DataFrame) -> Verdict:
     level = [one for one in both if not late[one.cell].rises]
     gained = [one for one in level if one.rises]
     words = (
-        f"{WORDS[score]} no longer rises from M = 100 to 200 in {len(level)} of {len(both)} cells; in {len(gained)} of "
+        f"{WORDS[score].capitalize()} no longer rises from M = 100 to 200 in {len(level)} of {len(both)} cells; in {len(gained)} of "
         f"these it rose from M = 1 to 50, the others are as good with one model. "
     )
     words += "; ".join(
