@@ -81,8 +81,8 @@ def _saturates(score: str, frame: pd.DataFrame) -> Verdict:
     level = [one for one in both if not late[one.cell].rises]
     gained = [one for one in level if one.rises]
     words = (
-        f"{WORDS[score].capitalize()} no longer rises from M = 100 to 200 in {len(level)} of {len(both)} cells; in {len(gained)} of "
-        f"these it rose from M = 1 to 50, the others are as good with one model. "
+        f"{WORDS[score].capitalize()} no longer rises from M = 100 to 200 in {len(level)} of {len(both)} cells; "
+        f"in {len(gained)} of these it rose from M = 1 to 50, in the others no rise is seen beyond two standard errors. "
     )
     words += "; ".join(
         f"{one.cell} {one.before:.2f} (M = 1), {one.after:.2f} (50), {late[one.cell].before:.2f} (100), "
