@@ -82,7 +82,7 @@ def _saturates(score: str, frame: pd.DataFrame) -> Verdict:
     gained = [one for one in level if one.rises]
     words = (
         f"{WORDS[score].capitalize()} no longer rises from M = 100 to 200 in {len(level)} of {len(both)} cells; "
-        f"in {len(gained)} of these it rose from M = 1 to 50, in the others no rise is seen beyond two standard errors. "
+        f"in {len(gained)} of these it rose from M = 1 to 50, in the others not beyond two standard errors. "
     )
     words += "; ".join(
         f"{one.cell} {one.before:.2f} (M = 1), {one.after:.2f} (50), {late[one.cell].before:.2f} (100), "
