@@ -182,9 +182,10 @@ def test_other_data_of_the_same_name_and_splits_by_group_are_tried():
     )
     comparison = differences.compare(results, printed(cell("LEU"), cell("MPE")))
     words = differences.verdicts(comparison, differences.causes(comparison, results, EMPTY))["verdict"].tolist()
+    # In the order of the paper's tables.
     assert words == [
-        "tested: data source: LEU_golub gives 0.50 (paper 0.50)",
         "tested: split: splits by group gives 0.50 (paper 0.50)",
+        "tested: data source: LEU_golub gives 0.50 (paper 0.50)",
     ]
 
 

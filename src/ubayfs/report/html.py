@@ -11,7 +11,9 @@ from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import DISPLAYS
+from ..plotting.base import Drawing
 from .content import document
+from .document import Document
 from .warned import told_once
 
 # Vector figures larger than this are shown as pixels.
@@ -27,12 +29,25 @@ def render_html(summary: Mapping[str, Any]) -> str:
     summary : mapping
         From :func:`~ubayfs.summary.summarize`, also after a way through JSON.
     """
-    template, report = _template(), document(summary)
+    _template()  # whether Jinja2 is there, before any work
+    report = document(summary)
     wanted = {figure.name for section in report.sections for figure in section.figures}
     with told_once() as messages:
-        pictures = {name: _picture(name, summary["displays"][name]) for name in sorted(wanted)}
-    report = replace(report, warnings=(*report.warnings, *messages))
-    return str(template.render(report=report, pictures=pictures))
+        drawings = {name: DISPLAYS[name].from_dict(summary["displays"][name]).plot() for name in sorted(wanted)}
+        pictures = {name: data_uri(drawing) for name, drawing in drawings.items()}
+    return render_document(replace(report, warnings=(*report.warnings, *messages)), pictures)
+
+
+def render_document(report: Document, pictures: Mapping[str, str]) -> str:
+    """Return a document as HTML.
+
+    Parameters
+    ----------
+    report : Document
+    pictures : mapping of str to str
+        Images by the names of the document's figures, from :func:`data_uri`.
+    """
+    return str(_template().render(report=report, pictures=pictures))
 
 
 @lru_cache
@@ -53,9 +68,8 @@ def _template() -> Any:
     return environment.get_template("report.html")
 
 
-def _picture(name: str, data: Mapping[str, Any]) -> str:
+def data_uri(drawing: Drawing) -> str:
     """Return a figure as a data URI. An image cannot run anything, and its ids do not clash with those of others."""
-    drawing = DISPLAYS[name].from_dict(data).plot()
     content, kind = drawing.render("svg"), "svg+xml"
     if len(content) > _LARGEST_SVG:
         content, kind = drawing.render("png"), "png"
