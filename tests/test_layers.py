@@ -38,6 +38,7 @@ LAYERS = [
     ["results"],
     ["comparison"],
     ["__init__"],
+    ["experiments"],
     ["cli"],
     ["__main__"],
 ]

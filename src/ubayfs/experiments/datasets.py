@@ -1,26 +1,14 @@
-"""The data sets of the experiments: what each file must look like, where it comes from, and reading it.
-
-Breast cancer (BCW) comes with scikit-learn and the synthetic sets are generated; everything else is a file of the data
-directory, ``<NAME>.csv.gz``: a header of feature names, one row per sample, the target in the last column ``y`` (0 or 1).
-"""
+"""What a data set of the experiments is, before and after it is read."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from .._arguments import check_choice
 from ..blocks import Blocks
-from ..exceptions import InputError, UBayFSError
-
-ENVIRONMENT = "UBAYFS_DATA"
+from ..exceptions import UBayFSError
 
 
 class DataAbsent(UBayFSError):  # noqa: N818  (not an error of the user: a run says so and goes on)
@@ -35,8 +23,10 @@ class Source:
     ----------
     name : str
     title : str
-    n_samples, n_features : int
-        A file of another shape is refused.
+    n_samples : int or None
+        A file of another number of rows is refused; None: any.
+    n_features : int
+        A file of another number of features is refused.
     n_select : int
         The paper's b_MS: features per model, and the max-size.
     max_blocks : int or None
@@ -48,13 +38,17 @@ class Source:
     origin : str
         Where to get it publicly.
     groups : str or None
-        Column of groups/<NAME>.csv whose rows belong together.
+        Column of ``groups/<NAME>.csv`` that says whose row it is; rows of one animal or subject are near copies.
+    target : tuple of (str, str) or None
+        A column of the same file, and the value that is y = 1, in place of the column y.
+    has_blocks : bool
+        Whether ``blocks/<NAME>.csv`` (columns feature and block) belongs to it.
     synthetic : bool
     """
 
     name: str
     title: str
-    n_samples: int
+    n_samples: int | None
     n_features: int
     n_select: int
     max_blocks: int | None = None
@@ -62,6 +56,8 @@ class Source:
     positive: str = ""
     origin: str = ""
     groups: str | None = None
+    target: tuple[str, str] | None = None
+    has_blocks: bool = False
     synthetic: bool = False
 
 

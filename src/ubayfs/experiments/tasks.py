@@ -1,7 +1,7 @@
 """What a run of the experiments consists of: tasks (the cells that are stored), splits and outcomes.
 
-An experiment is a list of tasks and a pure function that runs one split of a task. Splits are independent of each other:
-the runner does them in any order and in any process, and the store keeps what is done.
+An experiment is a list of tasks and a pure function that runs one split of a task. Splits do not depend on each
+other: the runner does them in any order and in any process, and the store keeps what is done.
 """
 
 from __future__ import annotations

@@ -1,0 +1,134 @@
+"""Running tasks: the splits that are not done yet, in several processes, each kept as soon as it is done."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import InputError
+from . import store
+from .catalogue import load
+from .datasets import DataAbsent
+from .registry import EXPERIMENTS
+from .splits import make_split
+from .tasks import Experiment, Outcome, Scale, Task, seed_of
+
+SEED = 20221  # of splits, ensembles and synthetic data, unless another is given
+_VERSIONS = ("ubayfs", "numpy", "scipy", "scikit-learn", "pandas", "joblib")
+
+# progress(task name, done splits, all splits), note(text)
+Progress = Callable[[str, int, int], None]
+Note = Callable[[str], None]
+
+
+def run(
+    experiments: Sequence[Experiment],
+    output: Path,
+    data_dir: Path | None,
+    *,
+    seed: int = SEED,
+    quick: bool = False,
+    n_jobs: int = 1,
+    only: str | None = None,
+    progress: Progress | None = None,
+    note: Note | None = None,
+) -> int:
+    """Run experiments; splits that are in the directory already are not run again.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+    output : Path
+        Directory of the run.
+    data_dir : Path or None
+        Data sets that are not in it are told to `note` and left out.
+    seed : int
+    quick : bool
+        Everything in small.
+    n_jobs : int
+        Processes; each uses one thread.
+    only : str, optional
+        Run the cells whose names contain this text.
+    progress : callable, optional
+        Called as ``progress(cell, done, total)``.
+    note : callable, optional
+        Called with sentences for people.
+
+    Returns
+    -------
+    n_cells : int
+        Cells that are complete now.
+    """
+    scale = Scale(quick)
+    origin = _origin()
+    tasks = [task for one in experiments for task in one.tasks(scale) if only is None or only in task.name]
+    if not tasks:
+        raise InputError(f"--only must be a part of the name of a cell, such as '2/PRO'; no cell contains {only!r}.")
+    store.open_run(output, seed, quick, {one.name: one.settings for one in experiments}, origin)
+    # All cells are looked at before any is run: another run in their place is noticed now, not in an hour.
+    waiting = {task.name: sorted(set(range(task.n_splits)) - store.done_splits(output, task)) for task in tasks}
+    complete, absent = 0, set()
+    for task in tasks:
+        try:
+            dataset = load(task.data, data_dir, seed)
+        except DataAbsent as reason:
+            if task.data not in absent and note is not None:
+                note(f"{task.data} is left out: {reason}")
+            absent.add(task.data)
+            continue
+        if waiting[task.name]:
+            store.begin_cell(output, task, dataset.X.shape[1], origin)
+        done = task.n_splits - len(waiting[task.name])
+        for number, outcomes in _outcomes(task, waiting[task.name], data_dir, seed, n_jobs):
+            store.append_split(output, task, number, outcomes)
+            done += 1
+            if progress is not None:
+                progress(task.name, done, task.n_splits)
+        complete += 1
+    return complete
+
+
+def _outcomes(
+    task: Task, numbers: list[int], data_dir: Path | None, seed: int, n_jobs: int
+) -> Iterator[tuple[int, list[Outcome]]]:
+    if n_jobs == 1:
+        yield from (_run_one(task, number, data_dir, seed) for number in numbers)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+        delayed(_run_one)(task, number, data_dir, seed) for number in numbers
+    )
+
+
+def _run_one(task: Task, number: int, data_dir: Path | None, seed: int) -> tuple[int, list[Outcome]]:
+    """Run one split of a task, with one thread: times are then those of one processor."""
+    from threadpoolctl import threadpool_limits
+
+    dataset = load(task.data, data_dir, seed)
+    split = make_split(dataset, task.scheme, number, seed)
+    with threadpool_limits(1):
+        return number, EXPERIMENTS[task.experiment].run_split(
+            task, dataset, split, seed_of(seed, task.data, task.scheme, number, "method")
+        )
+
+
+def _origin() -> dict[str, Any]:
+    versions = {"python": platform.python_version(), **{name: metadata.version(name) for name in _VERSIONS}}
+    return {"started": datetime.date.today().isoformat(), "versions": versions, "machine": _machine()}
+
+
+def _machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {_processor()}"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "processor unknown"
