@@ -23,7 +23,7 @@ from .tasks import Experiment, Outcome, Scale, Split, Task
 
 SETTINGS: dict[str, Any] = {
     **{key: _REAL[key] for key in ("n_models", "train_size", "weights", "rho", "constraint_strength")},
-    "n_splits": {"up to 1000 features": 100, "more": 20},
+    "n_splits": {"up to 1000 features": 40, "more": 10},
     "genetic": {"n_sets": 100, "n_generations": 100, "start": "guided"},
     # Only on the plain problem: from these starts it ends with almost all features, whatever the constraints are.
     "genetic, start to the letter": {"n_sets": 100, "n_generations": 100, "start": "paper"},
