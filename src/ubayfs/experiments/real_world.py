@@ -118,7 +118,7 @@ def found_by_ubayfs(
     optimizer : str or Optimizer
     """
     source = dataset.source
-    start = time.perf_counter()
+    start = time.process_time()
     evidence = quiet(ubayfs.collect_evidence)(
         X,
         y,
@@ -129,9 +129,9 @@ def found_by_ubayfs(
         random_state=state_of(seed),
         n_jobs=1,
     )
-    for_evidence = time.perf_counter() - start
+    for_evidence = time.process_time() - start
     for scenario, constraints in constraints_of(dataset).items():
-        start = time.perf_counter()
+        start = time.process_time()
         selection = quiet(ubayfs.decide)(
             evidence,
             weights=SETTINGS["weights"],
@@ -141,7 +141,7 @@ def found_by_ubayfs(
             optimizer=optimizer,
             random_state=state_of(seed),
         )
-        seconds = for_evidence + time.perf_counter() - start
+        seconds = for_evidence + time.process_time() - start
         yield {"scenario": scenario}, tuple(int(i) for i in selection.indices), seconds
 
 
@@ -170,7 +170,7 @@ def _found_by_competitor(
     seed: np.random.SeedSequence,
 ) -> Found:
     n_features, state = dataset.source.n_select, state_of(seed)
-    start = time.perf_counter()
+    start = time.process_time()
     if method == "random_forest":
         chosen = random_forest(X, y, n_features, n_models=n_models, random_state=state)
     elif method == "rent":
@@ -179,7 +179,7 @@ def _found_by_competitor(
     else:
         chosen = sparse_group_lasso(X, y, n_features, by_position(dataset), **SETTINGS["group_lasso"])
     scenario = BLOCK if method == "group_lasso" else STANDARD
-    yield {"scenario": scenario}, tuple(int(i) for i in chosen.indices), time.perf_counter() - start
+    yield {"scenario": scenario}, tuple(int(i) for i in chosen.indices), time.process_time() - start
 
 
 def state_of(seed: np.random.SeedSequence) -> int:

@@ -65,7 +65,7 @@ class _Run:
         self.dataset = dataset
         self.X = dataset.X[split.train]
         self.setting: dict[str, Plain] = {"selector": task.settings["selector"], "n_models": n_models}
-        start = time.perf_counter()
+        start = time.process_time()
         with warnings.catch_warnings():
             _ignore_advice()
             self.evidence = ubayfs.collect_evidence(
@@ -78,14 +78,14 @@ class _Run:
                 random_state=seed,
                 n_jobs=1,
             )
-        self.seconds = time.perf_counter() - start
+        self.seconds = time.process_time() - start
 
     def decide(
         self, setting: Mapping[str, Plain], constraints: Iterable[ubayfs.Constraint] = (), **arguments: Any
     ) -> Outcome:
         """Decide on the evidence, with the max-size and further constraints."""
         size = ubayfs.max_size(self.dataset.source.n_select, rho=SIZE_RHO)
-        start = time.perf_counter()
+        start = time.process_time()
         with warnings.catch_warnings():
             _ignore_advice()
             selection = ubayfs.decide(
@@ -94,7 +94,7 @@ class _Run:
                 constraints=[size, *constraints],
                 blocks=self.dataset.blocks,
             )
-        seconds = self.seconds + time.perf_counter() - start
+        seconds = self.seconds + time.process_time() - start
         features = tuple(sorted(int(i) for i in selection.indices))
         return Outcome({**self.setting, **setting}, features, seconds, self._scores(features))
 

@@ -86,7 +86,8 @@ class Outcome:
     features : tuple of int
         Positions that were selected, ascending.
     seconds : float
-        Wall time of the selection alone.
+        Processor time of the selection alone. It uses one thread, so that this is the wall time of an idle machine,
+        and it stays the same on a busy one.
     scores : mapping of str to number or None
         None where a score has no value.
     """
