@@ -5,6 +5,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from ubayfs.experiments import store
+from ubayfs.experiments.tasks import Outcome, Task
+
 SELECTORS = ("mrmr", "fisher", "tree", "rfe", "hsic", "lasso", "laplacian")
 METHODS = ("ubayfs_mrmr", "ubayfs_fisher", "ubayfs_tree", "random_forest", "rent")
 BLOCK_METHODS = ("ubayfs_mrmr", "ubayfs_fisher", "ubayfs_tree", "group_lasso")
@@ -178,3 +181,33 @@ EXPERIMENTS = {
     "1a": experiment_1a, "1b": experiment_1b, "1c": experiment_1c, "1d": experiment_1d, "2": experiment_2,
     "causes": causes, "optimizers": optimizers, "controls": controls,
 }  # fmt: skip
+
+
+COMMON = {"experiment", "data", "scheme", "method", "split", "n_features", "features", "size", "seconds"}
+SETTINGS = {"selector", "n_models", "weighted", "weight", "constraint", "rho", "prior", "decorrelate", "scenario",
+            "variant", "cause", "stands_for", "of", "problem", "optimizer", "target"}  # fmt: skip
+
+
+def write_run(directory, frames):
+    """Write tables as a run that the store reads."""
+    origin = {"started": "2026-01-02", "versions": {"ubayfs": "0.1", "numpy": "2.0"}, "machine": "a machine"}
+    store.open_run(directory, 7, False, {name: {"n_splits": 20} for name in frames}, origin)
+    for frame in frames.values():
+        for (experiment, data, scheme, method), rows in frame.groupby(["experiment", "data", "scheme", "method"]):
+            task = Task(experiment, data, method, frame["split"].nunique(), scheme)
+            store.begin_cell(directory, task, int(rows["n_features"].iloc[0]), origin)
+            scores = [name for name in rows.columns if name not in COMMON | SETTINGS]
+            settings = [name for name in rows.columns if name in SETTINGS]
+            for split, outcomes in rows.groupby("split"):
+                store.append_split(
+                    directory, task, split, [_outcome(row, settings, scores) for row in outcomes.to_dict("records")]
+                )
+
+
+def _outcome(row, settings, scores):
+    return Outcome(
+        {name: row[name] for name in settings if pd.notna(row[name])},
+        row["features"],
+        row["seconds"],
+        {name: None if pd.isna(row[name]) else row[name] for name in scores},
+    )

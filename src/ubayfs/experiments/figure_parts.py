@@ -89,6 +89,9 @@ def panels(title: str, n_rows: int, n_columns: int, height: float, details: str,
         sheet = _Sheet(figure, axes)
         yield sheet
         sheet.add_legend(details)
+        # Laid out once, here: each file would do it again.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
 
 
 class _Sheet:

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..exceptions import MissingDependencyError
 from ..plotting import DISPLAYS
-from ..plotting.base import Drawing
 from .content import document
 from .document import Document
 from .warned import told_once
@@ -33,8 +32,7 @@ def render_html(summary: Mapping[str, Any]) -> str:
     report = document(summary)
     wanted = {figure.name for section in report.sections for figure in section.figures}
     with told_once() as messages:
-        drawings = {name: DISPLAYS[name].from_dict(summary["displays"][name]).plot() for name in sorted(wanted)}
-        pictures = {name: data_uri(drawing) for name, drawing in drawings.items()}
+        pictures = {name: _picture(name, summary["displays"][name]) for name in sorted(wanted)}
     return render_document(replace(report, warnings=(*report.warnings, *messages)), pictures)
 
 
@@ -68,9 +66,21 @@ def _template() -> Any:
     return environment.get_template("report.html")
 
 
-def data_uri(drawing: Drawing) -> str:
-    """Return a figure as a data URI. An image cannot run anything, and its ids do not clash with those of others."""
-    content, kind = drawing.render("svg"), "svg+xml"
+def _picture(name: str, data: Mapping[str, Any]) -> str:
+    drawing = DISPLAYS[name].from_dict(data).plot()
+    content, kind = drawing.render("svg"), "svg"
     if len(content) > _LARGEST_SVG:
         content, kind = drawing.render("png"), "png"
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+    return data_uri(content, kind)
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """Return an image as a data URI. An image cannot run anything, and its ids do not clash with those of others.
+
+    Parameters
+    ----------
+    content : bytes
+    kind : {"svg", "png"}
+    """
+    media = {"svg": "svg+xml", "png": "png"}[kind]
+    return f"data:image/{media};base64,{base64.b64encode(content).decode('ascii')}"

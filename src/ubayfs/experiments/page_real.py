@@ -1,0 +1,186 @@
+"""The sections of the report on experiment 2: our figures beside the paper's, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ..report.document import Cell, Section, Table
+from . import differences
+from .figure_parts import in_order, look_of
+from .figures_real import data_in_order
+from .page_content import NOTHING, Content
+from .page_sections import figures_of, not_run, number, significant, table_of
+from .paper import KEY, paper_table
+from .report_tables import leukemia_table, scheme_table
+
+_MEASURES = {
+    "f1_logistic": "F1, logistic regression (the paper's GLM)",
+    "f1_svm": "F1, linear support vector machine",
+    "stability": "Stability",
+}
+_SCENARIOS = {"standard": "standard feature selection", "block": "block feature selection"}
+
+
+def real_sections(content: Content) -> tuple[Section, ...]:
+    """Return all sections of experiment 2."""
+    if content.frames["2"].empty:
+        return (Section("experiment-2", "2: Real data sets", not_run(content, "2")),)
+    return (
+        _overview(content),
+        *(_measure(content, measure) for measure in _MEASURES),
+        _seconds(content),
+        _differing(content),
+        _leukemia(content),
+        _schemes(content),
+    )
+
+
+def _overview(content: Content) -> Section:
+    sentences = (
+        differences.by_chance(content.comparison),
+        "LEU is the paper's source, half of whose rows are copies, and is run to compare with the paper; LEU_golub is "
+        "the sound data, and counts.",
+    )
+    figures = figures_of(content, ["2", "2_blocks"])
+    return Section("experiment-2", "2: Real data sets", (*not_run(content, "2"), *sentences), figures=figures)
+
+
+def _measure(content: Content, measure: str) -> Section:
+    ours, paper = (
+        table[table["measure"] == measure].set_index(KEY).to_dict("index")
+        for table in (differences.beside(content.frames["2"]), paper_table())
+    )
+    spread = "[95 % interval]" if measure == "stability" else "± standard error"
+    label = next(iter(paper.values()))["table"]
+    tables = []
+    for scenario, words in _SCENARIOS.items():
+        cells = [key for key in {**ours, **paper} if key[1] == scenario]
+        methods, data = in_order(key[2] for key in cells), data_in_order(key[0] for key in cells)
+        rows = [[name, *(_entry(ours, paper, (name, scenario, one), measure) for one in methods)] for name in data]
+        caption = f"{_MEASURES[measure]}, {words}: ours {spread} | the paper ({label})."
+        tables.append(table_of(caption, ["data", *(look_of(method).label for method in methods)], rows))
+    legend = (("differs", "By more than two standard errors of the difference."),)
+    return Section(measure.replace("_", "-"), _MEASURES[measure], tables=tuple(tables), legend=legend)
+
+
+def _entry(ours: Mapping[Any, Any], paper: Mapping[Any, Any], key: tuple[str, str, str], measure: str) -> Cell:
+    printed = number(paper[key]["value"]) if key in paper else NOTHING
+    if key not in ours:
+        return Cell(f"{NOTHING} | {printed}" if key in paper else NOTHING)
+    row = ours[key]
+    if measure == "stability":
+        margin = 1.96 * row["our_se"]
+        mine = f"{number(row['ours'])} [{number(row['ours'] - margin)}, {number(row['ours'] + margin)}]"
+    else:
+        mine = f"{number(row['ours'], 3)} ± {number(row['our_se'], 3)}"
+    return Cell(f"{mine} | {printed}", badges=("differs",) if row["differs"] else ())
+
+
+def _seconds(content: Content) -> Section:
+    table = differences.compare_seconds(content.frames["2"])
+    if table.empty:
+        return Section("seconds", "Run time", ("Nothing to compare.",))
+    cells = table.set_index(["data", "method"]).to_dict("index")
+    methods, data = in_order(table["method"]), data_in_order(table["data"])
+    rows = [[name, *(_times(cells.get((name, method))) for method in methods)] for name in data]
+    sentences = [
+        "Mean seconds of one selection, the ensemble included, on one core. The machines differ, so that a ratio says "
+        "as much of them as of the methods."
+    ]
+    asked = table["data"].isin(["PRO", "LEU"]) & table["method"].isin(["ubayfs_mrmr", "ubayfs_fisher"])
+    if asked.any():
+        low, high = table.loc[asked, "ratio"].min(), table.loc[asked, "ratio"].max()
+        sentences.append(
+            f"UBayFS with mRMR and Fisher on PRO and LEU: the paper's run time is {low:.0f} to {high:.0f} times ours."
+        )
+    caption = "Ours | the paper (tab:runtimes), and the paper's by ours."
+    tables = (table_of(caption, ["data", *(look_of(method).label for method in methods)], rows),)
+    return Section("seconds", "Run time", tuple(sentences), tables, figures_of(content, ["2_seconds"]))
+
+
+def _times(row: Any) -> str:
+    if row is None:
+        return NOTHING
+    return f"{significant(row['ours'])} | {row['paper']:g} ({significant(row['ratio'])}\N{MULTIPLICATION SIGN})"
+
+
+def _differing(content: Content) -> Section:
+    table = content.verdicts
+    rows = [
+        (
+            f"{row['data']}, {look_of(row['method']).label}", row["scenario"], _MEASURES[row["measure"]].split(" (")[0],
+            number(row["ours"], 3), number(row["paper"]), number(row["z"], 1), row["verdict"],
+        )
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    explained = int(table["verdict"].str.startswith("tested").sum()) if len(table) else 0
+    sentences = [
+        differences.by_chance(content.comparison),
+        f"A change that was run makes {explained} of the {len(table)} agree and takes away half of the difference or "
+        "more; the cause of the others is unknown. Of several changes one may agree by chance, and a change that helps "
+        "one cell and harms others is not the cause.",
+    ]
+    if content.frames["causes"].empty:
+        sentences.append("No run was made to find causes; only what experiment 2 has beside its main cells was tried.")
+    tables = []
+    if rows:
+        headings = ("cell", "scenario", "measure", "ours", "paper", "z", "cause")
+        tables.append(table_of("Cells that differ, and their causes.", headings, rows, words=(0, 1, 2, 6)))
+    tables += _changes(content)
+    return Section("differences", "What differs, and why", tuple(sentences), tuple(tables))
+
+
+def _changes(content: Content) -> list[Table]:
+    changes = differences.summary(content.tested)
+    changes = changes[changes["agree_with"] != changes["agree_without"]]
+    rows = [
+        (
+            row["data"], _MEASURES[row["measure"]].split(" (")[0], row["cause"], row["variant"], row["cells"],
+            row["agree_without"], row["agree_with"],
+        )
+        for row in changes.to_dict("records")
+    ]  # fmt: skip
+    headings = ("data", "measure", "cause", "change", "cells", "agree without", "agree with")
+    caption = "Changes that move cells towards the paper or away from it: cells that agree without and with the change."
+    return [table_of(caption, headings, rows, words=(0, 1, 2, 3))] if rows else []
+
+
+def _leukemia(content: Content) -> Section:
+    return _pairs(
+        "leukemia", "Leukemia twice", leukemia_table(content.frames["2"]), {"LEU": "LEU", "LEU_golub": "golub"},
+        "36 of the 72 rows of the paper's source are copies of others: test rows that stand in the training rows too. "
+        "LEU_golub is the sound data.",
+        "One of the two data sets has not been run.",
+    )  # fmt: skip
+
+
+def _schemes(content: Content) -> Section:
+    section = _pairs(
+        "schemes", "Splits by animal or subject", scheme_table(content.frames["2"]),
+        {"random": "random", "groups": "by group"},
+        "MPE has many rows of each mouse, LSVT of each subject. Splits by group keep them on one side.",
+        "Splits by group have not been run.",
+    )  # fmt: skip
+    return Section(section.key, section.heading, section.sentences, section.tables, figures_of(content, ["2_schemes"]))
+
+
+def _pairs(key: str, heading: str, table: pd.DataFrame, kinds: dict[str, str], sentence: str, absent: str) -> Section:
+    if table.empty:
+        return Section(key, heading, (sentence, absent))
+    table = table.assign(data=table["data"] if "data" in table.columns else "LEU")
+    rows = [
+        (
+            f"{row['data']}, {look_of(row['method']).label}", row["scenario"],
+            *(number(row[f"{measure}_{kind}"]) for measure in _MEASURES for kind in kinds),
+        )
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    headings = [
+        "method",
+        "scenario",
+        *(f"{words.split(' (')[0]}, {kind}" for words in _MEASURES.values() for kind in kinds.values()),
+    ]
+    return Section(key, heading, (sentence,), (table_of("Mean F1 and stability.", headings, rows, words=(0, 1)),))
