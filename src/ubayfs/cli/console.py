@@ -7,11 +7,15 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from ..exceptions import UBayFSWarning
 
-Progress = Callable[[int, int], None]
+
+class Progress(Protocol):
+    """Draws how much is done; another label begins a bar anew."""
+
+    def __call__(self, done: int, total: int, label: str | None = None) -> None: ...  # noqa: D102
 
 
 def say(text: str = "") -> None:
@@ -26,16 +30,31 @@ def tell(text: str) -> None:
         sys.stderr.write(f"{text}\n")
 
 
+def tell_beside_bar(text: str) -> None:
+    """Print a line that is not part of the answer while a bar may be drawn: the bar makes room for it."""
+    from tqdm import tqdm
+
+    if sys.stderr is not None:
+        tqdm.write(text, file=sys.stderr)
+
+
 @contextmanager
 def progress(label: str, unit: str) -> Iterator[Progress]:
-    """Give a callback (done, total) that draws a bar with the remaining time; nothing when stderr is no terminal."""
+    """Give a callback that draws a bar with the remaining time; it draws nothing when stderr is no terminal."""
     from tqdm import tqdm
 
     # disable=None: silent unless stderr is a terminal.
     with tqdm(desc=label, unit=unit, disable=None, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
 
-        def update(done: int, total: int) -> None:
+        def update(done: int, total: int, label: str | None = None) -> None:
+            if bar.disable:
+                return
             bar.total = total
+            if label is not None and label != bar.desc:
+                bar.set_description_str(label, refresh=False)
+                bar.reset(total)
+                bar.initial = bar.n = done  # what was done before says nothing about the time that is left
+                bar.refresh()
             if done < bar.n:  # an ensemble that goes on from its checkpoint starts anew
                 bar.reset(total)
             bar.update(done - bar.n)
@@ -44,7 +63,7 @@ def progress(label: str, unit: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def stoppable(update: Progress) -> Iterator[Callable[[int, int], bool]]:
+def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int], bool]]:
     """Give a callback that asks to stop after Ctrl-C, so that what is done is kept; a second one stops at once."""
     stopped = False
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .console import progress, say, table, tell
+from .console import progress, say, table, tell, tell_beside_bar
 
 _OUTPUT = "ubayfs-experiments"
 
@@ -92,18 +92,24 @@ def _run(arguments: argparse.Namespace) -> None:
 
     experiments = named(arguments.names)
     directory = data_directory(arguments.data_dir)
-    with progress("cells", "splits") as bar:
-        complete = run(
-            experiments,
-            arguments.output,
-            directory,
-            seed=SEED if arguments.seed is None else check_int("--seed", arguments.seed, low=0),
-            quick=arguments.quick,
-            n_jobs=check_int("--jobs", arguments.jobs, low=1),
-            only=arguments.only,
-            progress=lambda cell, done, total: bar(done, total),
-            note=tell,
-        )
+    seed = SEED if arguments.seed is None else check_int("--seed", arguments.seed, low=0)
+    n_jobs = check_int("--jobs", arguments.jobs, low=1)
+    try:
+        with progress("cells", "splits") as bar:
+            complete = run(
+                experiments,
+                arguments.output,
+                directory,
+                seed=seed,
+                quick=arguments.quick,
+                n_jobs=n_jobs,
+                only=arguments.only,
+                progress=lambda cell, done, total: bar(done, total, cell),
+                note=tell_beside_bar,
+            )
+    except KeyboardInterrupt:
+        tell(f"What is done is kept in {arguments.output}; the same command goes on from there.")
+        raise
     say(f"{complete} cells are complete in {arguments.output}; see `ubayfs experiments report -o {arguments.output}`")
 
 

@@ -7,6 +7,7 @@ directory, ``<NAME>.csv.gz``: a header of feature names, one row per sample, and
 from __future__ import annotations
 
 import os
+import zlib
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -149,8 +150,17 @@ def load(name: str, directory: Path | None, seed: int) -> Dataset:
 
 
 def is_there(source: Source, directory: Path | None) -> bool:
-    """Return whether a data set needs no file or its file is in the data directory."""
-    return source.path is None or (directory is not None and (directory / source.path).exists())
+    """Return whether a data set needs no file, or all its files are in the data directory."""
+    if source.path is None or directory is None:
+        return source.path is None
+    path = directory / source.path
+    beside = [kind for kind, needed in (("groups", source.groups), ("blocks", source.has_blocks)) if needed]
+    return path.exists() and all(_beside(path, kind).exists() for kind in beside)
+
+
+def _beside(path: Path, kind: str) -> Path:
+    """Return where the groups or blocks that belong to a file are."""
+    return path.parent / kind / path.name.replace(".csv.gz", ".csv")
 
 
 def _place(source: Source, directory: Path | None) -> Path:
@@ -178,8 +188,10 @@ def _breast_cancer(source: Source) -> Dataset:
 def _read_table(path: Path, source: Source) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"{path} could not be read as a table ({error}). Where to get it: {source.origin}.") from error
+    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes the first column for names of rows then
+        raise InputError(f"the rows of {path} must be as long as its header; they are longer.")
     form = "It must have a header, one row per sample, the features and, last, the target y (0 or 1)"
     if len(frame.columns) == 0 or frame.columns[-1] != "y":
         last = frame.columns[-1] if len(frame.columns) else "nothing"
@@ -193,9 +205,9 @@ def _read_table(path: Path, source: Source) -> pd.DataFrame:
         raise InputError(
             f"{path} must have {source.n_samples} rows; it has {len(frame)}. Where to get it: {source.origin}."
         )
-    wrong = [name for name in frame.columns if frame[name].dtype.kind not in "iufb" or frame[name].isna().any()]
+    wrong = [name for name, column in frame.items() if column.dtype.kind not in "iufb" or not np.isfinite(column).all()]
     if wrong:
-        raise InputError(f"column {wrong[0]!r} of {path} must hold numbers, none missing. {form}.")
+        raise InputError(f"column {wrong[0]!r} of {path} must hold finite numbers, none missing. {form}.")
     if set(frame["y"].unique()) != {0, 1}:
         raise InputError(f"y in {path} must be 0 and 1, both; it holds {sorted(frame['y'].unique())[:5]}.")
     return frame
@@ -205,19 +217,22 @@ def _read_rows(path: Path, source: Source, n_samples: int) -> pd.DataFrame | Non
     """Read what is known of the rows: the animal or subject, and other targets."""
     if source.groups is None:
         return None
-    place = path.parent / "groups" / path.name.replace(".csv.gz", ".csv")
+    place = _beside(path, "groups")
     frame = _read_side_table(place, source, (source.groups, *(source.target or ())[:1]))
     if len(frame) != n_samples:
         raise InputError(
             f"{place} must have one line for each of the {n_samples} rows of {path.name}; got {len(frame)}."
         )
+    if source.target is not None and (frame[source.target[0]] == source.target[1]).nunique() < 2:
+        column, value = source.target
+        raise InputError(f"column {column!r} of {place} must be {value!r} for some rows, but not for all.")
     return frame
 
 
 def _read_blocks(path: Path, source: Source, names: tuple[str, ...]) -> Blocks | None:
     if not source.has_blocks:
         return None
-    place = path.parent / "blocks" / path.name.replace(".csv.gz", ".csv")
+    place = _beside(path, "blocks")
     frame = _read_side_table(place, source, ("feature", "block"))
     if sorted(frame["feature"]) != sorted(names):
         unknown = sorted(set(frame["feature"]) ^ set(names)) or ["a feature that is named twice"]
@@ -235,4 +250,7 @@ def _read_side_table(place: Path, source: Source, columns: tuple[str, ...]) -> p
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise InputError(f"{place} must have a column {missing[0]!r}; it has {', '.join(map(repr, frame.columns))}.")
+    gaps = [column for column in columns if frame[column].isna().any()]
+    if gaps:
+        raise InputError(f"column {gaps[0]!r} of {place} must have a value in every line; some are missing.")
     return frame

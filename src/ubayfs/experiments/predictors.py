@@ -47,7 +47,7 @@ class ScoringLogistic:
             weight = probability * (1 - probability)
             gram = design.T @ (design * weight[:, None])
             gram[np.diag_indices_from(gram)] += _RIDGE * max(gram.diagonal().max(), np.finfo(float).tiny)
-            self.coefficients = self.coefficients + np.linalg.lstsq(gram, design.T @ (y - probability))[0]
+            self.coefficients = self.coefficients + np.linalg.lstsq(gram, design.T @ (y - probability), rcond=None)[0]
             probability = _probability(design @ self.coefficients)
             before, deviance = deviance, -2 * np.log(np.where(y == 1, probability, 1 - probability)).sum()
             if abs(deviance - before) < 1e-8 * (abs(deviance) + 0.1):

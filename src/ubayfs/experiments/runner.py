@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,13 @@ from ..exceptions import InputError
 from . import store
 from .catalogue import load
 from .datasets import DataAbsent
-from .registry import EXPERIMENTS
 from .splits import make_split
-from .tasks import Experiment, Outcome, Scale, Task, seed_of
+from .tasks import Experiment, Outcome, RunSplit, Scale, Task, seed_of
 
 SEED = 20221  # of splits, ensembles and synthetic data, unless another is given
 _VERSIONS = ("ubayfs", "numpy", "scipy", "scikit-learn", "pandas", "joblib")
 
-# progress(task name, done splits, all splits), note(text)
+# progress(cell and its place, done splits, all splits), note(text)
 Progress = Callable[[str, int, int], None]
 Note = Callable[[str], None]
 
@@ -54,7 +53,8 @@ def run(
     only : str, optional
         Run the cells whose names contain this text.
     progress : callable, optional
-        Called as ``progress(cell, done, total)``.
+        Called as ``progress("2/PRO/rent (34 of 60)", done, total)`` with the splits of a cell, when it begins and
+        after every split.
     note : callable, optional
         Called with sentences for people.
 
@@ -65,14 +65,23 @@ def run(
     """
     scale = Scale(quick)
     origin = _origin()
-    tasks = [task for one in experiments for task in one.tasks(scale) if only is None or only in task.name]
-    if not tasks:
+    work = [
+        (task, one.run_split) for one in experiments for task in one.tasks(scale) if only is None or only in task.name
+    ]
+    if not work:
         raise InputError(f"--only must be a part of the name of a cell, such as '2/PRO'; no cell contains {only!r}.")
-    store.open_run(output, seed, quick, {one.name: one.settings for one in experiments}, origin)
+    settings = {one.name: one.settings for one in experiments}
+    store.check_run(output, seed, quick, settings)
     # All cells are looked at before any is run: another run in their place is noticed now, not in an hour.
-    waiting = {task.name: sorted(set(range(task.n_splits)) - store.done_splits(output, task)) for task in tasks}
+    waiting = {task.name: sorted(set(range(task.n_splits)) - store.done_splits(output, task)) for task, _ in work}
+    store.open_run(output, seed, quick, settings, origin)
+    if note is not None:
+        _tell_what_is_done([task for task, _ in work], waiting, note)
     complete, absent = 0, set()
-    for task in tasks:
+    for place, (task, run_split) in enumerate(work, start=1):
+        if not waiting[task.name]:
+            complete += 1
+            continue
         try:
             dataset = load(task.data, data_dir, seed)
         except DataAbsent as reason:
@@ -80,41 +89,50 @@ def run(
                 note(f"{task.data} is left out: {reason}")
             absent.add(task.data)
             continue
-        if waiting[task.name]:
-            store.begin_cell(output, task, dataset.X.shape[1], origin)
-        done = task.n_splits - len(waiting[task.name])
-        for number, outcomes in _outcomes(task, waiting[task.name], data_dir, seed, n_jobs):
+        store.begin_cell(output, task, dataset.X.shape[1], origin)
+        done, label = task.n_splits - len(waiting[task.name]), f"{task.name} ({place} of {len(work)})"
+        if progress is not None:
+            progress(label, done, task.n_splits)
+        for number, outcomes in _outcomes(task, run_split, waiting[task.name], data_dir, seed, n_jobs):
             store.append_split(output, task, number, outcomes)
             done += 1
             if progress is not None:
-                progress(task.name, done, task.n_splits)
+                progress(label, done, task.n_splits)
         complete += 1
     return complete
 
 
+def _tell_what_is_done(tasks: Sequence[Task], waiting: Mapping[str, list[int]], note: Note) -> None:
+    """Say how far a run is that goes on; nothing of a new one."""
+    complete = sum(not waiting[task.name] for task in tasks)
+    begun = sum(0 < len(waiting[task.name]) < task.n_splits for task in tasks)
+    if complete + begun:
+        note(f"The run goes on: {complete} of {len(tasks)} cells are complete already, {begun} in part.")
+
+
 def _outcomes(
-    task: Task, numbers: list[int], data_dir: Path | None, seed: int, n_jobs: int
+    task: Task, run_split: RunSplit, numbers: list[int], data_dir: Path | None, seed: int, n_jobs: int
 ) -> Iterator[tuple[int, list[Outcome]]]:
     if n_jobs == 1:
-        yield from (_run_one(task, number, data_dir, seed) for number in numbers)
+        yield from (_run_one(task, run_split, number, data_dir, seed) for number in numbers)
         return
     from joblib import Parallel, delayed
 
     yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
-        delayed(_run_one)(task, number, data_dir, seed) for number in numbers
+        delayed(_run_one)(task, run_split, number, data_dir, seed) for number in numbers
     )
 
 
-def _run_one(task: Task, number: int, data_dir: Path | None, seed: int) -> tuple[int, list[Outcome]]:
+def _run_one(
+    task: Task, run_split: RunSplit, number: int, data_dir: Path | None, seed: int
+) -> tuple[int, list[Outcome]]:
     """Run one split of a task, with one thread: times are then those of one processor."""
     from threadpoolctl import threadpool_limits
 
     dataset = load(task.data, data_dir, seed)
     split = make_split(dataset, task.scheme, number, seed)
     with threadpool_limits(1):
-        return number, EXPERIMENTS[task.experiment].run_split(
-            task, dataset, split, seed_of(seed, task.data, task.scheme, number, "method")
-        )
+        return number, run_split(task, dataset, split, seed_of(seed, task.data, task.scheme, number, "method"))
 
 
 def _origin() -> dict[str, Any]:

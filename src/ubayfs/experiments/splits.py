@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._arguments import check_choice
 from ..exceptions import InputError
 from .datasets import Dataset
 from .tasks import Split, seed_of
@@ -21,10 +22,11 @@ def make_split(dataset: Dataset, scheme: str, number: int, seed: int) -> Split:
     Raises
     ------
     InputError
-        If the scheme asks for groups that the data set does not have.
+        If there is no such scheme, or if it asks for groups that the data set does not have.
     """
     from sklearn.model_selection import StratifiedGroupKFold, train_test_split
 
+    check_choice("scheme", scheme, (RANDOM, GROUPS))
     state = int(seed_of(seed, dataset.source.name, scheme, number).generate_state(1)[0])
     rows = np.arange(len(dataset.y))
     if scheme == RANDOM:

@@ -45,21 +45,37 @@ def open_run(directory: Path, seed: int, quick: bool, settings: Mapping[str, Any
     InputError
         If the directory holds a run with other settings, or files that are no run.
     """
+    check_run(directory, seed, quick, settings)
+    path = directory / _RUN
+    if not path.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        _write_json(path, {**_identity(seed, quick), **_plain(origin), "settings": _plain(settings)})
+        return
+    run = read_run(directory)
+    wanted = {**run, "settings": {**run["settings"], **_plain(settings)}}
+    if wanted != run:
+        _write_json(path, wanted)
+
+
+def check_run(directory: Path, seed: int, quick: bool, settings: Mapping[str, Any]) -> None:
+    """Make sure that a run can begin or go on in a directory, and leave the directory as it is.
+
+    Raises
+    ------
+    InputError
+        As of :func:`open_run`.
+    """
     if directory.exists() and not directory.is_dir():
         raise InputError(f"the output {str(directory)!r} is a file; name a directory with --output.")
-    path = directory / _RUN
-    wanted = _plain({"format": FORMAT, "seed": seed, "quick": quick})
-    if not path.exists():
+    if not (directory / _RUN).exists():
         if directory.is_dir() and any(directory.iterdir()):
             raise InputError(
                 f"the output directory {str(directory)!r} holds files, but no run of the experiments (no {_RUN}). Name "
                 "another directory with --output; nothing was changed."
             )
-        directory.mkdir(parents=True, exist_ok=True)
-        _write_json(path, {**wanted, **_plain(origin), "settings": _plain(settings)})
         return
     run = read_run(directory)
-    for key, value in wanted.items():
+    for key, value in _identity(seed, quick).items():
         if run.get(key) != value:
             raise _other(directory, key, run.get(key), value)
     for name, value in _plain(settings).items():
@@ -67,7 +83,10 @@ def open_run(directory: Path, seed: int, quick: bool, settings: Mapping[str, Any
         for key in sorted({*stored, *value}):
             if stored.get(key) != value.get(key):
                 raise _other(directory, f"{key} of experiment {name}", stored.get(key), value.get(key))
-    _write_json(path, {**run, "settings": {**run["settings"], **_plain(settings)}})
+
+
+def _identity(seed: int, quick: bool) -> dict[str, Any]:
+    return {"format": FORMAT, "seed": seed, "quick": quick}
 
 
 def read_run(directory: Path) -> dict[str, Any]:
@@ -86,9 +105,9 @@ def read_run(directory: Path) -> dict[str, Any]:
         )
     try:
         run: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if not (isinstance(run, dict) and isinstance(run["settings"], dict)):
-            raise KeyError("settings")
-    except (ValueError, KeyError) as error:
+        if not all(isinstance(one, dict) for one in run["settings"].values()):
+            raise ValueError("settings of an experiment are no mapping")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is damaged ({error}). Name another directory with --output.") from error
     return run
 
@@ -159,7 +178,7 @@ def read_frame(directory: Path, experiment: str) -> pd.DataFrame:
                 "size": len(outcome["features"]),
                 "seconds": outcome["seconds"],
                 **outcome["setting"],
-                **{name: float("nan") if value is None else value for name, value in outcome["scores"].items()},
+                **{name: _number(value) for name, value in outcome["scores"].items()},
             }
             for line in sorted(lines, key=lambda line: line["split"])
             for outcome in line["outcomes"]
@@ -173,16 +192,26 @@ def cell_path(directory: Path, name: str) -> Path:
 
 
 def _read_cell(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    lines = path.read_bytes().split(b"\n")[:-1]  # what follows the last end of line was cut off
+    first, *rest = path.read_bytes().split(b"\n")[:-1] or [b""]  # what follows the last end of line was cut off
+    by_split: dict[int, dict[str, Any]] = {}
     try:
-        header, *splits = (json.loads(line) for line in lines)
-        if "task" not in header or not all("split" in one for one in splits):
-            raise ValueError("a line lacks its task or split")
-    except (ValueError, TypeError) as error:
+        header = _record(first, {"task", "n_features"})
+        for line in rest:
+            record = _record(line, {"split", "outcomes"})
+            # Two processes in one directory may both have run a split; their outcomes are the same.
+            by_split.setdefault(record["split"], record)
+    except ValueError as error:
         raise InputError(
             f"{path} is damaged ({error}). Move it away, and the run makes this cell anew; nothing was changed."
         ) from error
-    return header, splits
+    return header, list(by_split.values())
+
+
+def _record(line: bytes, keys: set[str]) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(line)
+    if not isinstance(record, dict) or not keys <= record.keys():
+        raise ValueError(f"a line lacks {' or '.join(sorted(keys))}")
+    return record
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
@@ -204,6 +233,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value
+
+
+def _number(value: Any) -> Any:
+    """Return a score as it was before JSON, which knows neither nan nor infinity."""
+    return float("nan") if value is None else float(value) if isinstance(value, str) else value
 
 
 def _other(directory: Path, what: str, stored: Any, wanted: Any) -> InputError:
