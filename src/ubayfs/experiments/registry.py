@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError
-from . import controls, optimizers, real_world, simulation
+from . import causes, controls, optimizers, real_world, simulation
 from .tasks import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -12,6 +12,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     for experiment in (
         *simulation.EXPERIMENTS,
         real_world.EXPERIMENT,
+        causes.EXPERIMENT,
         optimizers.EXPERIMENT,
         controls.EXPERIMENT,
     )
