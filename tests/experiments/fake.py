@@ -188,10 +188,10 @@ SETTINGS = {"selector", "n_models", "weighted", "weight", "constraint", "rho", "
             "variant", "cause", "stands_for", "of", "problem", "optimizer", "target"}  # fmt: skip
 
 
-def write_run(directory, frames):
+def write_run(directory, frames, quick=False, machine="a machine"):
     """Write tables as a run that the store reads."""
-    origin = {"started": "2026-01-02", "versions": {"ubayfs": "0.1", "numpy": "2.0"}, "machine": "a machine"}
-    store.open_run(directory, 7, False, {name: {"n_splits": 20} for name in frames}, origin)
+    origin = {"started": "2026-01-02", "versions": {"ubayfs": "0.1", "numpy": "2.0"}, "machine": machine}
+    store.open_run(directory, 7, quick, {name: {"n_splits": 20} for name in frames}, origin)
     for frame in frames.values():
         for (experiment, data, scheme, method), rows in frame.groupby(["experiment", "data", "scheme", "method"]):
             task = Task(experiment, data, method, frame["split"].nunique(), scheme)

@@ -37,6 +37,7 @@ def cell(data="PRO", measure="f1_logistic", value=0.5, **more):
 
 
 EMPTY = pd.DataFrame()
+ALONE = "; it agrees in 1 of 1 cells with this change, in 0 without)"
 
 
 def test_z_of_a_mean_by_hand():
@@ -116,15 +117,15 @@ def six_or_four(i):
 def test_a_variant_that_agrees_is_the_cause():
     results, paper = rows(20), printed(cell(value=0.5))
     comparison = differences.compare(results, paper)
-    found = differences.causes(comparison, results, rerun("PRO", six_or_four))
+    found = differences.tested(comparison, results, rerun("PRO", six_or_four))
     (words,) = differences.verdicts(comparison, found)["verdict"]
-    assert words == "tested: optimizer: genetic gives 0.50 (paper 0.50)"
+    assert words == "tested: optimizer: genetic gives 0.50 (paper 0.50" + ALONE
 
 
 def test_without_a_variant_that_agrees_the_cause_is_unknown():
     results, paper = rows(20), printed(cell(value=0.5))
     comparison = differences.compare(results, paper)
-    found = differences.causes(comparison, results, rerun("PRO", lambda i: 9 + i % 2))
+    found = differences.tested(comparison, results, rerun("PRO", lambda i: 9 + i % 2))
     (words,) = differences.verdicts(comparison, found)["verdict"]
     assert words.startswith("unknown; tried: predictor: R's glm")
     assert "optimizer: genetic (0.95)" in words
@@ -133,7 +134,7 @@ def test_without_a_variant_that_agrees_the_cause_is_unknown():
 def test_with_nothing_tried_the_cause_is_unknown():
     results = rows(20)
     comparison = differences.compare(results, printed(cell(measure="stability", value=0.1)))
-    found = differences.causes(comparison, results, EMPTY)
+    found = differences.tested(comparison, results, EMPTY)
     assert differences.verdicts(comparison, found)["verdict"].tolist() == ["unknown; no change was tried"]
 
 
@@ -142,7 +143,7 @@ def test_a_variant_that_hardly_moves_explains_nothing():
     results = rows(20, right=lambda i: 7 if i % 2 else 9)
     se = differences.compare(results, printed(cell()))["se"].item()
     comparison = differences.compare(results, printed(cell(value=0.8 + 2.01 * se)))
-    found = differences.causes(comparison, results, rerun("PRO", lambda i: 6 if i % 2 else 10))
+    found = differences.tested(comparison, results, rerun("PRO", lambda i: 6 if i % 2 else 10))
     (row,) = found[found["cause"] == "optimizer"].to_dict("records")
     assert row["agrees"]
     assert not row["explains"]
@@ -153,7 +154,7 @@ def test_a_variant_of_another_cell_is_not_a_cause():
     results = rows(20)
     comparison = differences.compare(results, printed(cell(value=0.5)))
     for other in ({"stands_for": "HD"}, {"of": "rent"}, {"scenario": "block"}):
-        found = differences.causes(comparison, results, rerun("PRO", six_or_four, **other))
+        found = differences.tested(comparison, results, rerun("PRO", six_or_four, **other))
         assert "optimizer" not in found["cause"].tolist()
 
 
@@ -165,10 +166,10 @@ def test_other_class_and_other_predictor_are_tried_without_a_rerun():
     ).assign(logistic_tn=0, logistic_fp=0)  # as if there were no row of the other class: its F1 is 0
     comparison = differences.compare(results, printed(cell(measure="f1_svm"), cell(value=0.0)))
     assert comparison["differs"].all()
-    found = differences.causes(comparison, results, EMPTY)
+    found = differences.tested(comparison, results, EMPTY)
     words = dict(zip(comparison["measure"], differences.verdicts(comparison, found)["verdict"], strict=True))
-    assert words["f1_svm"] == "tested: predictor: radial kernel, the default of R's svm gives 0.50 (paper 0.50)"
-    assert words["f1_logistic"] == "tested: target: the other class as positive gives 0.00 (paper 0.00)"
+    assert words["f1_svm"] == "tested: predictor: radial kernel, the default of R's svm gives 0.50 (paper 0.50" + ALONE
+    assert words["f1_logistic"] == "tested: target: the other class as positive gives 0.00 (paper 0.00" + ALONE
 
 
 def test_other_data_of_the_same_name_and_splits_by_group_are_tried():
@@ -181,11 +182,11 @@ def test_other_data_of_the_same_name_and_splits_by_group_are_tried():
         ]
     )
     comparison = differences.compare(results, printed(cell("LEU"), cell("MPE")))
-    words = differences.verdicts(comparison, differences.causes(comparison, results, EMPTY))["verdict"].tolist()
+    words = differences.verdicts(comparison, differences.tested(comparison, results, EMPTY))["verdict"].tolist()
     # In the order of the paper's tables.
     assert words == [
-        "tested: split: splits by group gives 0.50 (paper 0.50)",
-        "tested: data source: LEU_golub gives 0.50 (paper 0.50)",
+        "tested: split: splits by group gives 0.50 (paper 0.50" + ALONE,
+        "tested: data source: LEU_golub gives 0.50 (paper 0.50" + ALONE,
     ]
 
 
@@ -193,7 +194,7 @@ def test_the_data_of_a_variant_are_named():
     results = rows(20)
     comparison = differences.compare(results, printed(cell(value=0.5)))
     variants = rerun("PRO_2", six_or_four, variant="new source", cause="data source", scheme="groups")
-    found = differences.causes(comparison, results, variants)
+    found = differences.tested(comparison, results, variants)
     assert "new source, PRO_2, splits by group" in found["variant"].tolist()
 
 
@@ -208,6 +209,11 @@ def test_a_change_is_counted_over_all_its_cells():
     table = differences.tested(comparison, results, variants)
     (row,) = differences.summary(table).query("cause == 'optimizer'").to_dict("records")
     assert (row["cells"], row["agree_without"], row["agree_with"]) == (2, 1, 1)
+    (words,) = differences.verdicts(comparison, table)["verdict"]
+    assert words.endswith("it agrees in 1 of 2 cells with this change, in 1 without)")
+    of_differing = differences.causes(comparison, results, variants)
+    assert set(of_differing["method"]) == {"ubayfs_mrmr"}
+    assert len(of_differing) == (table["method"] == "ubayfs_mrmr").sum()
 
 
 def test_run_times_and_their_ratio():

@@ -44,6 +44,8 @@ _OTHER_SCORES = {
     "stability": (),
 }
 _CELL = [*KEY, "measure"]
+_CHANGE = ["data", "measure", "cause", "variant"]
+_UNTRIED = "unknown; no change was tried"
 _NUMBERS = ["ours", "our_se", "n", "paper", "paper_se", "difference", "se", "z", "differs"]
 
 
@@ -235,23 +237,21 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     summary : DataFrame
         ``data``, ``measure``, ``cause``, ``variant``, ``cells``, ``agree_without``, ``agree_with``.
     """
-    by = ["data", "measure", "cause", "variant"]
     marked = table.assign(agree_without=~table["differs"].astype(bool), agree_with=table["agrees"].astype(bool))
-    counts = marked.groupby(by, sort=False, as_index=False).agg(
+    return marked.groupby(_CHANGE, sort=False, as_index=False).agg(
         cells=("agrees", "size"), agree_without=("agree_without", "sum"), agree_with=("agree_with", "sum")
     )
-    return counts
 
 
-def verdicts(comparison: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Return for each cell that differs the tested causes that make it agree, or the word "unknown".
+def verdicts(comparison: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return for each cell that differs the tested causes that explain it, or the word "unknown".
 
     Parameters
     ----------
     comparison : DataFrame
         From :func:`compare`.
-    found : DataFrame
-        From :func:`causes`.
+    table : DataFrame
+        From :func:`tested`: of all cells, so that a verdict also says what a change does to the others.
 
     Returns
     -------
@@ -259,19 +259,23 @@ def verdicts(comparison: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
         The differing rows of `comparison`, and ``verdict`` in words.
     """
     differing = comparison[comparison["differs"].astype(bool)].reset_index(drop=True)
-    return differing.assign(verdict=[_verdict(cell, found) for cell in differing.to_dict("records")])
+    tried = table.merge(summary(table), on=_CHANGE) if len(table) else table
+    return differing.assign(verdict=[_verdict(cell, tried) for cell in differing.to_dict("records")])
 
 
-def _verdict(cell: dict[str, Any], found: pd.DataFrame) -> str:
-    tried = found[(found[_CELL] == [cell[name] for name in _CELL]).all(axis=1)] if len(found) else found
+def _verdict(cell: dict[str, Any], table: pd.DataFrame) -> str:
+    if table.empty:
+        return _UNTRIED
+    tried = table[(table[_CELL] == [cell[name] for name in _CELL]).all(axis=1)]
     explaining = tried[tried["explains"].astype(bool)]
     if len(explaining):
         return "tested: " + "; ".join(
-            f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f})"
+            f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f}; it agrees in "
+            f"{row['agree_with']} of {row['cells']} cells with this change, in {row['agree_without']} without)"
             for row in explaining.to_dict("records")
         )
     if len(tried):
         return "unknown; tried: " + "; ".join(
             f"{row['cause']}: {row['variant']} ({row['ours']:.2f})" for row in tried.to_dict("records")
         )
-    return "unknown; no change was tried"
+    return _UNTRIED

@@ -61,7 +61,8 @@ def _measure(content: Content, measure: str) -> Section:
         methods, data = in_order(key[2] for key in cells), data_in_order(key[0] for key in cells)
         rows = [[name, *(_entry(ours, paper, (name, scenario, one), measure) for one in methods)] for name in data]
         caption = f"{_MEASURES[measure]}, {words}: ours {spread} | the paper ({label})."
-        tables.append(table_of(caption, ["data", *(look_of(method).label for method in methods)], rows))
+        headings = ["data", *(look_of(method).label for method in methods)]
+        tables.append(table_of(caption, headings, rows, words=range(len(headings))))
     legend = (("differs", "By more than two standard errors of the difference."),)
     return Section(measure.replace("_", "-"), _MEASURES[measure], tables=tuple(tables), legend=legend)
 
@@ -76,7 +77,9 @@ def _entry(ours: Mapping[Any, Any], paper: Mapping[Any, Any], key: tuple[str, st
         mine = f"{number(row['ours'])} [{number(row['ours'] - margin)}, {number(row['ours'] + margin)}]"
     else:
         mine = f"{number(row['ours'], 3)} ± {number(row['our_se'], 3)}"
-    return Cell(f"{mine} | {printed}", badges=("differs",) if row["differs"] else ())
+    # A narrow column may put the badge on a line of its own, but does not part the figures.
+    text = f"{mine} | {printed}".replace(" ", "\N{NO-BREAK SPACE}")
+    return Cell(text, badges=("differs",) if row["differs"] else ())
 
 
 def _seconds(content: Content) -> Section:
