@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 PINS := constraints/ci.txt
 MINIMUM_VENV := .venv-minimum
 MINIMUM_PINS := constraints/minimum.txt
+RERUN := experiments_output$(if $(QUICK),_quick)
 
 # Test workers already use every processor; threads of BLAS and OpenMP on top of them would only fight for it.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -15,7 +16,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-minimum bench lint clean
+.PHONY: help demo test test-minimum bench experiments lint clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -34,13 +35,18 @@ bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK
 	-@$(MAKE) --no-print-directory $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(MILLION),--million) $(if $(ONLY),--only $(ONLY))
 
+# Hours on two processors; a stopped run goes on. DATA=directory with the paper's data sets, JOBS=processes.
+experiments: $(VENV)/.installed-experiments  ## Rerun the paper's experiments (QUICK=1: in small; DATA=directory, JOBS=2)
+	$(BIN)/ubayfs experiments run all -o $(RERUN) $(if $(DATA),--data-dir $(DATA)) $(if $(QUICK),--quick) --jobs $(or $(JOBS),1)
+	$(BIN)/ubayfs experiments report -o $(RERUN)
+
 lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
 clean:  ## Remove the environments and everything else that can be made again
-	rm -rf $(VENV) $(MINIMUM_VENV) demo_output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM_VENV) demo_output experiments_output experiments_output_quick build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for all targets; a stamp per extra remembers what is installed in it.
