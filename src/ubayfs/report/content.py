@@ -13,7 +13,7 @@ from .yaml_text import as_yaml
 _CAPTIONS = {
     "evidence": "Votes of the models and prior weight of each feature; chosen features are marked.",
     "posterior": "Credible intervals of the importances; chosen features are marked.",
-    "penalty": "What it costs to violate a constraint, for each rho in use.",
+    "penalty": "What it costs to violate a constraint, by its relaxation or its kind.",
     "sizes": "Best value that a set of each size can reach; the chosen size is marked.",
     "convergence": "Share of votes against the number of models: flat lines have converged.",
     "correlation": "Correlations among the chosen features.",
