@@ -235,8 +235,9 @@ def _read_blocks(path: Path, source: Source, names: tuple[str, ...]) -> Blocks |
     place = _beside(path, "blocks")
     frame = _read_side_table(place, source, ("feature", "block"))
     if sorted(frame["feature"]) != sorted(names):
-        unknown = sorted(set(frame["feature"]) ^ set(names)) or ["a feature that is named twice"]
-        raise InputError(f"{place} must name every feature of {path.name} once; {unknown[0]!r} differs.")
+        twice = frame["feature"][frame["feature"].duplicated()]
+        what = f"{twice.iloc[0]!r} is there twice" if len(twice) else f"{min({*frame['feature']} ^ {*names})!r} differs"
+        raise InputError(f"{place} must name every feature of {path.name} once; {what}.")
     return Blocks.of(frame[["feature", "block"]])
 
 
