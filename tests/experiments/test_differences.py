@@ -90,6 +90,12 @@ def test_one_split_has_no_standard_error_and_does_not_differ():
     assert not found["differs"]
 
 
+def test_two_sets_have_no_variance_to_judge_a_stability_by():
+    (found,) = differences.compare(rows(2), printed(cell(measure="stability", value=0.1))).to_dict("records")
+    assert math.isnan(found["se"])
+    assert not found["differs"]
+
+
 def test_the_paper_is_the_default():
     found = differences.compare(rows(4))
     assert dict(zip(found["measure"], found["paper"], strict=True)) == {
@@ -210,7 +216,8 @@ def test_a_change_is_counted_over_all_its_cells():
     (row,) = differences.summary(table).query("cause == 'optimizer'").to_dict("records")
     assert (row["cells"], row["agree_without"], row["agree_with"]) == (2, 1, 1)
     (words,) = differences.verdicts(comparison, table)["verdict"]
-    assert words.endswith("it agrees in 1 of 2 cells with this change, in 1 without)")
+    assert "optimizer: genetic (0.50, but 1 of 2 cells agree with this change, 1 without)" in words
+    assert words.startswith("unknown")
     of_differing = differences.causes(comparison, results, variants)
     assert set(of_differing["method"]) == {"ubayfs_mrmr"}
     assert len(of_differing) == (table["method"] == "ubayfs_mrmr").sum()

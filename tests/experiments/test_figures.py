@@ -67,6 +67,12 @@ def test_no_text_is_cut_off_or_shows_markup_and_the_legend_hides_nothing(drawing
         assert inside.x1 <= page.x1 + 1
         assert inside.y1 <= page.y1 + 1
         assert inside.y0 >= around.y1 - 1
+        for line in ax.lines:
+            # What is drawn in units of the axes lies within them.
+            if line.get_transform() == ax.transData:
+                low, high = ax.get_ylim()
+                values = np.asarray(line.get_ydata(), dtype=float)
+                assert np.all((values >= min(low, high)) & (values <= max(low, high)) | np.isnan(values))
     texts = [label.get_text() for ax in shown for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
     assert any(texts)
     assert not any("$" in text for text in texts)

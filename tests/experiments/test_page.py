@@ -143,7 +143,7 @@ def test_our_figures_stand_beside_the_papers(run, page):
 
 
 def test_p53_is_told_to_be_absent_and_its_printed_figures_are_shown(page):
-    assert "p53 has not been run: its file is not in the data directory of this run." in page.text
+    assert "p53 has not been run; it is when its file is in the data directory." in page.text
     assert "\N{EN DASH} | 0.80" in page.text
 
 

@@ -11,7 +11,8 @@ Causes. A change is tested by running it (experiment "causes", and what experime
 predictors, the other class as the positive one, other data under the same name, splits by group). It explains a cell
 if the changed figure agrees with the paper and at least half of the difference is gone: without the second, a change
 that changes nothing would explain a cell that differs by 2.1 standard errors. Of several changes one may agree by
-chance, and a change that brings one cell closer may take another away: :func:`summary` counts both.
+chance, and a change that brings one cell closer may take others away. It is called a cause only if more cells of the
+data set and measure agree with the paper with the change than without it; :func:`summary` counts both.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def compare(results: pd.DataFrame, paper: pd.DataFrame | None = None) -> pd.Data
     table : DataFrame
         ``table`` (of the paper), ``data``, ``scenario``, ``method``, ``measure``, ``ours``, ``our_se``, ``n`` (our
         splits), ``paper``, ``paper_se``, ``difference`` (ours - paper), ``se`` and ``z`` of it, ``differs``. With
-        fewer than two splits there is no standard error, and nothing is said to differ.
+        fewer than two splits (three, for the stability) there is no standard error, and nothing is said to differ.
     """
     return beside(results, paper).dropna(subset="paper").reset_index(drop=True)
 
@@ -102,8 +103,9 @@ def _figures(rows: pd.DataFrame, by: list[str], columns: list[tuple[str, str]]) 
     for cell in aggregate(scored, by, scores).to_dict("records"):
         for measure, score in columns:
             if score == "stability":
-                value, se = cell["stability"], np.sqrt(cell["stability_variance"])
-                variance = cell["stability_variance"] * cell["n"]
+                # Of two sets of one size the estimated variance is always 0: there is nothing to estimate it from.
+                estimate = cell["stability_variance"] if cell["n"] > 2 else np.nan
+                value, se, variance = cell["stability"], np.sqrt(estimate), estimate * cell["n"]
             elif score in scores:
                 value, se, variance = cell[f"{score}_mean"], cell[f"{score}_se"], cell[f"{score}_sd"] ** 2
             else:
@@ -267,7 +269,7 @@ def _verdict(cell: dict[str, Any], table: pd.DataFrame) -> str:
     if table.empty:
         return _UNTRIED
     tried = table[(table[_CELL] == [cell[name] for name in _CELL]).all(axis=1)]
-    explaining = tried[tried["explains"].astype(bool)]
+    explaining = tried[tried["explains"].astype(bool) & (tried["agree_with"] > tried["agree_without"])]
     if len(explaining):
         return "tested: " + "; ".join(
             f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f}; it agrees in "
@@ -276,6 +278,13 @@ def _verdict(cell: dict[str, Any], table: pd.DataFrame) -> str:
         )
     if len(tried):
         return "unknown; tried: " + "; ".join(
-            f"{row['cause']}: {row['variant']} ({row['ours']:.2f})" for row in tried.to_dict("records")
+            f"{row['cause']}: {row['variant']} ({row['ours']:.2f}{_but(row)})" for row in tried.to_dict("records")
         )
     return _UNTRIED
+
+
+def _but(row: dict[str, Any]) -> str:
+    """Say why a change that explains this cell is not called its cause."""
+    if not row["explains"]:
+        return ""
+    return f", but {row['agree_with']} of {row['cells']} cells agree with this change, {row['agree_without']} without"

@@ -89,9 +89,6 @@ def panels(title: str, n_rows: int, n_columns: int, height: float, details: str,
         sheet = _Sheet(figure, axes)
         yield sheet
         sheet.add_legend(details)
-        # Laid out once, here: each file would do it again.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
 
 
 class _Sheet:
@@ -161,9 +158,8 @@ def categories(ax: Any, labels: Sequence[str]) -> None:
 
 
 def share_axis(ax: Any) -> None:
-    """Let an axis of scores begin at 0 and end just above 1, or where the data do."""
-    low, high = ax.get_ylim()
-    ax.set_ylim(min(low, 0.0), min(max(high, 0.2), 1.08) if high <= 1.3 else high)
+    """Let an axis of scores begin just below 0, so that marks at 0 are whole. Call it when everything is drawn."""
+    ax.set_ylim(bottom=min(ax.get_ylim()[0], -0.03))
     ax.grid(axis="y", color="0.9", linewidth=0.5)
 
 

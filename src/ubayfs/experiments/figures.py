@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -89,37 +90,31 @@ def _finish(ax: Any, measure: Measure, first: bool) -> None:
 
 
 def _by_setting(
-    frame: pd.DataFrame, title: str, x: str, x_label: str, columns: Mapping[str, pd.Series], rows: Sequence[Any],
+    frame: pd.DataFrame, title: str, x: str, x_label: str, columns: Mapping[str, pd.Series], rows: Sequence[Measure],
     scores: Sequence[str], height: float, joined: bool = True,
 ) -> Drawing:  # fmt: skip
-    """Draw one column of panels per group of rows of one data set, with the settings `x` as places along the axis.
-
-    `rows` are measures, or callables that give the measure of a column by its title.
-    """
+    """Draw one column of panels per group of rows of one data set, with the settings `x` as places along the axis."""
     places = list(dict.fromkeys(frame[x]))
     methods = in_order(frame["method"])
     details = f"{_splits(frame)}, {_DATA.get(frame['data'].iloc[0], frame['data'].iloc[0])}. {_BARS}"
     with panels(title, len(rows), len(columns), height, details, sharex=True, sharey="row") as sheet:
         for column, (words, wanted) in enumerate(columns.items()):
             table = _cells(frame[wanted], [x], scores)
-            for row, choice in enumerate(rows):
-                measure, ax = (choice if isinstance(choice, tuple) else choice(words)), sheet.axes[row, column]
+            for row, measure in enumerate(rows):
+                ax = sheet.axes[row, column]
                 for i, method in enumerate(methods):
                     part = table[table["method"] == method]
                     at = [places.index(place) + dodge(i, len(methods), 0.72) for place in part[x]]
                     look = look_of(method)
-                    draw_line(sheet, ax, look if joined else _loose(look), at, part, *measure[:3])
-                _finish(ax, measure, first=column == 0)
+                    draw_line(sheet, ax, look if joined else replace(look, dashes="none"), at, part, *measure[:3])
                 categories(ax, [_words(place) for place in places])
             sheet.axes[0, column].set_title(words, loc="left")
             sheet.axes[-1, column].set_xlabel(x_label)
+        # Panels of a row share their limits, which are set when all of them are drawn.
+        for row, measure in enumerate(rows):
+            for column, ax in enumerate(sheet.axes[row]):
+                _finish(ax, measure, first=column == 0)
     return sheet.drawing
-
-
-def _loose(look: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(look, dashes="none")
 
 
 def _words(place: Any) -> str:

@@ -213,5 +213,6 @@ def _draw_stabilities(ax: Any, rows: pd.DataFrame, name: str, problems: list[str
         ax.plot(part["exact"], part[name], linestyle="none", marker=marker, color=color, markersize=3.5, alpha=0.8)
     ax.set_xlabel("stability, exact")
     ax.set_ylabel("stability, genetic")
-    ax.set_xlim(-0.03, 1.05)
-    ax.set_ylim(-0.03, 1.05)
+    low = min(0.0, np.nan_to_num(both[["exact", name]].min().min())) - 0.04  # a stability may be a little below 0
+    ax.set_xlim(low, 1.05)
+    ax.set_ylim(low, 1.05)

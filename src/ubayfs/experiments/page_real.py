@@ -100,7 +100,8 @@ def _seconds(content: Content) -> Section:
             f"UBayFS with mRMR and Fisher on PRO and LEU: the paper's run time is {low:.0f} to {high:.0f} times ours."
         )
     caption = "Ours | the paper (tab:runtimes), and the paper's by ours."
-    tables = (table_of(caption, ["data", *(look_of(method).label for method in methods)], rows),)
+    headings = ["data", *(look_of(method).label for method in methods)]
+    tables = (table_of(caption, headings, rows, words=range(len(headings))),)
     return Section("seconds", "Run time", tuple(sentences), tables, figures_of(content, ["2_seconds"]))
 
 
@@ -122,9 +123,9 @@ def _differing(content: Content) -> Section:
     explained = int(table["verdict"].str.startswith("tested").sum()) if len(table) else 0
     sentences = [
         differences.by_chance(content.comparison),
-        f"A change that was run makes {explained} of the {len(table)} agree and takes away half of the difference or "
-        "more; the cause of the others is unknown. Of several changes one may agree by chance, and a change that helps "
-        "one cell and harms others is not the cause.",
+        f"For {explained} of the {len(table)} a change that was run is called the cause: with it the cell agrees, half "
+        "of the difference or more is gone, and more cells of the data set agree than without it. The cause of the "
+        "others is unknown. Of several changes that were tried, one may agree by chance.",
     ]
     if content.frames["causes"].empty:
         sentences.append("No run was made to find causes; only what experiment 2 has beside its main cells was tried.")

@@ -38,26 +38,21 @@ def number(value: Any, digits: int = 2) -> str:
     >>> number(0.876), number(float("nan"))
     ('0.88', '–')
     """
-    return NOTHING if pd.isna(value) else f"{value:.{digits}f}"
+    # Adding zero turns -0.00 into 0.00.
+    return NOTHING if pd.isna(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"
 
 
 def significant(value: Any) -> str:
-    """Return a number with two significant digits, never as a power; a dash if there is none.
+    """Return a number with two significant digits, whole ones in full; a dash if there is none.
 
     Examples
     --------
-    >>> significant(0.01234), significant(1234.5), significant(0.0)
-    ('0.012', '1235', '0')
+    >>> significant(0.01234), significant(1234.6), significant(0.0), significant(0.00001234)
+    ('0.012', '1235', '0', '1.2e-05')
     """
     if pd.isna(value):
         return NOTHING
-    return (
-        f"{value:.0f}"
-        if abs(value) >= 10 or value == 0
-        else f"{value:.1e}"
-        if abs(value) < 1e-4
-        else f"{float(f'{value:.2g}'):g}"
-    )
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
 
 
 def table_of(
@@ -73,7 +68,9 @@ def table_of(
 def figures_of(content: Content, names: Sequence[str]) -> tuple[Figure, ...]:
     """Return the figures that are there; a name stands for itself and for one figure per data set."""
     return tuple(
-        Figure(drawn, _CAPTIONS[name], _CAPTIONS[name])
+        Figure(
+            drawn, caption := _CAPTIONS[name] + (f" Data: {drawn[len(name) + 1 :]}." if drawn != name else ""), caption
+        )
         for name in names
         for drawn in content.drawings
         if drawn == name or (name.startswith("1") and drawn.startswith(f"{name}_"))
@@ -116,7 +113,7 @@ def run_section(content: Content) -> Section:
         for name, cells in done.items()
     ]
     sentences = tuple(
-        f"{data} has not been run: its file is not in the data directory of this run."
+        f"{data} has not been run; it is when its file is in the data directory."
         for data in DATA
         if content.frames["2"].empty is False and data not in set(content.frames["2"]["data"])
     )
