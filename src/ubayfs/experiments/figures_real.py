@@ -115,7 +115,7 @@ def figure_seconds(frame: pd.DataFrame) -> Drawing | None:
         return None
     data, methods = data_in_order(table["data"]), in_order(table["method"])
     n_rows = (len(methods) + 2) // 3
-    details = "Mean seconds of one selection, logarithmic. The machines differ."
+    details = "Mean seconds of one selection, logarithmic; ours are CPU seconds. The machines differ."
     height = 1.2 + n_rows * (0.55 + 0.16 * len(data))
     shape = n_rows, min(3, len(methods))
     with panels(

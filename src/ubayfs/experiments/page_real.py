@@ -90,8 +90,8 @@ def _seconds(content: Content) -> Section:
     methods, data = in_order(table["method"]), data_in_order(table["data"])
     rows = [[name, *(_times(cells.get((name, method))) for method in methods)] for name in data]
     sentences = [
-        "Mean seconds of one selection, the ensemble included, on one core. The machines differ, so that a ratio says "
-        "as much of them as of the methods."
+        "Mean seconds of one selection, the ensemble included; ours are CPU seconds of one process. The machines "
+        "differ, so that a ratio says as much of them as of the methods."
     ]
     asked = table["data"].isin(["PRO", "LEU"]) & table["method"].isin(["ubayfs_mrmr", "ubayfs_fisher"])
     if asked.any():
