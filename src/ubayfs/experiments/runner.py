@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -93,11 +95,12 @@ def run(
         done, label = task.n_splits - len(waiting[task.name]), f"{task.name} ({place} of {len(work)})"
         if progress is not None:
             progress(label, done, task.n_splits)
-        for number, outcomes in _outcomes(task, run_split, waiting[task.name], data_dir, seed, n_jobs):
-            store.append_split(output, task, number, outcomes)
-            done += 1
-            if progress is not None:
-                progress(label, done, task.n_splits)
+        with closing(_outcomes(task, run_split, waiting[task.name], data_dir, seed, n_jobs)) as found:
+            for number, outcomes in found:
+                store.append_split(output, task, number, outcomes)
+                done += 1
+                if progress is not None:
+                    progress(label, done, task.n_splits)
         complete += 1
     return complete
 
@@ -112,15 +115,23 @@ def _tell_what_is_done(tasks: Sequence[Task], waiting: Mapping[str, list[int]], 
 
 def _outcomes(
     task: Task, run_split: RunSplit, numbers: list[int], data_dir: Path | None, seed: int, n_jobs: int
-) -> Iterator[tuple[int, list[Outcome]]]:
+) -> Generator[tuple[int, list[Outcome]], None, None]:
     if n_jobs == 1:
         yield from (_run_one(task, run_split, number, data_dir, seed) for number in numbers)
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run_one)(task, run_split, number, data_dir, seed) for number in numbers
     )
+    try:
+        for one in found:  # noqa: UP028  (`yield from` would close it first, with a warning)
+            yield one
+    finally:
+        with warnings.catch_warnings():
+            # When the run is stopped: splits that are still worked on are given up, which is what was asked for.
+            warnings.simplefilter("ignore", UserWarning)
+            found.close()
 
 
 def _run_one(
