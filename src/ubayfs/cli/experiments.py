@@ -110,7 +110,8 @@ def _run(arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         tell(f"What is done is kept in {arguments.output}; the same command goes on from there.")
         raise
-    say(f"{complete} cells are complete in {arguments.output}; see `ubayfs experiments report -o {arguments.output}`")
+    cells = "1 cell is" if complete == 1 else f"{complete} cells are"
+    say(f"{cells} complete in {arguments.output}; see `ubayfs experiments report -o {arguments.output}`")
 
 
 def _report(arguments: argparse.Namespace) -> None:
