@@ -69,7 +69,7 @@ def test_a_quick_run_and_its_repetition(run, ran):
     done = run(*QUICK, "-o", ran)
     assert done.code == 0
     assert done.out == f"1 cell is complete in {ran}; see `ubayfs experiments report -o {ran}`\n"
-    assert done.err == "The run goes on: 1 of 1 cell is complete already, 0 in part.\n"
+    assert done.err == "The run goes on: 1 of 1 cells are complete already, 0 in part.\n"
     assert state_of(ran) == before
 
 
