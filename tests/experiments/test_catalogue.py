@@ -237,6 +237,15 @@ def test_a_file_that_cannot_be_read(made, kind):
         load("COL", made, 0)
 
 
+def test_an_authors_file_that_is_damaged(tmp_path):
+    folder = tmp_path / SOURCES["redundant-authors"].path
+    folder.mkdir(parents=True)
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(64, 32)))
+    (folder / "data.csv.gz").write_bytes(damage(gzip.compress(table.to_csv(index=False).encode())))
+    with pytest.raises(InputError, match=r"data\.csv\.gz must be a table of numbers below one header line"):
+        load("redundant-authors", tmp_path, 0)
+
+
 def test_rows_longer_than_the_header(made):
     """Pandas would take the first column for names of rows, and shift all others."""
     path = made / "COL.csv.gz"

@@ -11,7 +11,7 @@ from ubayfs.experiments.runner import SEED
 from ubayfs.experiments.splits import make_split
 from ubayfs.experiments.tasks import Scale, Task, seed_of
 
-N_SPLITS = 6
+N_SPLITS = 4
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def balanced_accuracy(found, predictor):
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_nothing_can_be_learned_from_a_shuffled_target(outcomes, predictor):
-    """Six times 143 held-out rows: the standard error of a guess is below 0.02."""
+    """Four times 143 held-out rows: the standard error of a guess is about 0.02."""
     by_target = {
         target: [
             balanced_accuracy(one, predictor) for found in outcomes for one in found if one.setting["target"] == target

@@ -7,6 +7,7 @@ of both files is met exactly, with no free choice left. So ours are made in the 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -214,7 +215,7 @@ def _table(folder: Path, names: tuple[str, ...], source: Source) -> NDArray[np.f
         )
     try:
         return pd.read_csv(path).to_numpy(dtype=np.float64)
-    except (ValueError, OSError, EOFError) as error:  # pandas' parser errors are ValueErrors
+    except (ValueError, OSError, EOFError, zlib.error) as error:  # pandas' parser errors are ValueErrors
         rule = f"{path} must be a table of numbers below one header line"
         raise InputError(f"{rule}; {error}. Fetch it again: {source.origin}") from error
 
