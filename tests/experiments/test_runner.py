@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 from ubayfs.exceptions import InputError
 from ubayfs.experiments import runner, store
+from ubayfs.experiments.catalogue import load
 from ubayfs.experiments.registry import named
 from ubayfs.experiments.runner import run
+from ubayfs.experiments.splits import make_split
 from ubayfs.experiments.tasks import Experiment, Outcome, Scale, Task
 
 REAL = named(["2"])
@@ -162,6 +165,24 @@ def test_outcomes_depend_on_the_seed_and_on_nothing_that_was_run_before(tmp_path
     # The same rows and the same seed for every method: they are compared in pairs.
     assert one[one["method"] == "a"]["rows"].tolist() == part["rows"].tolist()
     assert one[one["method"] == "a"]["features"].tolist() == part["features"].tolist()
+
+
+def test_a_split_has_its_own_rows_and_its_own_seed(tmp_path):
+    """Written out, because a run of today must go on tomorrow with the same ones."""
+    seen = {}
+
+    def look(task, dataset, split, seed):
+        seen[split.number] = (seed.generate_state(4).tolist(), split.test.tolist())
+        return []
+
+    run([small(n_splits=3, run_split=look)], tmp_path / "run", None, seed=7, only="/a")
+    for number in range(3):
+        parts = [zlib.crc32(b"BCW"), zlib.crc32(b"random"), number, zlib.crc32(b"method")]
+        seed = np.random.SeedSequence([7, *parts])
+        assert seen[number][0] == seed.generate_state(4).tolist()
+        rows = make_split(load("BCW", None, 7), "random", number, 7)
+        assert seen[number][1] == rows.test.tolist()
+    assert len({tuple(test) for _, test in seen.values()}) == 3
 
 
 def test_absent_data_are_told_once_and_left_out(tmp_path):
