@@ -20,7 +20,7 @@ def outcomes():
     """Outcomes of a split of the breast cancer data for each selector."""
     dataset, found = load("BCW", None, SEED), []
     for number, method in enumerate(SELECTORS):
-        task = Task("optimizers", "BCW", method, 2, settings={"n_models": 8})
+        task = Task("optimizers", "BCW", method, 2, settings={"n_models": 8, "n_generations": 20})
         seed = seed_of(SEED, "BCW", "random", number, "method")
         found.append(run_split(task, dataset, make_split(dataset, "random", number, SEED), seed))
     return found
@@ -77,8 +77,9 @@ def test_the_exact_optimum_is_proven_and_loses_nothing(outcomes):
 def test_a_search_that_is_too_short_misses_the_optimum(monkeypatch):
     """Such a figure must be able to come out: the mark of a miss is not always 0."""
     for name in (GENETIC, LETTER):
-        monkeypatch.setitem(SETTINGS, name, {"n_sets": 2, "n_generations": 0, "start": "paper"})
-    dataset, task = load("BCW", None, SEED), Task("optimizers", "BCW", "ubayfs_tree", 1, settings={"n_models": 8})
+        monkeypatch.setitem(SETTINGS, name, {"n_sets": 2, "start": "paper"})
+    dataset = load("BCW", None, SEED)
+    task = Task("optimizers", "BCW", "ubayfs_tree", 1, settings={"n_models": 8, "n_generations": 0})
     found = run_split(task, dataset, make_split(dataset, "random", 0, SEED), seed_of(SEED, "BCW"))
     short = [one for one in found if one.setting["optimizer"] != "exact"]
     assert len(short) == 5

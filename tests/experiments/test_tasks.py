@@ -49,6 +49,8 @@ def test_a_quick_run_is_small_and_never_larger():
     assert [Scale(True).splits(n) for n in (1, 2, 100)] == [1, 2, 2]
     assert [Scale(True).models(n) for n in (1, 5, 100)] == [1, 5, 5]
     assert (Scale().splits(100), Scale().models(200)) == (100, 200)
+    assert Scale(True).data(["BCW", "PRO"]) == ["BCW"]
+    assert Scale().data(["BCW", "PRO"]) == ["BCW", "PRO"]
 
 
 def test_names_of_cells_differ_in_all_experiments():

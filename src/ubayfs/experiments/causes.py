@@ -107,6 +107,7 @@ def tasks(scale: Scale) -> list[Task]:
         for variant in VARIANTS.values()
         for name, stands_for in variant.data
         for method in variant.methods
+        if name in scale.data([name])
     ]
 
 

@@ -28,7 +28,7 @@ def tasks(scale: Scale) -> list[Task]:
     """Return a task for every data set and elementary selector."""
     return [
         Task("controls", name, method, scale.splits(SETTINGS["n_splits"]), settings={"n_models": scale.models(100)})
-        for name in _ALL
+        for name in scale.data(_ALL)
         for method in SELECTORS
     ]
 

@@ -7,7 +7,7 @@ other: the runner does them in any order and in any process, and the store keeps
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from .datasets import Dataset
+
+LARGE = frozenset({"p53", "PRO", "LEU", "LEU_golub"})  # thousands of features
 
 Plain = str | int | float | bool | None
 
@@ -117,6 +119,10 @@ class Scale:
     def models(self, full: int) -> int:
         """Return the number of elementary models."""
         return min(full, 5) if self.quick else full
+
+    def data(self, names: Iterable[str]) -> list[str]:
+        """Return the data sets to use: not the largest ones, if everything is small."""
+        return [name for name in names if not (self.quick and name in LARGE)]
 
 
 RunSplit = Callable[[Task, "Dataset", Split, np.random.SeedSequence], list[Outcome]]
