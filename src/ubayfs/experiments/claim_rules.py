@@ -168,7 +168,13 @@ def _in_words(cell: Mapping[str, Any]) -> str:
 
 
 def count(
-    found: Sequence[Change], rule: Callable[[Change], bool], score: str, says: str, *, enough: float = 1.0
+    found: Sequence[Change],
+    rule: Callable[[Change], bool],
+    score: str,
+    says: str,
+    *,
+    enough: float = 1.0,
+    way: int = 0,
 ) -> Verdict:
     """Judge a sentence by the share of cells in which a rule holds.
 
@@ -182,6 +188,9 @@ def count(
         The rule in words.
     enough : float
         Less than all cells where the sentence says "mostly" or "slightly"; see :func:`by_share`.
+    way : {-1, 0, 1}
+        Of a sentence that says "slightly": down or up. If the way is right in enough cells but the change is larger
+        than slight, the sentence holds in part.
     """
     if not found:
         return UNTESTED
@@ -192,9 +201,15 @@ def count(
         f"{WORDS[score]} {says} in {n_for} of {n} cells; the mean over cells goes from {_mean(found, 'before'):.2f} to "
         f"{_mean(found, 'after'):.2f}, with a rise beyond two standard errors in {rises} and such a fall in {falls}."
     )
+    if way:
+        n_way = sum(way * one.difference > 0 for one in found)
+        words += f" It goes {'up' if way > 0 else 'down'}, however much, in {n_way}."
     if against:
         words += f" Not so: {'; '.join(map(str, against))}."
-    return by_share(n_for, n, words[0].upper() + words[1:], enough)
+    verdict = by_share(n_for, n, words[0].upper() + words[1:], enough)
+    if way and verdict.holds is False and n_way >= enough * n:
+        return Verdict(None, verdict.words)
+    return verdict
 
 
 def _mean(found: Sequence[Change], side: str) -> float:
