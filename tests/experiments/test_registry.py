@@ -15,6 +15,11 @@ def test_all_means_all_whatever_else_is_named():
     assert named(["all"]) == named(["2", "all"]) == list(EXPERIMENTS.values())
 
 
+def test_an_unknown_name_beside_all_is_told():
+    with pytest.raises(InputError, match="no experiment '1z'"):
+        named(["all", "1z"])
+
+
 def test_order_and_repetition_do_not_matter():
     assert named(["2", "1a", "2"]) == [EXPERIMENTS["1a"], EXPERIMENTS["2"]]
 

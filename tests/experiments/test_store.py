@@ -278,6 +278,29 @@ def test_a_damaged_cell_is_told(directory, line, place):
     assert state_of(directory) == before
 
 
+@pytest.mark.parametrize(
+    ("place", "old", "new"),
+    [
+        (0, b'"task":{', b'"task":3,"was":{'),
+        (0, b'"n_splits"', b'"splits"'),
+        (1, b'"features"', b'"fetures"'),
+        (1, b'"scores"', b'"score"'),
+        (1, b'"split":', b'"split":[],"was":'),
+        (1, b'"outcomes":', b'"outcomes":3,"was":'),
+        (1, b'"outcomes":[', b'"outcomes":[null,'),
+    ],
+)
+def test_a_cell_damaged_inside_a_line_is_told(directory, place, old, new):
+    path = store.cell_path(directory, TASK.name)
+    lines = path.read_bytes().split(b"\n")
+    assert old in lines[place]
+    lines[place] = lines[place].replace(old, new, 1)
+    path.write_bytes(b"\n".join(lines))
+    for read, *more in ((store.done_splits, TASK), (store.read_frame, "2"), (store.cells,)):
+        with pytest.raises(InputError, match=r"rent\.jsonl is damaged .*Move it away"):
+            read(directory, *more)
+
+
 def test_a_cell_without_a_first_line_is_told(directory):
     store.cell_path(directory, TASK.name).write_bytes(b'{"task":{"exp')
     with pytest.raises(InputError, match="is damaged"):

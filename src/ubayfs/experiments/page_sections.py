@@ -200,7 +200,11 @@ def controls_section(content: Content) -> Section:
 
 
 def settings_section(content: Content) -> Section:
-    """List the settings, which were fixed before the full run."""
+    """List the settings, and say when they were fixed."""
     settings = content.run.get("settings", {})
     listings = tuple(Listing(f"Experiment {name}", json.dumps(one, indent=2)) for name, one in settings.items())
-    return Section("settings", "Settings", ("Fixed before the first full run.",), listings=listings)
+    sentence = (
+        "Fixed before the first full run; only the changes of the experiment causes were chosen afterwards, when the "
+        "main cells had been compared with the paper."
+    )
+    return Section("settings", "Settings", (sentence,), listings=listings)

@@ -28,12 +28,10 @@ def named(names: list[str]) -> list[Experiment]:
     InputError
         If there is no experiment of a name.
     """
-    if ALL in names:
-        names = list(EXPERIMENTS)
     for name in names:
-        if name not in EXPERIMENTS:
+        if name not in EXPERIMENTS and name != ALL:
             known = ", ".join([*EXPERIMENTS, ALL])
             raise InputError(
                 f"there is no experiment {name!r}.{did_you_mean(name, [*EXPERIMENTS, ALL])} Known experiments: {known}."
             )
-    return [experiment for key, experiment in EXPERIMENTS.items() if key in names]
+    return [experiment for key, experiment in EXPERIMENTS.items() if key in names or ALL in names]

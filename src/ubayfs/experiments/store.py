@@ -195,9 +195,14 @@ def _read_cell(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     first, *rest = path.read_bytes().split(b"\n")[:-1] or [b""]  # what follows the last end of line was cut off
     by_split: dict[int, dict[str, Any]] = {}
     try:
-        header = _record(first, {"task", "n_features"})
+        header = _record(json.loads(first), {"task", "n_features"})
+        _record(header["task"], {"experiment", "data", "scheme", "method", "n_splits"})
         for line in rest:
-            record = _record(line, {"split", "outcomes"})
+            record = _record(json.loads(line), {"split", "outcomes"})
+            if not isinstance(record["split"], int) or not isinstance(record["outcomes"], list):
+                raise ValueError("a line has no number of its split or no list of outcomes")
+            for outcome in record["outcomes"]:
+                _record(outcome, {"features", "seconds", "setting", "scores"})
             # Two processes in one directory may both have run a split; their outcomes are the same.
             by_split.setdefault(record["split"], record)
     except ValueError as error:
@@ -207,11 +212,10 @@ def _read_cell(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return header, list(by_split.values())
 
 
-def _record(line: bytes, keys: set[str]) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(line)
-    if not isinstance(record, dict) or not keys <= record.keys():
+def _record(value: Any, keys: set[str]) -> dict[str, Any]:
+    if not isinstance(value, dict) or not keys <= value.keys():
         raise ValueError(f"a line lacks {' or '.join(sorted(keys))}")
-    return record
+    return value
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
