@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import shutil
+import zlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -158,8 +160,10 @@ def sound(tmp_path_factory):
 
 
 @pytest.fixture
-def made(sound, tmp_path):
-    """The same, to be spoiled."""
+def made(sound, tmp_path, monkeypatch):
+    """The same, to be spoiled; names are not looked at."""
+    for name in ("COL", "MPE", "MPE_treatment"):
+        monkeypatch.setitem(SOURCES, name, replace(SOURCES[name], columns=None))
     return shutil.copytree(sound, tmp_path / "data")
 
 
@@ -211,6 +215,28 @@ def test_a_file_that_is_not_what_it_should_be(made, kind):
     with pytest.raises(InputError, match=message):
         load("COL", made, 0)
     assert state_of(made) == before
+
+
+def test_a_file_with_other_columns(sound):
+    with pytest.raises(
+        InputError,
+        match=r"features of .*COL.csv.gz must be the 100 from 'gene01_bs1' to 'gene20_bs5'.*has 'f0' to 'f99'",
+    ):
+        load("COL", sound, 0)
+
+
+def test_two_columns_that_changed_places(data_dir, tmp_path):
+    frame = pd.read_csv(data_dir / "COL.csv.gz")
+    names = list(frame.columns)
+    names[3], names[4] = names[4], names[3]
+    frame[names].to_csv(tmp_path / "COL.csv.gz", index=False)
+    with pytest.raises(InputError, match="in the order of the source"):
+        load("COL", tmp_path, 0)
+
+
+def test_names_of_p53_are_those_of_its_attributes():
+    names = "\n".join(f"A{i}" for i in range(1, 5409))
+    assert SOURCES["p53"].columns == ("A1", "A5408", f"{zlib.crc32(names.encode()):08x}")
 
 
 def damage(content):

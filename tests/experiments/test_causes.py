@@ -65,7 +65,9 @@ def test_the_genetic_optimizer_decides_on_the_same_evidence():
     assert changed[0].features == main[0].features
 
 
-@pytest.mark.parametrize(("variant", "method"), [("loss of accuracy out of bag", "random_forest"), ("l1_share 0.5", "group_lasso")])
+@pytest.mark.parametrize(
+    ("variant", "method"), [("loss of accuracy out of bag", "random_forest"), ("l1_share 0.5", "group_lasso")]
+)
 def test_a_changed_definition_gives_another_set_on_some_split(variant, method):
     assert any(
         [one.features for one in changed] != [one.features for one in main]

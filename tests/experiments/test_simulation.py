@@ -73,7 +73,13 @@ def test_grid_of_1a():
             "1d",
             "redundant",
             {
-                "prior": ["dirichlet", "generalized", "generalized, beta = 1", "hyperdirichlet"],
+                "prior": [
+                    "dirichlet",
+                    "generalized",
+                    "generalized, beta = 1",
+                    "generalized, beta = 100",
+                    "hyperdirichlet",
+                ],
                 "decorrelate": [False, True],
             },
         ),
@@ -97,7 +103,7 @@ def test_quick_is_small_and_keeps_every_kind():
     }  # fmt: skip
     assert settings[1]["rho"] == ["0", "inf"]
     assert len(settings[1]["constraint"]) == 3
-    assert len(settings[2]["prior"]) == 4
+    assert len(settings[2]["prior"]) == 5
 
 
 def test_models_have_their_own_ensembles(datasets):
@@ -176,6 +182,9 @@ def test_priors_and_decorrelation(datasets):
         ("dirichlet", True): ubayfs.decide(evidence, constraints=[size, apart], X=X),
         ("generalized, beta = 1", False): ubayfs.decide(
             evidence, prior=ubayfs.GeneralizedDirichlet(beta=np.ones(31)), constraints=size
+        ),
+        ("generalized, beta = 100", False): ubayfs.decide(
+            evidence, prior=ubayfs.GeneralizedDirichlet(beta=np.full(31, 100.0)), constraints=size
         ),
         ("hyperdirichlet", False): ubayfs.decide(
             evidence, prior="hyperdirichlet", constraints=size, random_state=int(prior_seed.generate_state(1)[0])

@@ -305,3 +305,16 @@ def test_a_cell_without_a_first_line_is_told(directory):
     store.cell_path(directory, TASK.name).write_bytes(b'{"task":{"exp')
     with pytest.raises(InputError, match="is damaged"):
         store.done_splits(directory, TASK)
+
+
+def test_a_cell_of_other_data_is_refused(tmp_path):
+    store.begin_cell(tmp_path, TASK, 6033, ORIGIN, "0123456789abcdef")
+    store.check_data(tmp_path, TASK, "0123456789abcdef")
+    with pytest.raises(InputError, match=r"another table .* \(digest\) in the cell .*0123.*there, 'ffff"):
+        store.check_data(tmp_path, TASK, "ffff")
+
+
+def test_a_cell_without_digest_goes_on(tmp_path):
+    store.check_data(tmp_path, TASK, "ffff")
+    store.begin_cell(tmp_path, TASK, 6033, ORIGIN)
+    store.check_data(tmp_path, TASK, "ffff")

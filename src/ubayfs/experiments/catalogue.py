@@ -27,7 +27,8 @@ ENVIRONMENT = "UBAYFS_DATA"
 _UCI = "UCI Machine Learning Repository"
 
 _MICE = Source(
-    "MPE", "Mice Protein Expression", 552, 77, 5, path="MPE.csv.gz", positive="Ts65Dn (trisomic)",
+    "MPE", "Mice Protein Expression", 552, 77, 5, path="MPE.csv.gz", columns=("DYRK1A_N", "CaNA_N", "c5c9b359"),
+    positive="Ts65Dn (trisomic)",
     origin=f"{_UCI}, data set 342 (Higuera et al. 2015): the 552 of 1080 rows without a missing value",
     groups="mouse",
 )  # fmt: skip
@@ -40,12 +41,15 @@ SOURCES: dict[str, Source] = {
             origin=f"comes with scikit-learn; {_UCI}, data set 17", has_blocks=True,
         ),
         Source(
-            "HD", "Heart Disease", 101, 46, 5, path="HD.csv.gz", positive="disease (num > 0)",
+            "HD", "Heart Disease", 101, 46, 5, path="HD.csv.gz",
+            columns=("age", "lvf", "0802f06f"),
+            positive="disease (num > 0)",
             origin=f"{_UCI}, data set 45: the four raw files stacked, columns with at most 1/3 missing values, rows "
             "without any",
         ),
         Source(
             "HD_longbeach", "Heart Disease, Long Beach alone", 101, 46, 5, path="alt/HD_longbeach.csv.gz",
+            columns=("age", "cathef", "006f4c9e"),
             positive="disease (num > 0)", origin=f"{_UCI}, data set 45: the raw file of Long Beach alone",
         ),
         _MICE,
@@ -54,30 +58,41 @@ SOURCES: dict[str, Source] = {
         replace(_MICE, name="MPE_behavior", title="Mice Protein Expression, other target: behavior",
                 positive="C/S (stimulated to learn)", target=("behavior", "C/S")),
         Source(
-            "COL", "Colon gene expression", 62, 100, 5, 2, path="COL.csv.gz", positive="tumour",
+            "COL", "Colon gene expression", 62, 100, 5, 2, path="COL.csv.gz",
+            columns=("gene01_bs1", "gene20_bs5", "68147c7d"),
+            positive="tumour",
             origin="data `colon` of the R package gglasso: 20 genes by 5 spline bases", has_blocks=True,
         ),
         Source(
             "LSVT", "LSVT Voice Rehabilitation", 126, 310, 10, 2, path="LSVT.csv.gz",
+            columns=("Jitter->F0_abs_dif", "det_TKEO_std4_10_coef", "91ac4c4e"),
             positive="acceptable phonation", origin=f"{_UCI}, data set 282 (Tsanas et al. 2014)", groups="subject",
             has_blocks=True,
         ),
         Source(
-            "p53", "p53 Mutants", None, 5408, 20, 1, path="p53.csv.gz", positive="active",
+            "p53", "p53 Mutants", None, 5408, 20, 1, path="p53.csv.gz",
+            columns=("A1", "A5408", "0d2f6b7a"),
+            positive="active",
             origin=f"{_UCI}, data set 188, file K8.data: its 5408 attributes A1...A5408 and y = 1 for 'active', in the "
             "form of the other files. The paper used a stratified sample of 351 rows that it does not list; any "
             "number of rows is read", has_blocks=True,
         ),
         Source(
-            "PRO", "Prostate gene expression", 102, 6033, 20, path="PRO.csv.gz", positive="tumour",
+            "PRO", "Prostate gene expression", 102, 6033, 20, path="PRO.csv.gz",
+            columns=("V1", "V6033", "ed654e63"),
+            positive="tumour",
             origin="data `prostate` of the R package spls (Singh et al. 2002)",
         ),
         Source(
-            "LEU", "Leukaemia, the paper's source", 72, 7129, 20, path="LEU.csv.gz", positive="label 2 of the source",
+            "LEU", "Leukaemia, the paper's source", 72, 7129, 20, path="LEU.csv.gz",
+            columns=("AFFX-BioB-5_at", "Z78285_f_at", "3a38b17e"),
+            positive="ALL (label 2 of the source)",
             origin="data `leukaemia` of the R package propOverlap; 36 of its 72 rows are copies of others",
         ),
         Source(
-            "LEU_golub", "Leukaemia, sound data", 72, 7129, 20, path="alt/LEU_golub.csv.gz", positive="AML",
+            "LEU_golub", "Leukaemia, sound data", 72, 7129, 20, path="alt/LEU_golub.csv.gz",
+            columns=("AFFX-BioB-5_at", "Z78285_f_at", "3a38b17e"),
+            positive="AML",
             origin="data `golub` of the R package datamicroarray (Golub et al. 1999)",
         ),
         *_SYNTHETIC.values(),
@@ -200,6 +215,14 @@ def _read_table(path: Path, source: Source) -> pd.DataFrame:
         raise InputError(
             f"{path} must have {source.n_features} features and y; it has {len(frame.columns) - 1} and y. {form}; "
             f"where to get it: {source.origin}."
+        )
+    names = [str(name) for name in frame.columns[:-1]]
+    if source.columns is not None and format(zlib.crc32("\n".join(names).encode()), "08x") != source.columns[2]:
+        first, last, _ = source.columns
+        raise InputError(
+            f"the features of {path} must be the {source.n_features} from {first!r} to {last!r}, in the order of the "
+            f"source; the file has {names[0]!r} to {names[-1]!r}, and not all of them are the same. Name and order its "
+            f"columns so, or results could not be compared; where to get it: {source.origin}."
         )
     if source.n_samples is not None and len(frame) != source.n_samples:
         raise InputError(

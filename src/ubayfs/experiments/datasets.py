@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,9 @@ class Source:
         Column of ``groups/<NAME>.csv`` that says whose row it is; rows of one animal or subject are near copies.
     target : tuple of (str, str) or None
         A column of the same file, and the value that is y = 1, in place of the column y.
+    columns : tuple of (str, str, str) or None
+        First and last feature of the file, and the CRC-32 of all names, one per line: a file with other columns is
+        refused.
     has_blocks : bool
         Whether ``blocks/<NAME>.csv`` (columns feature and block) belongs to it.
     synthetic : bool
@@ -57,6 +62,7 @@ class Source:
     origin: str = ""
     groups: str | None = None
     target: tuple[str, str] | None = None
+    columns: tuple[str, str, str] | None = None
     has_blocks: bool = False
     synthetic: bool = False
 
@@ -87,3 +93,11 @@ class Dataset:
     groups: NDArray[np.str_] | None = None
     relevant: tuple[int, ...] | None = None
     redundant: tuple[int, ...] | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells tables apart: of the values, the target and the names."""
+        content = hashlib.sha256(np.ascontiguousarray(self.X).tobytes())
+        content.update(np.ascontiguousarray(self.y).tobytes())
+        content.update("\n".join(self.feature_names).encode())
+        return content.hexdigest()[:16]

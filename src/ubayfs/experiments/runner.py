@@ -76,22 +76,19 @@ def run(
     store.check_run(output, seed, quick, settings)
     # All cells are looked at before any is run: another run in their place is noticed now, not in an hour.
     waiting = {task.name: sorted(set(range(task.n_splits)) - store.done_splits(output, task)) for task, _ in work}
-    store.open_run(output, seed, quick, settings, origin)
     if note is not None:
         _tell_what_is_done([task for task, _ in work], waiting, note)
-    complete, absent = 0, set()
+    absent = _look_at_data([task for task, _ in work if waiting[task.name]], output, data_dir, seed, note)
+    store.open_run(output, seed, quick, settings, origin)
+    complete = 0
     for place, (task, run_split) in enumerate(work, start=1):
         if not waiting[task.name]:
             complete += 1
             continue
-        try:
-            dataset = load(task.data, data_dir, seed)
-        except DataAbsent as reason:
-            if task.data not in absent and note is not None:
-                note(f"{task.data} is left out: {reason}")
-            absent.add(task.data)
+        if task.data in absent:
             continue
-        store.begin_cell(output, task, dataset.X.shape[1], origin)
+        dataset = load(task.data, data_dir, seed)
+        store.begin_cell(output, task, dataset.X.shape[1], origin, dataset.digest)
         done, label = task.n_splits - len(waiting[task.name]), f"{task.name} ({place} of {len(work)})"
         if progress is not None:
             progress(label, done, task.n_splits)
@@ -103,6 +100,23 @@ def run(
                     progress(label, done, task.n_splits)
         complete += 1
     return complete
+
+
+def _look_at_data(tasks: Sequence[Task], output: Path, data_dir: Path | None, seed: int, note: Note | None) -> set[str]:
+    """Read every table that is needed: a wrong one is noticed now, not in an hour. Return those that are absent."""
+    absent: set[str] = set()
+    for name in dict.fromkeys(task.data for task in tasks):
+        try:
+            dataset = load(name, data_dir, seed)
+        except DataAbsent as reason:
+            absent.add(name)
+            if note is not None:
+                note(f"{name} is left out: {reason}")
+            continue
+        for task in tasks:
+            if task.data == name:
+                store.check_data(output, task, dataset.digest)
+    return absent
 
 
 def _tell_what_is_done(tasks: Sequence[Task], waiting: Mapping[str, list[int]], note: Note) -> None:

@@ -35,8 +35,10 @@ WEIGHTED = ("relevant", "other")
 WEIGHTS_GRID = (0.01, 10.0, 100.0, 1000.0)
 CONSTRAINTS_GRID = ("max_per_block 2", "max_blocks 4", "max_blocks 2")
 RHO_GRID = ("0", "1", "10", "100", "inf")
-BETA_ONE = "generalized, beta = 1"
-PRIORS_GRID = ("dirichlet", "generalized", BETA_ONE, "hyperdirichlet")
+BETA_ONE, BETA_HUNDRED = "generalized, beta = 1", "generalized, beta = 100"
+# The default generalized prior is the Dirichlet. A beta of 1 is little beside 1600 votes, one of 100 is not.
+BETAS = {BETA_ONE: 1.0, BETA_HUNDRED: 100.0}
+PRIORS_GRID = ("dirichlet", "generalized", BETA_ONE, BETA_HUNDRED, "hyperdirichlet")
 DECORRELATION = 0.4
 
 _COMMON: Mapping[str, Any] = {
@@ -177,7 +179,7 @@ def run_priors(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedS
         run.decide(
             {"prior": prior, "decorrelate": decorrelate},
             [ubayfs.decorrelate(DECORRELATION)] if decorrelate else (),
-            prior=ubayfs.GeneralizedDirichlet(beta=1.0) if prior == BETA_ONE else prior,
+            prior=ubayfs.GeneralizedDirichlet(beta=BETAS[prior]) if prior in BETAS else prior,
             X=run.X if decorrelate else None,
             random_state=chains,
         )

@@ -131,8 +131,10 @@ def done_splits(directory: Path, task: Task) -> set[int]:
     return {line["split"] for line in lines}
 
 
-def begin_cell(directory: Path, task: Task, n_features: int, origin: Mapping[str, Any]) -> None:
-    """Write the first line of a cell if it is new; drop a line that was cut off."""
+def begin_cell(
+    directory: Path, task: Task, n_features: int, origin: Mapping[str, Any], digest: str | None = None
+) -> None:
+    """Write the first line of a cell if it is new, with the digest of its data; drop a line that was cut off."""
     path = cell_path(directory, task.name)
     if path.exists():
         content = path.read_bytes()
@@ -140,8 +142,23 @@ def begin_cell(directory: Path, task: Task, n_features: int, origin: Mapping[str
             write_atomically(path, content[: content.rfind(b"\n") + 1])
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    header = {"task": asdict(task), "n_features": n_features, **origin}
+    header = {"task": asdict(task), "n_features": n_features, "data_digest": digest, **origin}
     write_atomically(path, _line(header))
+
+
+def check_data(directory: Path, task: Task, digest: str) -> None:
+    """Make sure that a cell, if it was begun, was begun with the same data.
+
+    Raises
+    ------
+    InputError
+        If it was not.
+    """
+    path = cell_path(directory, task.name)
+    if path.exists():
+        stored = _read_cell(path)[0].get("data_digest")
+        if stored is not None and stored != digest:
+            raise _other(directory, f"table {task.data} (digest) in the cell {task.name}", stored, digest)
 
 
 def append_split(directory: Path, task: Task, number: int, outcomes: Iterable[Outcome]) -> None:
