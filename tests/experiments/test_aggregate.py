@@ -38,6 +38,9 @@ def test_means_and_standard_errors_by_hand():
     assert cell["red_mean"] == pytest.approx(2.0)
     assert cell["red_se"] == pytest.approx(math.sqrt(2) / math.sqrt(2))
     assert (cell["seconds_mean"], cell["seconds_median"], cell["size_mean"]) == (1.5, 1.5, 2.0)
+    # Of 0, 1, 2 and 3 seconds.
+    assert cell["seconds_sd"] == pytest.approx(math.sqrt(5 / 3))
+    assert (cell["seconds_q1"], cell["seconds_q3"]) == (0.75, 2.25)
 
 
 def test_a_score_without_any_value_stays_without():
@@ -61,6 +64,7 @@ def test_one_split_has_no_stability_and_no_spread():
     (cell,) = aggregate(rows([(0, 1)], f1=[0.5]), ["method"], ["f1"]).to_dict("records")
     assert cell["f1_mean"] == 0.5
     assert math.isnan(cell["f1_se"])
+    assert math.isnan(cell["seconds_sd"])
     assert math.isnan(cell["stability"])
 
 
@@ -73,7 +77,7 @@ def test_cells_keep_their_order_and_missing_settings_are_a_cell():
 def test_an_empty_table_gives_an_empty_table_with_all_columns():
     empty = aggregate(rows([], f1=[]), ["method"], ["f1"])
     assert len(empty) == 0
-    assert {"method", "n", "f1_mean", "stability_low", "seconds_median"} <= set(empty.columns)
+    assert {"method", "n", "f1_mean", "stability_low", "seconds_median", "seconds_sd"} <= set(empty.columns)
 
 
 def test_cells_that_are_mixed_are_refused():

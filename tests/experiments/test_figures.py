@@ -90,6 +90,56 @@ def lines_of(ax, label):
     return [line for line in ax.lines if line.get_marker() == look.marker and line.get_color() == look.color]
 
 
+def ends_of(ax, line):
+    """Return the lower and upper ends of the error bars of a line."""
+    (bars,) = [container for container in ax.containers if container[0] is line]
+    return np.array([segment[:, 1] for segment in bars[2][0].get_segments()])
+
+
+@pytest.mark.parametrize("name", ["1a", "1b_blocks", "1c_blocks", "1d_redundant"])
+def test_experiment_1_shows_four_measures_with_bars(drawings, name):
+    axes = drawings[name].figure.axes
+    labels = [ax.get_ylabel() for ax in axes if ax.get_ylabel()]
+    assert labels[:4] == ["feature-wise F1", "stability", "redundancy rate", "CPU seconds"]
+    n_columns = len(axes) // len(labels)
+    for ax in axes[: 4 * n_columns]:
+        ends = np.concatenate([ends_of(ax, container[0]) for container in ax.containers])
+        assert (ends[:, 1] > ends[:, 0]).any()
+    for ax in axes[3 * n_columns : 4 * n_columns]:
+        assert ax.get_yscale() == "log"
+
+
+def test_seconds_are_medians_with_quartiles_in_every_setting():
+    frame = fake.experiment_1b(n_splits=4).query("data == 'blocks'")
+    frame = frame.assign(seconds=0.01 * 9.0 ** frame["split"])  # mean 2.05, standard deviation 3.5: below 0
+    axes = figures.figure_1b(frame).figure.axes
+    for ax in axes[6:8]:
+        (line,) = lines_of(ax, "tree")
+        ends = ends_of(ax, line)
+        np.testing.assert_allclose(line.get_ydata(), 0.45)
+        np.testing.assert_allclose(ends, np.tile(np.quantile([0.01, 0.09, 0.81, 7.29], [0.25, 0.75]), (4, 1)))
+
+
+def test_sets_of_one_feature_have_no_redundancy_and_are_left_out():
+    frame = fake.experiment_1a(n_splits=3)
+    frame.loc[frame["n_models"] == 1, "redundancy"] = np.nan
+    frame.loc[(frame["n_models"] == 5) & (frame["split"] == 0), "redundancy"] = np.nan
+    ax = figures.figure_1a(frame).figure.axes[4]
+    (line,) = lines_of(ax, "tree")
+    rows = frame[(frame["data"] == "additive") & (frame["method"] == "tree")].groupby("n_models")["redundancy"]
+    np.testing.assert_allclose(line.get_ydata(), rows.mean())
+    assert np.isnan(line.get_ydata()).tolist() == [size == 1 for size in sorted(set(frame["n_models"]))]
+
+
+def test_priors_stand_in_their_order_whichever_there_are():
+    frame = fake.experiment_1d(n_splits=2).query("data == 'redundant'")
+    other = frame[frame["prior"] == "generalized, beta = 1"].assign(prior="generalized, beta = 100")
+    axes = figures.figure_1d(pd.concat([other, frame.iloc[::-1]])).figure.axes
+    assert [label.get_text().replace("\n", " ") for label in axes[-1].get_xticklabels()] == [
+        "dirichlet", "gener- alized", "gener- alized, beta = 1", "gener- alized, beta = 100", "hyper- dirichlet",
+    ]  # fmt: skip
+
+
 def test_lines_show_the_means_and_bars_the_intervals():
     frame = fake.experiment_1a(n_splits=3)
     ax = figures.figure_1a(frame).figure.axes[2]  # stability of the additive data
@@ -97,8 +147,7 @@ def test_lines_show_the_means_and_bars_the_intervals():
     wanted = table[(table["data"] == "additive") & (table["method"] == "tree")]
     (line,) = lines_of(ax, "tree")
     np.testing.assert_allclose(line.get_ydata(), wanted["stability"])
-    bars = [container for container in ax.containers if container[0] is line]
-    ends = np.array([segment[:, 1] for segment in bars[0][2][0].get_segments()])
+    ends = ends_of(ax, line)
     np.testing.assert_allclose(ends, wanted[["stability_low", "stability_high"]])
 
 
@@ -107,8 +156,7 @@ def test_bars_of_scores_are_standard_deviations():
     ax = figures.figure_1a(frame).figure.axes[0]
     rows = frame[(frame["data"] == "additive") & (frame["method"] == "tree")].groupby("n_models")["feature_f1"]
     (line,) = lines_of(ax, "tree")
-    (bars,) = [container for container in ax.containers if container[0] is line]
-    ends = np.array([segment[:, 1] for segment in bars[2][0].get_segments()])
+    ends = ends_of(ax, line)
     np.testing.assert_allclose(ends[:, 1] - ends[:, 0], 2 * rows.std())
 
 

@@ -34,7 +34,7 @@ def aggregate(frame: pd.DataFrame, by: Sequence[str], scores: Sequence[str]) -> 
         In the order in which cells occur: the columns of `by`; ``n``, splits; for each score ``<score>_mean``,
         ``<score>_sd`` and ``<score>_se`` of the splits that have a value; ``stability`` with its 95 % interval
         ``stability_low``, ``stability_high`` and its variance, nan for fewer than two splits; ``size_mean``,
-        ``seconds_mean`` and ``seconds_median``.
+        ``seconds_mean``, ``seconds_sd``, ``seconds_median`` and the quartiles ``seconds_q1`` and ``seconds_q3``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def _columns(scores: Sequence[str]) -> list[str]:
         "n",
         *(f"{score}_{part}" for score in scores for part in ("mean", "sd", "se")),
         *("stability", "stability_low", "stability_high", "stability_variance"),
-        *("size_mean", "seconds_mean", "seconds_median"),
+        *("size_mean", "seconds_mean", "seconds_sd", "seconds_median", "seconds_q1", "seconds_q3"),
     ]
 
 
@@ -87,7 +87,10 @@ def _cell(rows: pd.DataFrame, scores: Sequence[str]) -> dict[str, Any]:
         "stability_variance": found.variance,
         "size_mean": rows["size"].mean(),
         "seconds_mean": rows["seconds"].mean(),
+        "seconds_sd": rows["seconds"].std(),
         "seconds_median": rows["seconds"].median(),
+        "seconds_q1": rows["seconds"].quantile(0.25),
+        "seconds_q3": rows["seconds"].quantile(0.75),
     }
     return cell
 

@@ -13,14 +13,18 @@ from . import figures_real
 from .aggregate import aggregate
 from .figure_parts import categories, dodge, draw_line, in_order, look_of, panels, plain_log, share_axis
 
-# Column of the value, of the ends of its error bar, and words; the ends of scores are made by _with_ends.
+# Column of the value, of the ends of its error bar, and words; the ends of scores are made by _with_ends. Seconds are
+# shown by quartiles, which a logarithmic axis can show whatever the spread.
 _F1 = ("feature_f1_mean", "feature_f1_low", "feature_f1_high", "feature-wise F1")
 _STABILITY = ("stability", "stability_low", "stability_high", "stability")
-_SECONDS = ("seconds_mean", "seconds_mean", "seconds_mean", "seconds")
+_SECONDS = ("seconds_median", "seconds_q1", "seconds_q3", "CPU seconds")
 _REDUNDANCY = ("redundancy_mean", "redundancy_low", "redundancy_high", "redundancy rate")
 _TOUCHED = ("n_blocks_mean", "n_blocks_low", "n_blocks_high", "blocks touched")
 _PER_BLOCK = ("most_per_block_mean", "most_per_block_low", "most_per_block_high", "most per block")
-_BARS = "Error bars: standard deviation between splits, and 95 % interval of the stability."
+_BARS = (
+    "Error bars: standard deviation between splits; 95 % interval of the stability; of the CPU seconds of a whole run, "
+    "on a logarithmic axis, quartiles about the median."
+)
 _DATA = {
     "additive": "additive data",
     "non-additive": "non-additive data",
@@ -50,29 +54,36 @@ def _splits(frame: pd.DataFrame) -> str:
 
 
 def figure_1a(frame: pd.DataFrame) -> Drawing:
-    """Draw F1, stability and seconds against the number of models."""
-    table = _cells(frame, ["n_models"], ["feature_f1"])
+    """Draw F1, stability, redundancy and seconds against the number of models."""
+    table = _cells(frame, ["n_models"], ["feature_f1", "redundancy"])
     data = [name for name in _DATA if name in set(table["data"])]
     sizes = sorted(set(table["n_models"]))
-    details = (
-        f"{_splits(frame)}. {_BARS} Marks of one M are moved apart a little; both axes of the run time are logarithmic."
-    )
-    with panels("Number of elementary models (experiment 1a)", 3, len(data), 6.6, details, sharex=True) as sheet:
+    rows = (_F1, _STABILITY, _REDUNDANCY, _SECONDS)
+    details = f"{_splits(frame)}. {_BARS} Marks of one M are moved apart a little, but for seconds."
+    with panels("Number of elementary models (experiment 1a)", len(rows), len(data), 8.4, details, sharex=True,
+                sharey="row") as sheet:  # fmt: skip
         for column, name in enumerate(data):
-            for row, measure in enumerate((_F1, _STABILITY, _SECONDS)):
+            for row, measure in enumerate(rows):
                 ax = sheet.axes[row, column]
                 methods = in_order(table["method"])
                 for i, method in enumerate(methods):
                     part = table[(table["data"] == name) & (table["method"] == method)].sort_values("n_models")
                     apart = 1.0 if measure is _SECONDS else 1.035 ** dodge(i, len(methods), len(methods))
                     draw_line(sheet, ax, look_of(method), part["n_models"] * apart, part, *measure[:3])
-                _finish(ax, measure, first=column == 0)
                 ax.set_xscale("log")
                 ax.set_xticks(sizes, [str(size) for size in sizes])
                 ax.minorticks_off()
             sheet.axes[0, column].set_title(_DATA[name], loc="left")
             sheet.axes[-1, column].set_xlabel("elementary models M")
+        _finish_rows(sheet.axes, rows)
     return sheet.drawing
+
+
+def _finish_rows(axes: Any, rows: Sequence[Measure]) -> None:
+    # Panels of a row share their limits, which are set when all of them are drawn.
+    for row, measure in enumerate(rows):
+        for column, ax in enumerate(axes[row]):
+            _finish(ax, measure, first=column == 0)
 
 
 def _finish(ax: Any, measure: Measure, first: bool) -> None:
@@ -80,8 +91,9 @@ def _finish(ax: Any, measure: Measure, first: bool) -> None:
         ax.set_yscale("log")
         plain_log(ax.yaxis)
         ax.grid(axis="y", color="0.9", linewidth=0.5)
-    elif measure in (_TOUCHED, _PER_BLOCK):
-        ax.set_ylim(bottom=0)
+    elif measure in (_REDUNDANCY, _TOUCHED, _PER_BLOCK):
+        row = ax.get_shared_y_axes().get_siblings(ax)
+        ax.set_ylim(bottom=min(0.0, *(one.dataLim.y0 for one in row)))  # a bar may reach below 0
         ax.grid(axis="y", color="0.9", linewidth=0.5)
     else:
         share_axis(ax)
@@ -110,43 +122,49 @@ def _by_setting(
                 categories(ax, [_words(place) for place in places])
             sheet.axes[0, column].set_title(words, loc="left")
             sheet.axes[-1, column].set_xlabel(x_label)
-        # Panels of a row share their limits, which are set when all of them are drawn.
-        for row, measure in enumerate(rows):
-            for column, ax in enumerate(sheet.axes[row]):
-                _finish(ax, measure, first=column == 0)
+        _finish_rows(sheet.axes, rows)
     return sheet.drawing
 
 
 def _words(place: Any) -> str:
     if isinstance(place, float):
         return f"{place:g}"
-    return {"inf": "hard", "generalized": "gener-\nalized", "generalized, beta = 1": "gener-\nalized,\nbeta = 1",
-            "hyperdirichlet": "hyper-\ndirichlet"}.get(str(place), str(place))  # fmt: skip
+    known = {"inf": "hard", "hyperdirichlet": "hyper-\ndirichlet"}
+    return known.get(str(place), str(place).replace("generalized", "gener-\nalized").replace(", ", ",\n"))
 
 
 def figure_1b(frame: pd.DataFrame) -> Drawing:
-    """Draw F1 and stability against the prior weight of blocks; the frame is of one data set."""
+    """Draw F1, stability, redundancy and seconds against the prior weight of blocks; the frame is of one data set."""
     frame = frame.sort_values("weight", kind="stable")
     columns = {
         "weight on the relevant blocks": frame["weighted"] == "relevant",
         "weight on the other blocks": frame["weighted"] == "other",
     }
     return _by_setting(frame, "Prior weights of blocks (experiment 1b)", "weight", "prior weight of these blocks; 0.01 "
-                       "elsewhere", columns, (_F1, _STABILITY), ["feature_f1"], 5.0)  # fmt: skip
+                       "elsewhere", columns, (_F1, _STABILITY, _REDUNDANCY, _SECONDS), ["feature_f1", "redundancy"],
+                       8.2)  # fmt: skip
 
 
 def figure_1c(frame: pd.DataFrame) -> Drawing:
-    """Draw F1, stability and what is constrained against rho; the frame is of one data set."""
+    """Draw F1, stability, redundancy, seconds and what is constrained against rho; the frame is of one data set."""
     frame = frame.assign(order=frame["rho"].astype(float)).sort_values("order", kind="stable")
     kinds = [kind for kind in ("max_per_block 2", "max_blocks 4", "max_blocks 2") if kind in set(frame["constraint"])]
     columns = {kind.replace("_", "-"): frame["constraint"] == kind for kind in kinds}
     return _by_setting(frame, "Block constraints (experiment 1c)", "rho", "rho; 0: no constraint", columns,
-                       (_F1, _STABILITY, _TOUCHED, _PER_BLOCK),
-                       ["feature_f1", "n_blocks", "most_per_block"], 7.2)  # fmt: skip
+                       (_F1, _STABILITY, _REDUNDANCY, _SECONDS, _TOUCHED, _PER_BLOCK),
+                       ["feature_f1", "redundancy", "n_blocks", "most_per_block"], 10.4)  # fmt: skip
+
+
+def _place_of_prior(prior: str) -> tuple[int, float]:
+    """Order the Dirichlet, its generalizations by beta, and others."""
+    kind, _, beta = prior.partition(", beta = ")
+    known = ("dirichlet", "generalized")
+    return (known.index(kind) if kind in known else len(known), float(beta or 0.0))
 
 
 def figure_1d(frame: pd.DataFrame) -> Drawing:
     """Draw F1, stability, redundancy and seconds of the kinds of prior; the frame is of one data set."""
+    frame = frame.sort_values("prior", kind="stable", key=lambda priors: priors.map(_place_of_prior))
     decorrelated = frame["decorrelate"].astype(bool)
     columns = {"without decorrelation": ~decorrelated, "with decorrelation at 0.4": decorrelated}
     return _by_setting(frame, "Kinds of prior (experiment 1d)", "prior", "prior", columns,

@@ -17,11 +17,11 @@ from .report_tables import NAMES, control_table, optimizer_table
 
 _TITLES = {"causes": "Changes that were run to find the cause of a difference"}
 _CAPTIONS = {
-    "1a": "F1 against the truth, stability and run time for a growing number of models.",
-    "1b": "F1 and stability when prior weight is put on the relevant or on the other blocks.",
-    "1c": "F1, stability and what is constrained, from no constraint (rho 0) to a hard one.",
-    "1d": "Priors with and without decorrelation. The default generalized Dirichlet prior is the Dirichlet itself, so "
-    "that only the one with beta = 1 is another prior.",
+    "1a": "F1 against the truth, stability, redundancy rate and run time for a growing number of models.",
+    "1b": "F1, stability, redundancy rate and run time with prior weight on the relevant or on the other blocks.",
+    "1c": "F1, stability, redundancy rate, run time and what is constrained, from no constraint (rho 0) to a hard one.",
+    "1d": "Priors with and without decorrelation. The default generalized Dirichlet prior is the Dirichlet itself, "
+    "and another one with another beta.",
     "2": "Standard selection. Marks of the paper outside the bar differ.",
     "2_blocks": "Block selection. Marks of the paper outside the bar differ.",
     "2_schemes": "Random splits put rows of one animal or subject on both sides.",
