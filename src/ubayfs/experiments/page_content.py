@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..plotting.base import Drawing
-from . import differences, report_tables, store
+from . import differences, explanations, report_tables, store
 from .figures import draw
 from .registry import EXPERIMENTS
 from .tasks import Scale
@@ -79,12 +79,12 @@ class Content:
     @cached_property
     def tested(self) -> pd.DataFrame:
         """Changes that were run, of all compared cells."""
-        return differences.tested(self.comparison, self.frames["2"], self.frames["causes"])
+        return explanations.tested(self.comparison, self.frames["2"], self.frames["causes"])
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
         """The cells that differ, each with its tested cause or the word "unknown"."""
-        return differences.verdicts(self.comparison, self.tested)
+        return explanations.verdicts(self.comparison, self.tested)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -111,7 +111,7 @@ class Content:
                 "2_seconds": differences.compare_seconds(real),
                 "2_differences": self.verdicts,
                 "2_tested_causes": self.tested,
-                "2_changes": differences.summary(self.tested),
+                "2_changes": explanations.summary(self.tested),
                 "2_schemes": report_tables.scheme_table(real),
                 "2_leukemia": report_tables.leukemia_table(real),
             }

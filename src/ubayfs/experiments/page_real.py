@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..report.document import Cell, Section, Table
-from . import differences
+from . import differences, explanations
 from .figure_parts import in_order, look_of
 from .figures_real import data_in_order
 from .page_content import NOTHING, Content
@@ -124,8 +124,10 @@ def _differing(content: Content) -> Section:
     sentences = [
         differences.by_chance(content.comparison),
         f"For {explained} of the {len(table)} a change that was run is called the cause: with it the cell agrees, half "
-        "of the difference or more is gone, and more cells of the data set agree than without it. The cause of the "
-        "others is unknown. Of several changes that were tried, one may agree by chance.",
+        "of the difference or more is gone, and in its pool more cells agree than without it, counted on the same "
+        "splits. A pool is all cells for which the authors made this choice at once: those of the method, of UBayFS, "
+        "of the predictor or of the data set. The cause of the others is unknown. A pool may gain a cell or two by "
+        "chance: the second table says how likely that is.",
     ]
     if content.frames["causes"].empty:
         sentences.append("No run was made to find causes; only what experiment 2 has beside its main cells was tried.")
@@ -138,18 +140,21 @@ def _differing(content: Content) -> Section:
 
 
 def _changes(content: Content) -> list[Table]:
-    changes = differences.summary(content.tested)
-    changes = changes[changes["agree_with"] != changes["agree_without"]]
+    changes = explanations.summary(content.tested).sort_values("chance", kind="stable")
     rows = [
         (
-            row["data"], _MEASURES[row["measure"]].split(" (")[0], row["cause"], row["variant"], row["cells"],
-            row["agree_without"], row["agree_with"],
+            row["cause"], row["variant"], row["pool"] or "all", row["cells"], row["agree_without"], row["agree_with"],
+            row["gained"], row["lost"], significant(row["chance"]),
         )
         for row in changes.to_dict("records")
     ]  # fmt: skip
-    headings = ("data", "measure", "cause", "change", "cells", "agree without", "agree with")
-    caption = "Changes that move cells towards the paper or away from it: cells that agree without and with the change."
-    return [table_of(caption, headings, rows, words=(0, 1, 2, 3))] if rows else []
+    headings = ("cause", "change", "pool", "cells", "agree without", "agree with", "gained", "lost", "chance")
+    caption = (
+        "Every change that was run: cells of its pool that agree with the paper without and with it, on the same "
+        "splits; those gained and lost, and the chance that a change without effect gains so many (sign test; cells "
+        "of one data set are related, so that the true chance is larger)."
+    )
+    return [table_of(caption, headings, rows, words=(0, 1, 2))] if rows else []
 
 
 def _leukemia(content: Content) -> Section:
