@@ -213,83 +213,40 @@ def test_a_directory_without_a_run_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def decisions(**columns):
-    base = {
-        "experiment": "optimizers", "data": "D", "scheme": "random", "method": "m", "n_features": 4, "size": 2,
-        "problem": "plain", "value": 1.0, "bound": 1.0, "gap": 0.0,
-    }  # fmt: skip
-    return pd.DataFrame(base | columns)
-
-
-def test_optimizers_by_hand():
-    exact = decisions(
-        optimizer="exact", split=[0, 1], features=[(0, 1), (0, 1)], seconds=[1.0, 3.0], loss=0.0, missed=0.0
-    )
-    genetic = decisions(
-        optimizer="genetic",
-        split=[0, 1],
-        features=[(0, 1), (0, 2)],
-        seconds=[10.0, 30.0],
-        loss=[0.0, 0.5],
-        missed=[0.0, 1.0],
-    )
-    (row,) = report_tables.optimizer_table(pd.concat([exact, genetic])).to_dict("records")
-    assert row == {
-        "data": "D", "problem": "plain", "optimizer": "genetic", "runs": 2, "missed": 0.5, "loss_mean": 0.25,
-        "loss_max": 0.5, "stability_exact": 1.0, "stability": pytest.approx(0.0), "seconds_exact": 2.0, "seconds": 20.0,
-    }  # fmt: skip
-
-
-def predictions(tp, **columns):
-    n = len(tp)
-    base = {
-        "data": "D", "scheme": "random", "scenario": "standard", "method": "m", "variant": "main", "split": range(n),
-        "features": [(0, 1)] * n, "n_features": 4, "size": 2, "seconds": 1.0,
-    }  # fmt: skip
-    hits = np.array(tp)
-    counts = {"tp": hits, "fn": 10 - hits, "tn": hits, "fp": 10 - hits}
-    scores = {f"{predictor}_{name}": values for predictor in ("logistic", "svm") for name, values in counts.items()}
-    return pd.DataFrame(base | scores | columns)
-
-
-def test_controls_by_hand():
-    frame = pd.concat([predictions([9, 9, 9], target="true"), predictions([4, 5, 8], target="shuffled")])
-    (row, _) = report_tables.control_table(frame).to_dict("records")
-    assert (row["predictor"], row["n"], row["true"], row["true_se"]) == (
-        "logistic",
-        3,
-        pytest.approx(0.9),
-        pytest.approx(0),
-    )
-    error = np.std([0.4, 0.5, 0.8], ddof=1) / np.sqrt(3)
-    assert row["shuffled_se"] == pytest.approx(error)
-    assert row["z"] == pytest.approx((17 / 30 - 0.5) / error)
-
-
-def test_one_target_alone_is_shown():
-    (row, _) = report_tables.control_table(predictions([9, 8], target="true")).to_dict("records")
-    assert row["true"] == pytest.approx(0.85)
-    assert np.isnan(row["shuffled"])
-
-
-def test_schemes_and_leukemia_by_hand():
-    frame = pd.concat(
-        [
-            predictions([9, 9]),
-            predictions([6, 6], scheme="groups"),
-            predictions([9, 9], data="LEU"),
-            predictions([7, 7], data="LEU_golub"),
-        ]
-    )
-    (row,) = report_tables.scheme_table(frame).to_dict("records")
-    assert (row["data"], row["f1_svm_random"], row["f1_svm_groups"]) == ("D", pytest.approx(0.9), pytest.approx(0.6))
-    (row,) = report_tables.leukemia_table(frame).to_dict("records")
-    assert (row["f1_logistic_LEU"], row["f1_logistic_LEU_golub"]) == (pytest.approx(0.9), pytest.approx(0.7))
-    assert report_tables.scheme_table(predictions([9, 9])).empty
-    assert report_tables.leukemia_table(predictions([9, 9], data="LEU")).empty
-
-
 def test_columns_of_tables_are_numbers_or_names(run):
     for name, table in run[2].tables().items():
         assert len(table.columns) == len(set(table.columns)), name
         assert all(re.fullmatch(r"[a-z0-9_]+", str(column), re.IGNORECASE) for column in table.columns), name
+
+
+def test_what_was_chosen_is_shown(run, page):
+    table = report_tables.chosen_table(run[2].frames["2"])
+    lasso = table[table["method"] == "group_lasso"]
+    assert len(lasso) > 0
+    assert "What was chosen" in page.text
+    text = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    for row in lasso.to_dict("records"):
+        assert f"{row['data']}, sparse group lasso" in text
+    assert "F1 for ALL" in text
+
+
+def test_stability_of_pairs_has_its_interval(run, page):
+    row = report_tables.leukemia_table(run[2].frames["2"]).iloc[0]
+    text = page.text.replace("\N{NO-BREAK SPACE}", " ")
+    for kind in ("LEU", "LEU_golub"):
+        low, high = row[f"stability_low_{kind}"], row[f"stability_high_{kind}"]
+        assert f"{row[f'stability_{kind}']:.2f} [{low:.2f}, {high:.2f}]" in text
+        assert f"{row[f'f1_svm_{kind}']:.2f} ({row[f'f1_other_svm_{kind}']:.2f}) ±" in text
+
+
+def test_a_z_without_spread_is_explained(tmp_path):
+    frame = few("2").query("data == 'BCW' and method == 'group_lasso'")
+    same = frame["features"].iloc[0]
+    fake.write_run(tmp_path / "run", {"2": frame.assign(features=[same] * len(frame), size=len(same))})
+    content = Content.read(tmp_path / "run")
+    z = content.comparison.query("measure == 'stability'")["z"].item()
+    text = Page(render(content)).text
+    assert (
+        f"All 3 sets of BCW, sparse group lasso (block) are the same. Our stability has no spread then, and its z "
+        f"of {z:.0f} has only the paper's rounding to divide by" in text
+    )

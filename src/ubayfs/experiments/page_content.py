@@ -112,13 +112,15 @@ class Content:
                 "2_differences": self.verdicts,
                 "2_tested_causes": self.tested,
                 "2_changes": explanations.summary(self.tested),
+                "2_chosen": report_tables.chosen_table(real),
                 "2_schemes": report_tables.scheme_table(real),
                 "2_leukemia": report_tables.leukemia_table(real),
             }
         if len(optimizers):
             found["optimizers_compared"] = report_tables.optimizer_table(optimizers)
         if len(controls):
-            found["controls_compared"] = report_tables.control_table(controls)
+            compared = report_tables.control_table(controls)
+            found |= {"controls_compared": compared, "controls_counts": report_tables.control_counts(compared)}
         if len(self.claims):
             found["claims"] = self.claims
         return found

@@ -14,7 +14,7 @@ from .figures_real import data_in_order
 from .page_content import NOTHING, Content
 from .page_sections import figures_of, not_run, number, significant, table_of
 from .paper import KEY, paper_table
-from .report_tables import leukemia_table, scheme_table
+from .report_tables import chosen_table, leukemia_table, scheme_table
 
 _MEASURES = {
     "f1_logistic": "F1, logistic regression (the paper's GLM)",
@@ -31,6 +31,7 @@ def real_sections(content: Content) -> tuple[Section, ...]:
     return (
         _overview(content),
         *(_measure(content, measure) for measure in _MEASURES),
+        _chosen(content),
         _seconds(content),
         _differing(content),
         _leukemia(content),
@@ -42,7 +43,8 @@ def _overview(content: Content) -> Section:
     sentences = (
         differences.by_chance(content.comparison),
         "LEU is the paper's source, half of whose rows are copies, and is run to compare with the paper; LEU_golub is "
-        "the sound data, and counts.",
+        f"the sound data, and counts. Both have {differences.CLASS_WORDS}, which is y = 1 of LEU, as in the paper, and "
+        "y = 0 of LEU_golub.",
     )
     figures = figures_of(content, ["2", "2_blocks"])
     return Section("experiment-2", "2: Real data sets", (*not_run(content, "2"), *sentences), figures=figures)
@@ -61,6 +63,8 @@ def _measure(content: Content, measure: str) -> Section:
         methods, data = in_order(key[2] for key in cells), data_in_order(key[0] for key in cells)
         rows = [[name, *(_entry(ours, paper, (name, scenario, one), measure) for one in methods)] for name in data]
         caption = f"{_MEASURES[measure]}, {words}: ours {spread} | the paper ({label})."
+        if measure != "stability" and set(data) & set(differences.OTHER_DATA):
+            caption += f" Both leukemia data: {differences.CLASS_WORDS}."
         headings = ["data", *(look_of(method).label for method in methods)]
         tables.append(table_of(caption, headings, rows, words=range(len(headings))))
     legend = (("differs", "By more than two standard errors of the difference."),)
@@ -80,6 +84,39 @@ def _entry(ours: Mapping[Any, Any], paper: Mapping[Any, Any], key: tuple[str, st
     # A narrow column may put the badge on a line of its own, but does not part the figures.
     text = f"{mine} | {printed}".replace(" ", "\N{NO-BREAK SPACE}")
     return Cell(text, badges=("differs",) if row["differs"] else ())
+
+
+def _chosen(content: Content) -> Section:
+    table = chosen_table(content.frames["2"])
+    rows = [
+        (
+            f"{row['data']}, {look_of(row['method']).label}", row["scenario"],
+            "by group" if row["scheme"] == "groups" else row["scheme"], number(row["wanted"], 0),
+            _range(number(row["size_mean"], 1), row["size_min"], row["size_max"]), number(row["wanted_blocks"], 0),
+            number(row["n_blocks_mean"], 1), f"{row['different_sets']} of {row['n']}",
+        )
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    headings = ("cell", "scenario", "splits", "features wanted", "chosen", "blocks at most", "used", "different sets")
+    caption = "Mean size of the chosen sets [smallest, largest], mean number of blocks used, and sets that differ."
+    sentences = [
+        "RENT and sparse group lasso reach the wanted size by bisection of their regularization, and so only "
+        "approximately; sparse group lasso has no limit of blocks."
+    ]
+    over = table[table["n_blocks_mean"] > table["wanted_blocks"]]
+    if len(over):
+        cells = [
+            f"{row['data']}, {look_of(row['method']).label} ({number(row['n_blocks_mean'], 1)} for "
+            f"{row['wanted_blocks']:.0f}{', by group' if row['scheme'] == 'groups' else ''})"
+            for row in over.to_dict("records")
+        ]
+        sentences.append(f"More blocks than the paper's b_BMS on average: {'; '.join(cells)}.")
+    tables = (table_of(caption, headings, rows, words=(0, 1, 2)),)
+    return Section("chosen", "What was chosen", tuple(sentences), tables)
+
+
+def _range(middle: str, low: Any, high: Any) -> str:
+    return middle if low == high else f"{middle} [{low}, {high}]".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _seconds(content: Content) -> Section:
@@ -129,6 +166,7 @@ def _differing(content: Content) -> Section:
         "of the predictor or of the data set. The cause of the others is unknown. A pool may gain a cell or two by "
         "chance: the second table says how likely that is.",
     ]
+    sentences += _no_spread(table)
     if content.frames["causes"].empty:
         sentences.append("No run was made to find causes; only what experiment 2 has beside its main cells was tried.")
     tables = []
@@ -137,6 +175,16 @@ def _differing(content: Content) -> Section:
         tables.append(table_of("Cells that differ, and their causes.", headings, rows, words=(0, 1, 2, 6)))
     tables += _changes(content)
     return Section("differences", "What differs, and why", tuple(sentences), tuple(tables))
+
+
+def _no_spread(table: pd.DataFrame) -> list[str]:
+    """Say what a z means where all our sets are the same."""
+    return [
+        f"All {row['n']} sets of {row['data']}, {look_of(row['method']).label} ({row['scenario']}) are the same. Our "
+        f"stability has no spread then, and its z of {number(row['z'], 0)} has only the paper's rounding to divide by: "
+        "it says that the sets are the same, and not how far the paper's figure is off."
+        for row in table[(table["measure"] == "stability") & (table["our_se"] == 0.0)].to_dict("records")
+    ]
 
 
 def _changes(content: Content) -> list[Table]:
@@ -161,7 +209,8 @@ def _leukemia(content: Content) -> Section:
     return _pairs(
         "leukemia", "Leukemia twice", leukemia_table(content.frames["2"]), {"LEU": "LEU", "LEU_golub": "golub"},
         "36 of the 72 rows of the paper's source are copies of others: test rows that stand in the training rows too. "
-        "LEU_golub is the sound data.",
+        f"LEU_golub is the sound data, with the classes the other way round: {differences.CLASS_WORDS} is of y = 1 in "
+        "LEU and of y = 0 in LEU_golub. F1 for AML stands in brackets.",
         "One of the two data sets has not been run.",
     )  # fmt: skip
 
@@ -179,17 +228,32 @@ def _schemes(content: Content) -> Section:
 def _pairs(key: str, heading: str, table: pd.DataFrame, kinds: dict[str, str], sentence: str, absent: str) -> Section:
     if table.empty:
         return Section(key, heading, (sentence, absent))
+    both_classes = "data" not in table.columns
     table = table.assign(data=table["data"] if "data" in table.columns else "LEU")
+    measures = {
+        name: words.split(" (")[0].replace("F1", differences.CLASS_WORDS if both_classes else "F1")
+        for name, words in _MEASURES.items()
+    }
     rows = [
         (
             f"{row['data']}, {look_of(row['method']).label}", row["scenario"],
-            *(number(row[f"{measure}_{kind}"]) for measure in _MEASURES for kind in kinds),
+            *(_with_spread(row, measure, kind) for measure in measures for kind in kinds),
         )
         for row in table.to_dict("records")
     ]  # fmt: skip
-    headings = [
-        "method",
-        "scenario",
-        *(f"{words.split(' (')[0]}, {kind}" for words in _MEASURES.values() for kind in kinds.values()),
-    ]
-    return Section(key, heading, (sentence,), (table_of("Mean F1 and stability.", headings, rows, words=(0, 1)),))
+    headings = ["method", "scenario", *(f"{words}, {kind}" for words in measures.values() for kind in kinds.values())]
+    caption = "Mean F1 ± standard error, and stability [95 % interval]."
+    if both_classes:
+        caption = f"Mean {differences.CLASS_WORDS} (for AML) ± standard error, and stability [95 % interval]."
+    return Section(key, heading, (sentence,), (table_of(caption, headings, rows, words=range(len(headings))),))
+
+
+def _with_spread(row: Mapping[Any, Any], measure: str, kind: str) -> str:
+    value = number(row[f"{measure}_{kind}"])
+    if measure == "stability":
+        text = f"{value} [{number(row[f'stability_low_{kind}'])}, {number(row[f'stability_high_{kind}'])}]"
+    else:
+        other = row.get(f"{measure.replace('f1_', 'f1_other_')}_{kind}")
+        beside = "" if other is None else f" ({number(other)})"
+        text = f"{value}{beside} ± {number(row[f'{measure}_se_{kind}'])}"
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
