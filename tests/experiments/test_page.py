@@ -12,7 +12,7 @@ from experiments import fake
 from ubayfs.exceptions import InputError
 from ubayfs.experiments import report_tables, store
 from ubayfs.experiments.aggregate import aggregate, with_f1
-from ubayfs.experiments.page import render, write_report
+from ubayfs.experiments.page import document_of, render, write_report
 from ubayfs.experiments.page_content import Content
 
 pytest.importorskip("matplotlib")
@@ -250,3 +250,30 @@ def test_a_z_without_spread_is_explained(tmp_path):
         f"All 3 sets of BCW, sparse group lasso (block) are the same. Our stability has no spread then, and its z "
         f"of {z:.0f} has only the paper's rounding to divide by" in text
     )
+
+
+def test_the_two_genetic_optimizers_are_told_apart(run, page, tmp_path):
+    assert "“genetic” starts from guided sets, which is our improvement" in page.text
+    assert "“genetic, start to the letter” is the paper's Algorithm 1 taken literally" in page.text
+    frame = run[2].frames["optimizers"].replace({"optimizer": {"genetic, guided": "genetic, start to the letter"}})
+    fake.write_run(tmp_path / "run", {"optimizers": frame})
+    figures = document_of(Content.read(tmp_path / "run")).key_figures
+    for name, words in (
+        ("genetic", "guided start: our improvement"),
+        ("genetic, start to the letter", "Algorithm 1 to the letter"),
+    ):
+        share = frame.loc[frame["optimizer"] == name, "missed"].mean()
+        assert (f"{share:.0%}", "of runs missed by the genetic optimizer", words) in figures
+
+
+def test_far_figures_of_the_control_stand_beside_those_of_chance(run, page):
+    counts = report_tables.control_counts(report_tables.control_table(run[2].frames["controls"]))
+    for row in counts.to_dict("records"):
+        words = [
+            f"{row['beyond']} standard errors",
+            row["figures"],
+            row["above"],
+            row["below"],
+            f"{row['expected']:.1f}",
+        ]
+        assert " ".join(map(str, words)) in page.text

@@ -32,6 +32,8 @@ _CELLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "controls": (("data", "scheme", "scenario", "method", "target"), _PREDICTIONS),
 }
 EXACT = "exact"
+GUIDED = "genetic"
+TO_THE_LETTER = "genetic, start to the letter"
 
 
 def tidy(experiment: str, frame: pd.DataFrame) -> pd.DataFrame:
