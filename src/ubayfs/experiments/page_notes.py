@@ -17,8 +17,8 @@ def optimizers_with_notes(content: Content) -> Section:
         return section
     notes = (
         f"“{GUIDED}” starts from guided sets, which is our improvement: the best set that each chain of the paper's "
-        f"Algorithm 1 passes through, in place of the one that it ends with. “{TO_THE_LETTER}” is the paper's Algorithm "
-        "1 taken literally; it was run on the plain problem alone.",
+        f"Algorithm 1 passes through, in place of the one that it ends with. “{TO_THE_LETTER}” is the paper's "
+        "Algorithm 1 taken literally; it was run on the plain problem alone.",
     )
     return replace(section, sentences=(*notes, *section.sentences))
 
