@@ -1,10 +1,14 @@
 """Claims: made-up tables in which it is known whether the paper's sentence holds."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs.experiments.claim_rules import SLIGHT, Change, Verdict, changes, count
+from ubayfs.experiments.claim_blocks import attainable_f1, best_f1
+from ubayfs.experiments.claim_cells import Claim, paper_cells
+from ubayfs.experiments.claim_rules import SLIGHT, Change, Verdict, changes, count, shortened, together
 from ubayfs.experiments.claims import CLAIMS
 
 SELECTORS = ("mrmr", "fisher", "tree", "lasso", "hsic", "rfe")
@@ -39,6 +43,11 @@ def cell(data, selector, n_models, f1, *, seconds=1.0, redundancy=0.5, stable=Tr
             **setting,
         }
     )
+
+
+def models_of(selector):
+    """The paper's number of models."""
+    return 5 if selector in ("hsic", "rfe") else 100
 
 
 def stack(parts):
@@ -138,9 +147,89 @@ def test_share_of_cells_decides(n_for, enough, verdict):
     assert "cell 3 0.50 to 0.40 (-0.100, error 0.010)" in judged.words or n_for == 4
 
 
+def test_cells_against_begin_with_the_largest_difference_and_are_cut():
+    found = [Change(f"cell {i}", 0.5, 0.5 - size, 0.01) for i, size in enumerate((0.1, 0.4, np.nan, 0.2, 0.3))]
+    words = count(found, lambda one: one.rises, "feature_f1", "rises").words
+    order = [words.index(f"cell {i} ") for i in (1, 4, 3, 0, 2)]
+    assert order == sorted(order)
+    short = shortened(f"{words} Then more.")
+    assert short.endswith(
+        "Not so: cell 1 0.50 to 0.10 (-0.400, error 0.010); cell 4 0.50 to 0.20 (-0.300, error 0.010); "
+        "cell 3 0.50 to 0.30 (-0.200, error 0.010); and 2 more (tables/claims.csv). Then more."
+    )
+    assert shortened(words, most=5) == words
+    two = shortened("Not so: a; b 0.5; c. Not so: d; e; f; g.", most=2)
+    assert two == "Not so: a; b 0.5; and 1 more (tables/claims.csv). Not so: d; e; and 2 more (tables/claims.csv)."
+
+
+def test_parts_together():
+    yes, no = Verdict(True, "Yes.", brief="yes"), Verdict(False, "No.", brief="no")
+    assert together([yes, yes]).holds is True
+    assert together([no, no]).holds is False
+    both = together([yes, no])
+    assert (both.verdict, both.words, both.brief) == ("holds in part", "Yes. No.", "yes, no")
+    assert together([yes, Verdict(None, "", tested=False)]).verdict == together([]).verdict == "not tested"
+
+
 def test_verdicts_in_words():
     assert [Verdict(h, "").verdict for h in (True, None, False)] == ["holds", "holds in part", "does not hold"]
     assert Verdict(None, "", tested=False).verdict == "not tested"
+
+
+# The paper's cells ----------------------------------------------------------------------------------------------------
+
+
+def rising(frame):
+    return count(changes(frame, "feature_f1", {"w": 0}, {"w": 1}), lambda one: one.rises, "feature_f1", "rises")
+
+
+RISES = Claim("1b", "It rises.", rising)
+
+
+def pair(data, selector, n_models, rise):
+    return stack([cell(data, selector, n_models, 0.5 + rise * w, w=w) for w in (0, 1)])
+
+
+def test_the_authors_data_count_where_they_are():
+    ours, theirs = pair("blocks", "mrmr", 100, -0.1), pair("blocks-authors", "mrmr", 100, 0.1)
+    assert RISES.check(ours).verdict == "does not hold"
+    judged = RISES.check(stack([ours, theirs]))
+    assert judged.verdict == "holds"
+    assert judged.words.startswith("F1 rises in 1 of 1 cells")
+    assert judged.words.endswith(" Over all our cells, with blocks: holds in part; F1 rises in 1 of 2 cells.")
+
+
+@pytest.mark.parametrize(
+    ("selector", "n_models", "told"),
+    [("laplacian", 100, "laplacian"), ("hsic", 100, "hsic (M = 100)"), ("rfe", 100, "rfe (M = 100)")],
+)
+def test_cells_that_the_paper_lacks_do_not_count_but_are_told(selector, n_models, told):
+    judged = RISES.check(stack([pair("blocks", "mrmr", 100, 0.1), pair("blocks", selector, n_models, -0.1)]))
+    assert judged.verdict == "holds"
+    assert f"Over all our cells, with {told}: holds in part; F1 rises in 1 of 2 cells." in judged.words
+    alone = RISES.check(pair("blocks", selector, n_models, 0.1))
+    assert alone.verdict == "not tested"
+    assert "holds; F1 rises in 1 of 1 cells." in alone.words
+
+
+def test_the_papers_cells_alone_say_nothing_twice():
+    table = stack([pair("blocks", s, models_of(s), 0.1) for s in SELECTORS])
+    judged = RISES.check(table)
+    assert "in 6 of 6 cells" in judged.words
+    assert "all our cells" not in judged.words
+
+
+def test_numbers_of_models_in_the_paper():
+    frame = stack([cell("additive", s, m, 0.5) for s in ("mrmr", "hsic") for m in (1, 5, 10, 50, 100, 200)])
+
+    def kept(experiment, **options):
+        rows = paper_cells(frame, experiment, **options)
+        return {s: sorted(set(part["n_models"])) for s, part in rows.groupby("selector")}
+
+    every = [1, 5, 10, 50, 100, 200]
+    assert kept("1a") == {"hsic": [1, 5, 10], "mrmr": every}
+    assert kept("1b") == {"hsic": [5], "mrmr": every}
+    assert kept("1b", any_models=True) == {"hsic": every, "mrmr": every}
 
 
 # 1a -------------------------------------------------------------------------------------------------------------------
@@ -171,7 +260,8 @@ def test_f1_levels_off():
     assert check("F1 levels off", models_table(levels(0.7))).verdict == "does not hold"
     flat = check("F1 levels off", models_table(lambda s, m: 0.5))
     assert flat.verdict == "holds in part"
-    assert "in 0 of these it rose" in flat.words
+    assert "in 4 of 4 cells, and rose from M = 1 to 50 in 0 of these" in flat.words
+    assert "holds in part; F1 no longer rises from M = 100 to 200 in 6 of 6 cells" in flat.words  # hsic, rfe
 
 
 def test_stability_levels_off():
@@ -189,12 +279,38 @@ def test_stability_levels_off():
 )
 def test_hsic_with_five_models(data, hsic, tree, verdict):
     table = models_table(lambda s, m: {"hsic": hsic, "tree": tree if m == 200 else 0.2}.get(s, 0.4), data=data)
-    judged = check(f"On the {data} data", table)
+    judged = check(f"On the {data} data HSIC", table)
     assert judged.verdict == verdict
     assert f"hsic with 5 models is {hsic:.2f}" in judged.words
-    assert f"tree {tree:.2f} (M = 200)" in judged.words
+    assert f"tree (M = 200) on {data} {tree:.2f}" in judged.words
     other = {"additive": "non-additive", "non-additive": "additive"}[data]
-    assert check(f"On the {other} data", table).verdict == "not tested"
+    assert check(f"On the {other} data HSIC", table).verdict == "not tested"
+
+
+@pytest.mark.parametrize("data", ["additive", "non-additive"])
+def test_simpler_selectors_are_less_stable(data):
+    def table(steady):
+        """HSIC gives one set in all splits, and so do the pairs of selector and number of models in `steady`."""
+        return stack(
+            [
+                cell(data, s, m, 0.5, stable=(s, m) in steady or s == "hsic", seed=m)
+                for s in SELECTORS
+                for m in (1, 5, 10, 50, 100, 200)
+            ]
+        )
+
+    text = f"On the {data} data simpler selectors are"
+    judged = check(text, table(set()))
+    assert judged.verdict == "holds"
+    assert "Stability of hsic with 5 models is 1.00" in judged.words
+    assert "4 of 4 simpler selectors are below hsic" in judged.words
+    # One number of models with which a selector is as stable is enough against it; RFE is no simpler selector.
+    judged = check(text, table({("tree", 200), ("rfe", 5)}))
+    assert judged.verdict == "holds in part"
+    assert f"tree (M = 200) on {data} 1.00" in judged.words
+    assert check(text, table({("tree", 200), ("mrmr", 1), ("lasso", 10)})).verdict == "does not hold"
+    other = {"additive": "non-additive", "non-additive": "additive"}[data]
+    assert check(f"On the {other} data simpler selectors are", table(set())).verdict == "not tested"
 
 
 def test_five_models_are_enough():
@@ -218,7 +334,7 @@ def weights_table(right, wrong, stable=lambda weighted, weight: True):
     return stack(
         [
             cell("blocks", s, m, 0.5 + change[k] * (w == 1000.0), weighted=k, weight=w, stable=stable(k, w), seed=i)
-            for i, (s, m) in enumerate([("mrmr", 100), ("hsic", 100), ("hsic", 5), ("rfe", 100)])
+            for i, (s, m) in enumerate([("mrmr", 100), ("lasso", 100), ("hsic", 5), ("rfe", 5)])
             for k in ("relevant", "other")
             for w in (0.01, 10.0, 100.0, 1000.0)
         ]
@@ -264,7 +380,7 @@ def test_weights_and_stability():
 def constraints_table(fall, stable=lambda rho: True):
     return stack(
         [
-            cell("blocks", s, 100, 0.5 - fall * (r == "inf"), constraint=c, rho=r, stable=stable(r))
+            cell("blocks", s, models_of(s), 0.5 - fall * (r == "inf"), constraint=c, rho=r, stable=stable(r))
             for s in SELECTORS
             for c in ("max_per_block 2", "max_blocks 4", "max_blocks 2")
             for r in ("0", "1", "inf")
@@ -287,19 +403,56 @@ def test_constraints_and_scores(constraint):
 
 
 def test_near_the_best():
-    assert check("close to the best", constraints_table(0.04)).verdict == "holds"
-    assert check("close to the best", constraints_table(0.06)).verdict == "does not hold"
-    half = constraints_table(0.0)
-    half.loc[(half["rho"] == "inf") & (half["constraint"] == "max_blocks 2"), "feature_f1"] = 0.1
-    judged = check("close to the best", half)
+    # Half of the relevant features can be had at most: 0.5 - fall of 0.5, against 0.5 of 1 without the constraint.
+    judged = check("close to the best", constraints_table(0.25))
+    assert judged.verdict == "holds"
+    assert "can reach is 1 without and 0.50 under max_per_block 2, 0.50 under max_blocks 2." in judged.words
+    assert "in 12 of 12 cells; the mean over cells goes from 0.50 to 0.50" in judged.words
+    assert check("close to the best", constraints_table(0.27)).verdict == "holds"
+    assert check("close to the best", constraints_table(0.28)).verdict == "does not hold"
+
+
+def test_a_constraint_that_the_truth_keeps_has_no_say_in_what_is_near_the_best():
+    low = constraints_table(0.0)
+    low.loc[(low["rho"] == "inf") & (low["constraint"] == "max_blocks 4"), "feature_f1"] = 0.0
+    assert check("close to the best", low).verdict == "holds"
+    only = low[low["constraint"] == "max_blocks 4"]
+    assert check("close to the best", only).verdict == "not tested"
+    low.loc[(low["rho"] == "inf") & (low["constraint"] == "max_blocks 2"), "feature_f1"] = 0.1
+    judged = check("close to the best", low)
     assert judged.verdict == "holds in part"
-    assert "in 12 of 18 cells" in judged.words
-    assert "tree (M = 100) on blocks, max_blocks 2 0.50 to 0.10" in judged.words
+    assert "in 6 of 12 cells" in judged.words
+    assert "tree (M = 100) on blocks, max_blocks 2 0.50 to 0.20" in judged.words
+
+
+@pytest.mark.parametrize("constraint", ["max_per_block 1", "max_per_block 2", "max_blocks 1", "max_blocks 2"])
+@pytest.mark.parametrize("relevant", [(1, 1, 1), (3, 1, 0), (2, 2, 0), (0, 0, 3)])
+@pytest.mark.parametrize("n_select", [1, 2, 3])
+def test_attainable_f1_is_that_of_all_sets(constraint, relevant, n_select):
+    # Three blocks of four features; the first `relevant` of each are relevant.
+    truth = {4 * b + i for b, n in enumerate(relevant) for i in range(n)}
+    kind, bound = constraint.split()
+
+    def allowed(features):
+        taken = [sum(f // 4 == b for f in features) for b in range(3)]
+        return (max(taken) if kind == "max_per_block" else sum(n > 0 for n in taken)) <= int(bound)
+
+    scores = [
+        2 * len(truth & set(features)) / (n_select + len(truth))
+        for features in combinations(range(12), n_select)
+        if allowed(features)
+    ]
+    assert attainable_f1(constraint, relevant, n_select) == pytest.approx(max(scores))
+
+
+def test_attainable_f1_of_the_block_data():
+    found = {one: best_f1(one) for one in ("max_per_block 2", "max_blocks 4", "max_blocks 2")}
+    assert found == {"max_per_block 2": 0.5, "max_blocks 4": 1.0, "max_blocks 2": 0.5}
 
 
 # 1d -------------------------------------------------------------------------------------------------------------------
 
-PRIORS = ("dirichlet", "generalized", "generalized, beta = 1", "hyperdirichlet")
+PRIORS = ("dirichlet", "generalized", "generalized, beta = 1", "generalized, beta = 100", "hyperdirichlet")
 
 
 def priors_table(f1=None, decorrelated=0.0, redundancy=0.0, seconds=1.0, stable=lambda p, d: True):
@@ -317,7 +470,7 @@ def priors_table(f1=None, decorrelated=0.0, redundancy=0.0, seconds=1.0, stable=
                 seconds=seconds if p == "hyperdirichlet" else 1.0,
                 stable=stable(p, d),
             )
-            for s, m in (("mrmr", 100), ("hsic", 100), ("hsic", 5), ("rfe", 100))
+            for s, m in (("mrmr", 100), ("lasso", 100), ("hsic", 5), ("rfe", 5))
             for p in PRIORS
             for d in (False, True)
         ]
@@ -328,15 +481,40 @@ def test_priors_that_do_not_differ():
     judged = check("F1 does not differ", priors_table())
     assert judged.verdict == "holds"
     assert "is the Dirichlet itself, so that its agreement proves nothing" in judged.words
-    assert "the same set in 80 of 80 decisions" in judged.words
+    assert "it chooses another set in 0 of 80 decisions (0.0%)" in judged.words
+    for prior in PRIORS[2:]:
+        assert f"F1 with the prior '{prior}' is that with 'dirichlet' in 8 of 8 cells" in judged.words
+    assert judged.words.count("It chooses the same set in 80 of 80 decisions (100.0%).") == 3
     assert check("F1 does not differ", priors_table({"hyperdirichlet": -0.1})).verdict == "holds in part"
-    differ = {"hyperdirichlet": -0.1, "generalized, beta = 1": 0.1}
+    assert check("F1 does not differ", priors_table({"generalized, beta = 100": -0.1})).verdict == "holds in part"
+    differ = {"hyperdirichlet": -0.1, "generalized, beta = 1": 0.1, "generalized, beta = 100": 0.1}
     assert check("F1 does not differ", priors_table(differ)).verdict == "does not hold"
     # The default generalized prior is not counted, whatever its figures.
     assert check("F1 does not differ", priors_table({"generalized": 0.3})).verdict == "holds"
     assert check("Stability does not differ", priors_table()).verdict == "holds"
     shaken = priors_table(stable=lambda p, d: p != "hyperdirichlet")
     assert check("Stability does not differ", shaken).verdict == "holds in part"
+
+
+@pytest.mark.parametrize("n_other", [0, 3])
+def test_shares_of_equal_sets_are_counted(n_other):
+    table = priors_table()
+    for prior in ("generalized", "hyperdirichlet"):
+        rows = table.index[table["prior"] == prior][:n_other]
+        table.loc[rows, "features"] = pd.Series([(4, 5, 6, 7)] * n_other, index=rows, dtype=object)
+    judged = check("F1 does not differ", table)
+    assert f"another set in {n_other} of 80 decisions ({n_other / 80:.1%})" in judged.words
+    assert f"the same set in {80 - n_other} of 80 decisions ({1 - n_other / 80:.1%})" in judged.words
+
+
+def test_priors_that_are_there_are_compared():
+    table = priors_table()
+    some = table[table["prior"].isin(["dirichlet", "hyperdirichlet"])]
+    judged = check("F1 does not differ", some)
+    assert judged.verdict == "holds"
+    assert "generalized" not in judged.words
+    default = table[table["prior"].isin(["dirichlet", "generalized"])]
+    assert check("F1 does not differ", default).verdict == "not tested"
 
 
 def test_decorrelation():
@@ -348,7 +526,7 @@ def test_decorrelation():
     assert check("raises F1 slightly", other).verdict == "holds in part"  # more than slightly
     assert check("lowers the redundancy rate", other).verdict == "does not hold"
     assert check("Decorrelation lowers stability", other).verdict == "holds in part"  # more than slightly
-    assert "in 12 of 12 cells" in check("lowers the redundancy rate", table).words  # 4 cells, 3 priors
+    assert "in 16 of 16 cells" in check("lowers the redundancy rate", table).words  # 4 cells, 4 priors
 
 
 def test_hyperdirichlet_is_slow():

@@ -9,8 +9,9 @@ same data overlap, so that two standard errors are a yardstick and no exact test
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -21,8 +22,17 @@ N_ERRORS = 2.0
 """A difference of more than this many standard errors is a difference."""
 SLIGHT = 0.1
 """A change of a score or a stability of at most this much is slight."""
-STABILITY = "stability"
-WORDS = {"feature_f1": "F1", "redundancy": "redundancy rate", STABILITY: "stability"}
+MOSTLY = 0.75
+"""What is said of "mostly" or "slightly" must be so in this share of the cells."""
+F1, STABILITY = "feature_f1", "stability"
+ATTAINED = "attained"
+WORDS = {
+    F1: "F1",
+    "redundancy": "redundancy rate",
+    STABILITY: "stability",
+    ATTAINED: "the share of the attainable F1",
+}
+_AGAINST = "Not so: "
 
 
 @dataclass(frozen=True)
@@ -37,11 +47,14 @@ class Verdict:
         The figures.
     tested : bool
         False if the table lacks the cells that the rule needs.
+    brief : str
+        The count alone, as a part of a sentence.
     """
 
     holds: bool | None
     words: str
     tested: bool = True
+    brief: str = ""
 
     @property
     def verdict(self) -> str:
@@ -60,7 +73,7 @@ class Verdict:
 UNTESTED = Verdict(None, "The table lacks the cells that this needs.", tested=False)
 
 
-def by_share(n_for: int, n: int, words: str, enough: float = 1.0) -> Verdict:
+def by_share(n_for: int, n: int, words: str, enough: float = 1.0, brief: str = "") -> Verdict:
     """Judge a sentence by the cells that agree: it holds if the share `enough` does, in part if half of them do.
 
     Examples
@@ -68,7 +81,40 @@ def by_share(n_for: int, n: int, words: str, enough: float = 1.0) -> Verdict:
     >>> [by_share(n, 4, "").verdict for n in (4, 2, 1)]
     ['holds', 'holds in part', 'does not hold']
     """
-    return Verdict(True if n_for >= enough * n else None if 2 * n_for >= n else False, words)
+    return Verdict(True if n_for >= enough * n else None if 2 * n_for >= n else False, words, brief=brief)
+
+
+def together(parts: Sequence[Verdict]) -> Verdict:
+    """Join verdicts: all of them hold, or none, or a part.
+
+    Examples
+    --------
+    >>> together([Verdict(True, "F1 stays."), Verdict(False, "Stability falls.")])
+    Verdict(holds=None, words='F1 stays. Stability falls.', tested=True, brief='')
+    """
+    if not parts or not all(part.tested for part in parts):
+        return UNTESTED
+    holds = {part.holds for part in parts}
+    words, brief = " ".join(part.words for part in parts), ", ".join(part.brief for part in parts if part.brief)
+    return Verdict(holds.pop() if len(holds) == 1 else None, words, brief=brief)
+
+
+def shortened(words: str, most: int = 3) -> str:
+    """Cut the lists of cells against a sentence, which begin with the largest difference.
+
+    Examples
+    --------
+    >>> shortened("Rises in 1 of 5. Not so: a 0.1; b 0.2; c 0.3; d 0.4. More.", most=2)
+    'Rises in 1 of 5. Not so: a 0.1; b 0.2; and 2 more (tables/claims.csv). More.'
+    """
+
+    def cut(found: re.Match[str]) -> str:
+        cells = found[1].split("; ")
+        rest = len(cells) - most
+        return found[0] if rest <= 0 else f"{_AGAINST}{'; '.join(cells[:most])}; and {rest} more (tables/claims.csv)"
+
+    # A list ends with its sentence; the points within it are those of numbers.
+    return re.sub(rf"{_AGAINST}(.*?)(?=\.(?: |$))", cut, words)
 
 
 @dataclass(frozen=True)
@@ -197,19 +243,32 @@ def count(
     against = [one for one in found if not rule(one)]
     n, n_for = len(found), len(found) - len(against)
     rises, falls = sum(one.rises for one in found), sum(one.falls for one in found)
+    brief = f"{WORDS[score]} {says} in {n_for} of {n} cells"
     words = (
-        f"{WORDS[score]} {says} in {n_for} of {n} cells; the mean over cells goes from {_mean(found, 'before'):.2f} to "
+        f"{brief}; the mean over cells goes from {_mean(found, 'before'):.2f} to "
         f"{_mean(found, 'after'):.2f}, with a rise beyond two standard errors in {rises} and such a fall in {falls}."
     )
     if way:
         n_way = sum(way * one.difference > 0 for one in found)
         words += f" It goes {'up' if way > 0 else 'down'}, however much, in {n_way}."
     if against:
-        words += f" Not so: {'; '.join(map(str, against))}."
-    verdict = by_share(n_for, n, words[0].upper() + words[1:], enough)
+        against.sort(key=lambda one: -math.inf if math.isnan(one.difference) else abs(one.difference), reverse=True)
+        words += f" {_AGAINST}{'; '.join(map(str, against))}."
+    verdict = by_share(n_for, n, words[0].upper() + words[1:], enough, brief)
     if way and verdict.holds is False and n_way >= enough * n:
-        return Verdict(None, verdict.words)
+        return replace(verdict, holds=None)
     return verdict
+
+
+def slight_fall(one: Change) -> bool:
+    """Whether a score falls, and by little."""
+    # By the figure alone: with ten splits a slight change is seldom beyond two standard errors. Those are told apart.
+    return -SLIGHT <= one.difference < 0
+
+
+def slight_rise(one: Change) -> bool:
+    """Whether a score rises, and by little."""
+    return 0 < one.difference <= SLIGHT
 
 
 def _mean(found: Sequence[Change], side: str) -> float:

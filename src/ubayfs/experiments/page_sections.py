@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ..report.document import Cell, Column, Figure, Listing, Section, Table
+from .claim_rules import shortened
+from .claims import CHANGED
 from .figure_parts import look_of
 from .page_content import NOTHING, Content, listed
 from .paper import DATA
@@ -135,10 +137,17 @@ def _title(name: str) -> str:
 def simulation_section(content: Content, name: str) -> Section:
     """Show the figures of a part of experiment 1, and the paper's sentences with our verdicts."""
     claims = content.claims[content.claims["experiment"] == name] if len(content.claims) else content.claims
-    rows = [(row["claim"], Cell("", badges=(row["verdict"],)), row["figures"]) for row in claims.to_dict("records")]
-    caption = "What the paper says in words (its figures are not in its source text), and what our tables say."
+    rows = [
+        (row["claim"], Cell("", badges=(row["verdict"],)), shortened(row["figures"]))
+        for row in claims.to_dict("records")
+    ]
+    caption = (
+        "What the paper says in words (its figures are not in its source text), and what our tables say, first in the "
+        "paper's configuration, which the verdict counts, and then in all our cells."
+    )
+    first = bool(rows) and name == content.claims["experiment"].iloc[0]  # what is so of all claims is said once
     return Section(
-        f"experiment-{name}", f"{name}: {_title(name)}", not_run(content, name),
+        f"experiment-{name}", f"{name}: {_title(name)}", (*not_run(content, name), *((CHANGED,) if first else ())),
         tables=(table_of(caption, ("the paper", "verdict", "our figures"), rows, words=(0, 1, 2)),) if rows else (),
         figures=figures_of(content, [name]),
     )  # fmt: skip
