@@ -87,6 +87,7 @@ def _truth() -> tuple[tuple[int, ...], int]:
     """Return the relevant features of each block, which differ between seeds by their order alone, and the size."""
     dataset = generate("blocks", seed=0)
     assert dataset.blocks is not None
+    assert dataset.relevant is not None
     truth = np.isin(np.arange(dataset.X.shape[1]), dataset.relevant).astype(np.int64)
     per_block = dataset.blocks.matrix(dataset.feature_names).astype(np.int64) @ truth
     return tuple(int(n) for n in per_block), dataset.source.n_select

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .aggregate import aggregate
-from .claim_rules import F1, STABILITY, UNTESTED, WORDS, Change, Verdict, by_share, changes, count, together
+from .claim_rules import F1, STABILITY, UNTESTED, WORDS, Change, Verdict, by_share, changes, count, sentence, together
 from .simulation import N_MODELS, N_MODELS_SLOW
 
 ALMOST_ALL = 0.9
@@ -33,8 +33,8 @@ def linear_time(frame: pd.DataFrame) -> Verdict:
     if not powers:
         return UNTESTED
     n = sum(LINEAR[0] <= power <= LINEAR[1] for power in powers)
-    head = f"edian seconds grow as a power between {LINEAR[0]} and {LINEAR[1]} in {n} of {len(powers)} cells"
-    return by_share(n, len(powers), f"M{head}: {'; '.join(words)}.", brief=f"m{head}")
+    brief = f"median seconds grow as a power between {LINEAR[0]} and {LINEAR[1]} in {n} of {len(powers)} cells"
+    return by_share(n, len(powers), f"{sentence(brief)}: {'; '.join(words)}.", brief=brief)
 
 
 def saturates(score: str, frame: pd.DataFrame) -> Verdict:
@@ -51,7 +51,7 @@ def saturates(score: str, frame: pd.DataFrame) -> Verdict:
         f"{WORDS[score]} no longer rises from M = 100 to 200 in {len(level)} of {len(both)} cells, and rose from M = 1 "
         f"to 50 in {len(gained)} of these"
     )
-    words = f"{brief[0].upper()}{brief[1:]}, in the others not beyond two standard errors. "
+    words = f"{sentence(brief)}, in the others not beyond two standard errors. "
     words += "; ".join(
         f"{one.cell} {one.before:.2f} (M = 1), {one.after:.2f} (50), {late[one.cell].before:.2f} (100), "
         f"{late[one.cell].after:.2f} (200)"
@@ -114,8 +114,9 @@ def _against_hsic(rows: pd.DataFrame, score: str) -> list[Change]:
 
 def _told(against: list[Change], score: str, level: float) -> tuple[int, str]:
     lower = sum(one.falls for one in against)
-    name = WORDS[score] if score == F1 else WORDS[score].capitalize()
-    words = f"{name} of hsic with {N_MODELS_SLOW} models is {level:.2f}; at their best number of models: "
+    words = (
+        f"{sentence(WORDS[score])} of hsic with {N_MODELS_SLOW} models is {level:.2f}; at their best number of models: "
+    )
     words += ", ".join(f"{one.cell} {one.after:.2f}" for one in against)
     words += f"; {lower} of {len(against)} simpler selectors are below hsic by more than two standard errors."
     return lower, words

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from .aggregate import aggregate
-from .claim_rules import UNTESTED, Change, Verdict, by_share, changes, count, together
+from .claim_rules import UNTESTED, Change, Verdict, by_share, changes, count, sentence, together
 
 MUCH_SLOWER = 10.0
 DIRICHLET, GENERALIZED = "dirichlet", "generalized"
@@ -72,8 +72,8 @@ def slow_hyperdirichlet(frame: pd.DataFrame) -> Verdict:
     n = int((ratio >= MUCH_SLOWER).sum())
     extra = wide["hyperdirichlet"] - wide[DIRICHLET]
     brief = (
-        f"edian seconds with the hyperdirichlet prior are at least {MUCH_SLOWER:g} times those with the Dirichlet in "
+        f"median seconds with the hyperdirichlet prior are at least {MUCH_SLOWER:g} times those with the Dirichlet in "
         f"{n} of {len(ratio)} cells ({ratio.min():.1f} to {ratio.max():.0f} times)"
     )
-    words = f"M{brief}; it adds {extra.min():.2f} to {extra.max():.2f} s to a run."
-    return by_share(n, len(ratio), words, brief=f"m{brief}")
+    words = f"{sentence(brief)}; it adds {extra.min():.2f} to {extra.max():.2f} s to a run."
+    return by_share(n, len(ratio), words, brief=brief)

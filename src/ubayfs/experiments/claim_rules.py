@@ -254,10 +254,15 @@ def count(
     if against:
         against.sort(key=lambda one: -math.inf if math.isnan(one.difference) else abs(one.difference), reverse=True)
         words += f" {_AGAINST}{'; '.join(map(str, against))}."
-    verdict = by_share(n_for, n, words[0].upper() + words[1:], enough, brief)
+    verdict = by_share(n_for, n, sentence(words), enough, brief)
     if way and verdict.holds is False and n_way >= enough * n:
         return replace(verdict, holds=None)
     return verdict
+
+
+def sentence(words: str) -> str:
+    """Begin words as a sentence; ``str.capitalize`` would make the rest small."""
+    return words[:1].upper() + words[1:]
 
 
 def slight_fall(one: Change) -> bool:
