@@ -10,7 +10,7 @@ import pytest
 
 from experiments import fake
 from ubayfs.exceptions import InputError
-from ubayfs.experiments import report_tables, store
+from ubayfs.experiments import explanations, report_tables, store
 from ubayfs.experiments.aggregate import aggregate, with_f1
 from ubayfs.experiments.page import document_of, render, write_report
 from ubayfs.experiments.page_content import Content
@@ -237,6 +237,22 @@ def test_stability_of_pairs_has_its_interval(run, page):
         low, high = row[f"stability_low_{kind}"], row[f"stability_high_{kind}"]
         assert f"{row[f'stability_{kind}']:.2f} [{low:.2f}, {high:.2f}]" in text
         assert f"{row[f'f1_svm_{kind}']:.2f} ({row[f'f1_other_svm_{kind}']:.2f}) ±" in text
+
+
+def test_what_was_chosen_is_in_the_order_of_the_paper(run):
+    (section,) = [one for one in document_of(run[2]).sections if one.key == "chosen"]
+    data = [row[0].text.split(",")[0] for row in section.tables[0].rows]
+    assert list(dict.fromkeys(data)) == ["BCW", "HD", "MPE", "COL", "LSVT", "PRO", "LEU", "LEU_golub"]
+    mice = [(row[1].text, row[2].text) for row in section.tables[0].rows if row[0].text == "MPE, UBayFS mRMR"]
+    assert mice == [("standard", "random"), ("standard", "by group")]
+
+
+def test_changes_beyond_chance_are_named(run, page):
+    changes = explanations.summary(run[2].tested)
+    strong = changes[changes["chance"] < 0.05]
+    assert f"Of the {len(changes)} changes, those that gain more cells" in page.text
+    for row in strong.to_dict("records"):
+        assert f"{row['variant']} ({row['pool'] or 'all'}: {row['gained']} gained, {row['lost']} lost)" in page.text
 
 
 def test_a_z_without_spread_is_explained(tmp_path):

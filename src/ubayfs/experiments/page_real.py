@@ -21,6 +21,8 @@ _MEASURES = {
     "f1_svm": "F1, linear support vector machine",
     "stability": "Stability",
 }
+_RARE = 0.05
+_NONE = 1e-9  # a spread of less is that of rounding
 _SCENARIOS = {"standard": "standard feature selection", "block": "block feature selection"}
 
 
@@ -88,6 +90,10 @@ def _entry(ours: Mapping[Any, Any], paper: Mapping[Any, Any], key: tuple[str, st
 
 def _chosen(content: Content) -> Section:
     table = chosen_table(content.frames["2"])
+    names = [*data_in_order(table["data"]), *_SCENARIOS, "random", "groups", *in_order(table["method"])]
+    place = {name: i for i, name in enumerate(names)}
+    order = table[["data", "scenario", "scheme", "method"]].apply(lambda column: column.map(place))
+    table = table.loc[order.sort_values(list(order.columns), kind="stable").index]
     rows = [
         (
             f"{row['data']}, {look_of(row['method']).label}", row["scenario"],
@@ -166,7 +172,7 @@ def _differing(content: Content) -> Section:
         "of the predictor or of the data set. The cause of the others is unknown. A pool may gain a cell or two by "
         "chance: the second table says how likely that is.",
     ]
-    sentences += _no_spread(table)
+    sentences += [*_beyond_chance(content), *_no_spread(table)]
     if content.frames["causes"].empty:
         sentences.append("No run was made to find causes; only what experiment 2 has beside its main cells was tried.")
     tables = []
@@ -177,13 +183,29 @@ def _differing(content: Content) -> Section:
     return Section("differences", "What differs, and why", tuple(sentences), tuple(tables))
 
 
+def _beyond_chance(content: Content) -> list[str]:
+    """Say which changes gain more cells than a change without effect would."""
+    changes = explanations.summary(content.tested)
+    if changes.empty:
+        return []
+    strong = [
+        f"{row['variant']} ({row['pool'] or 'all'}: {row['gained']} gained, {row['lost']} lost)"
+        for row in changes[changes["chance"] < _RARE].to_dict("records")
+    ]
+    return [
+        f"Of the {len(changes)} changes, those that gain more cells than a change without effect would in one of "
+        f"{1 / _RARE:.0f}: {'; '.join(strong) or 'none'}. About {_RARE * len(changes):.1f} would by chance, and the "
+        "changes were chosen when the main cells were known: a cause with another change may well be chance."
+    ]
+
+
 def _no_spread(table: pd.DataFrame) -> list[str]:
     """Say what a z means where all our sets are the same."""
     return [
         f"All {row['n']} sets of {row['data']}, {look_of(row['method']).label} ({row['scenario']}) are the same. Our "
         f"stability has no spread then, and its z of {number(row['z'], 0)} has only the paper's rounding to divide by: "
         "it says that the sets are the same, and not how far the paper's figure is off."
-        for row in table[(table["measure"] == "stability") & (table["our_se"] == 0.0)].to_dict("records")
+        for row in table[(table["measure"] == "stability") & (table["our_se"] < _NONE)].to_dict("records")
     ]
 
 
@@ -255,5 +277,5 @@ def _with_spread(row: Mapping[Any, Any], measure: str, kind: str) -> str:
     else:
         other = row.get(f"{measure.replace('f1_', 'f1_other_')}_{kind}")
         beside = "" if other is None else f" ({number(other)})"
-        text = f"{value}{beside} ± {number(row[f'{measure}_se_{kind}'])}"
+        text = f"{value}{beside} ± {number(row[f'{measure}_se_{kind}'], 3)}"
     return text.replace(" ", "\N{NO-BREAK SPACE}")
