@@ -130,7 +130,8 @@ def _words(place: Any) -> str:
     if isinstance(place, float):
         return f"{place:g}"
     known = {"inf": "hard", "hyperdirichlet": "hyper-\ndirichlet"}
-    return known.get(str(place), str(place).replace("generalized", "gener-\nalized").replace(", ", ",\n"))
+    narrow = str(place).replace("generalized", "gener-\nalized").replace(", ", ",\n").replace(" = ", " =\n")
+    return known.get(str(place), narrow)
 
 
 def figure_1b(frame: pd.DataFrame) -> Drawing:
