@@ -24,8 +24,8 @@ CHANGED = (
     "the paper's favor: a change the right way that is more than slight now holds in part, and a verdict "
     "counts the paper's own configuration (the authors' data where they were run, its six selectors, HSIC and RFE with "
     "few models) and, under constraints that the truth does not keep, the F1 that can be attained. What all our cells "
-    "say follows each verdict. Added then: the stability of simpler selectors beside HSIC, and a generalized prior with "
-    "beta = 100."
+    "say follows each verdict. Added then: the stability of simpler selectors beside HSIC, and the generalized prior "
+    "with beta = 100."
 )
 """What was changed after the first results, in words for the reader."""
 
