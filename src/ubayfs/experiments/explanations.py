@@ -10,12 +10,13 @@ cause of a cell that differs if three things hold.
    standard errors.
 3. In the *pool* of the change, more cells agree with the paper with it than without it. Of several changes one may
    agree by chance, and a change that brings one cell closer may take others away. The authors made each choice once.
-   The definition of a selector or a rule for ties is one choice for all cells of its method, an optimizer for all of
-   UBayFS, a predictor for all cells of its measure, a source or target of data for all cells of the data set; to draw
-   splits without strata is one choice for everything, to draw them by group one for the data set.
+   The definition of a selector is one choice for all cells of its method, an optimizer and its rule for ties for all
+   of UBayFS, a predictor for all cells of its measure, a source or target of data for all cells of the data set; to
+   draw splits without strata is one choice for everything, to draw them by group one for the data set.
 
 The third is no proof: a change that does nothing gains and loses cells by chance alone. :func:`summary` gives, for each
-change, the chance that one without effect gains so much.
+change, the chance that one without effect gains so much. A change with a chance of one in twenty or more is told, but
+the cause stays "unknown".
 
 Fewer splits have larger standard errors and agree more easily. Cells are counted "without" a change on the same split
 numbers as "with" it.
@@ -45,6 +46,7 @@ _OTHER_SCORES = {
         ("target", "the other class as positive", "f1_other_svm"),
     ),
 }
+RARE = 0.05  # a change that gains so much with less than this chance is called the cause
 _BY_GROUP = "splits by group"
 _CHANGE = ["cause", "variant"]
 _POOL = [*_CHANGE, "pool"]
@@ -99,10 +101,10 @@ def tested(comparison: pd.DataFrame, results: pd.DataFrame, variants: pd.DataFra
 def _pool(row: dict[str, Any]) -> str:
     """Return in words the cells for which the authors made this choice at once."""
     cause, variant = row["cause"], row["variant"]
+    if cause == "optimizer" or (cause == "tie" and row["method"].startswith("ubayfs")):
+        return "UBayFS"
     if cause in ("selector definition", "tie"):
         return look_of(row["method"]).label
-    if cause == "optimizer":
-        return "UBayFS"
     if cause == "predictor":
         return _MEASURE_WORDS[row["measure"]]
     if cause == "split" and _BY_GROUP not in variant:
@@ -241,16 +243,22 @@ def _verdict(cell: dict[str, Any], table: pd.DataFrame) -> str:
         return _UNTRIED
     tried = table[(table[CELL] == [cell[name] for name in CELL]).all(axis=1)]
     explaining = tried[tried["explains"].astype(bool) & (tried["agree_with"] > tried["agree_without"])]
+    sure = explaining[explaining["chance"] < RARE]
+    if len(sure):
+        return "tested: " + "; or ".join(_gives(row) for row in sure.to_dict("records"))
     if len(explaining):
-        return "tested: " + "; or ".join(
-            f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f}); {_count(row)}"
-            for row in explaining.to_dict("records")
+        return "unknown; perhaps " + "; or ".join(
+            f"{_gives(row)}, as chance does in {row['chance']:.0%}" for row in explaining.to_dict("records")
         )
     if len(tried):
         return "unknown; tried: " + "; ".join(
             f"{row['cause']}: {row['variant']} ({row['ours']:.2f}{_but(row)})" for row in tried.to_dict("records")
         )
     return _UNTRIED
+
+
+def _gives(row: dict[str, Any]) -> str:
+    return f"{row['cause']}: {row['variant']} gives {row['ours']:.2f} (paper {row['paper']:.2f}); {_count(row)}"
 
 
 def _count(row: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ _MEASURES = {
     "f1_svm": "F1, linear support vector machine",
     "stability": "Stability",
 }
-_RARE = 0.05
+
 _NONE = 1e-9  # a spread of less is that of rounding
 _SCENARIOS = {"standard": "standard feature selection", "block": "block feature selection"}
 
@@ -190,12 +190,13 @@ def _beyond_chance(content: Content) -> list[str]:
         return []
     strong = [
         f"{row['variant']} ({row['pool'] or 'all'}: {row['gained']} gained, {row['lost']} lost)"
-        for row in changes[changes["chance"] < _RARE].to_dict("records")
+        for row in changes[changes["chance"] < explanations.RARE].to_dict("records")
     ]
     return [
         f"Of the {len(changes)} changes, those that gain more cells than a change without effect would in one of "
-        f"{1 / _RARE:.0f}: {'; '.join(strong) or 'none'}. About {_RARE * len(changes):.1f} would by chance, and the "
-        "changes were chosen when the main cells were known: a cause with another change may well be chance."
+        f"{1 / explanations.RARE:.0f}: {'; '.join(strong) or 'none'}. About {explanations.RARE * len(changes):.1f} "
+        "would by chance, and the changes were chosen when the main cells were known. A cell that only another change "
+        "would bring into agreement is called unknown, with that change behind the word perhaps."
     ]
 
 
