@@ -24,7 +24,7 @@ _CAPTIONS = {
     "1c": "F1, stability, redundancy rate, run time and what is constrained, from no constraint (rho 0) to a hard one.",
     "1d": "Priors with and without decorrelation. The default generalized Dirichlet prior is the Dirichlet itself, "
     "and another one with another beta.",
-    "2": "Standard selection. Marks of the paper outside the bar differ.",
+    "2": "Standard selection. Marks of the paper outside the bar differ. Both leukemia data: F1 for ALL.",
     "2_blocks": "Block selection. Marks of the paper outside the bar differ.",
     "2_schemes": "Random splits put rows of one animal or subject on both sides.",
     "2_seconds": "Run time of one selection beside the paper's; the machines differ.",
