@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_output(ran)
     ran.add_argument("--quick", action="store_true", help="everything in small, to see that it works")
     ran.add_argument("--jobs", type=int, default=1, metavar="N", help="processes, of one thread each (1)")
-    ran.add_argument("--seed", type=int, metavar="N", help="of splits, ensembles and synthetic data")
+    ran.add_argument("--seed", type=int, metavar="N", help="of splits, ensembles and synthetic data (20221)")
     ran.add_argument("--only", metavar="TEXT", help="only cells whose names contain this, such as 2/PRO")
     ran.set_defaults(of_step=_run)
     reported = steps.add_parser("report", help="write tables, figures and one HTML file from what was run")
