@@ -26,7 +26,7 @@ def seed_for(data, number, scheme="random"):
 
 
 def run_on(dataset, method, split, run=run_split, experiment="2"):
-    task = Task(experiment, dataset.source.name, method, 2, settings={"n_models": N_MODELS})
+    task = Task(experiment, dataset.source.name, method, 2, settings={"n_models": N_MODELS, "n_generations": 2})
     return run(task, dataset, split, seed_for(dataset.source.name, split.number))
 
 
@@ -186,8 +186,8 @@ def test_data_are_left_as_they_are(cells):
 @pytest.mark.parametrize("method", SELECTORS)
 def test_all_experiments_on_real_data_use_the_same_evidence(cells, method, monkeypatch):
     dataset, split, outcomes = cells
-    monkeypatch.setitem(optimizers.SETTINGS, "genetic", {"n_sets": 10, "n_generations": 2, "start": "guided"})
-    monkeypatch.setitem(optimizers.SETTINGS, "genetic, start to the letter", {"n_sets": 10, "n_generations": 2})
+    monkeypatch.setitem(optimizers.SETTINGS, "genetic", {"n_sets": 10, "start": "guided"})
+    monkeypatch.setitem(optimizers.SETTINGS, "genetic, start to the letter", {"n_sets": 10})
     by_problem = {
         one.setting["problem"]: one.features
         for one in run_on(dataset, method, split, optimizers.run_split, "optimizers")
