@@ -16,7 +16,7 @@ import ubayfs
 
 from .catalogue import SOURCES
 from .datasets import Dataset, Source
-from .real_world import BLOCK, SELECTORS, STANDARD, by_position, constraints_of, quiet, state_of
+from .real_world import BLOCK, SELECTORS, STANDARD, collected, constraints_of, decided
 from .real_world import DATA as _ALL
 from .real_world import SETTINGS as _REAL
 from .tasks import Experiment, Outcome, Scale, Split, Task
@@ -57,31 +57,14 @@ def tasks(scale: Scale) -> list[Task]:
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
     """Collect evidence and decide every problem with each optimizer."""
     X, y = dataset.X[split.train], dataset.y[split.train]
-    evidence = quiet(ubayfs.collect_evidence)(
-        X,
-        y,
-        selector=SELECTORS[task.method],
-        n_models=task.settings["n_models"],
-        train_size=SETTINGS["train_size"],
-        n_features_per_model=dataset.source.n_select,
-        random_state=state_of(seed),
-        n_jobs=1,
-    )
+    evidence = collected(SELECTORS[task.method], dataset, X, y, task.settings["n_models"], seed)
     outcomes: list[Outcome] = []
     for problem, constraints in _problems(dataset, evidence.counts, np.random.default_rng(seed)).items():
         best: float | None = None
         for name, optimizer in _optimizers(problem, task.settings["n_generations"]).items():
             start = time.process_time()
-            selection = quiet(ubayfs.decide)(
-                evidence,
-                weights=SETTINGS["weights"],
-                constraints=constraints,
-                blocks=by_position(dataset),
-                constraint_strength=SETTINGS["constraint_strength"],
-                optimizer=optimizer,
-                X=X if problem == "decorrelated" else None,
-                random_state=state_of(seed),
-            )
+            values = X if problem == "decorrelated" else None
+            selection = decided(evidence, dataset, constraints, optimizer, seed, values)
             seconds = time.process_time() - start
             best = selection.value if best is None else best
             loss = best - selection.value

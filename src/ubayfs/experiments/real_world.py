@@ -117,32 +117,58 @@ def found_by_ubayfs(
         In place of the method's own; for tests of what a difference comes from.
     optimizer : str or Optimizer
     """
-    source = dataset.source
     start = time.process_time()
-    evidence = quiet(ubayfs.collect_evidence)(
-        X,
-        y,
-        selector=SELECTORS[method] if selector is None else selector,
-        n_models=n_models,
-        train_size=SETTINGS["train_size"],
-        n_features_per_model=source.n_select,
-        random_state=state_of(seed),
-        n_jobs=1,
-    )
+    evidence = collected(SELECTORS[method] if selector is None else selector, dataset, X, y, n_models, seed)
     for_evidence = time.process_time() - start
     for scenario, constraints in constraints_of(dataset).items():
         start = time.process_time()
-        selection = quiet(ubayfs.decide)(
-            evidence,
-            weights=SETTINGS["weights"],
-            constraints=constraints,
-            blocks=by_position(dataset),
-            constraint_strength=SETTINGS["constraint_strength"],
-            optimizer=optimizer,
-            random_state=state_of(seed),
-        )
+        selection = decided(evidence, dataset, constraints, optimizer, seed)
         seconds = for_evidence + time.process_time() - start
         yield {"scenario": scenario}, tuple(int(i) for i in selection.indices), seconds
+
+
+def collected(
+    selector: Any,
+    dataset: Dataset,
+    X: NDArray[np.float64],
+    y: NDArray[np.int64],
+    n_models: int,
+    seed: np.random.SeedSequence,
+) -> ubayfs.Evidence:
+    """Run the ensemble of experiment 2 on some rows of a data set."""
+    evidence: ubayfs.Evidence = quiet(ubayfs.collect_evidence)(
+        X,
+        y,
+        selector=selector,
+        n_models=n_models,
+        train_size=SETTINGS["train_size"],
+        n_features_per_model=dataset.source.n_select,
+        random_state=state_of(seed),
+        n_jobs=1,
+    )
+    return evidence
+
+
+def decided(
+    evidence: ubayfs.Evidence,
+    dataset: Dataset,
+    constraints: list[ubayfs.Constraint],
+    optimizer: Any,
+    seed: np.random.SeedSequence,
+    X: NDArray[np.float64] | None = None,
+) -> ubayfs.Selection:
+    """Decide with the prior of experiment 2."""
+    selection: ubayfs.Selection = quiet(ubayfs.decide)(
+        evidence,
+        weights=SETTINGS["weights"],
+        constraints=constraints,
+        blocks=by_position(dataset),
+        constraint_strength=SETTINGS["constraint_strength"],
+        optimizer=optimizer,
+        X=X,
+        random_state=state_of(seed),
+    )
+    return selection
 
 
 def constraints_of(dataset: Dataset) -> dict[str, list[ubayfs.Constraint]]:
