@@ -10,9 +10,8 @@ from ..exceptions import UBayFSError
 from ..report.document import Document, Section, made_visible
 from ..report.html import data_uri, render_document
 from .page_content import Content
-from .page_notes import controls_with_counts, optimizers_with_notes
 from .page_real import real_sections
-from .page_sections import run_section, settings_section, simulation_section
+from .page_sections import controls_section, optimizers_section, run_section, settings_section, simulation_section
 from .report_tables import GUIDED, TO_THE_LETTER
 
 _TITLE = "The experiments of the UBayFS paper, rerun"
@@ -70,8 +69,8 @@ def document_of(content: Content) -> Document:
         run_section(content),
         *real_sections(content),
         *(simulation_section(content, name) for name in _SIMULATIONS),
-        optimizers_with_notes(content),
-        controls_with_counts(content),
+        optimizers_section(content),
+        controls_section(content),
         settings_section(content),
     )
     return made_visible(
