@@ -160,8 +160,8 @@ def optimizers_section(content: Content) -> Section:
     if len(frame):
         sentences = (
             f"“{GUIDED}” starts from guided sets, which is our improvement: the best set that each chain of the "
-            f"paper's Algorithm 1 passes through, in place of the one that it ends with. “{TO_THE_LETTER}” is the paper's "
-            "Algorithm 1 taken literally; it was run on the plain problem alone.",
+            f"paper's Algorithm 1 passes through, in place of the one that it ends with. “{TO_THE_LETTER}” is the "
+            "paper's Algorithm 1 taken literally; it was run on the plain problem alone.",
             *sentences,
         )
         table = optimizer_table(frame)
