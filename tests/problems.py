@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from ubayfs.system import ConstraintSystem, Rows
+from ubayfs.constraints.system import ConstraintSystem, Rows
 from ubayfs.utility import Utility
 
 

@@ -30,7 +30,6 @@ from ubayfs import (
 from ubayfs.attribution import Attribution, attribution
 from ubayfs.constraints import resolve
 from ubayfs.optimize import Exact, Solution
-from ubayfs.system import Rows
 
 NAMES = list("abcdefgh")
 INF = np.inf
@@ -344,7 +343,7 @@ def test_rows_of_belief_keep_their_mark():
     system = resolve([max_size(2), unlikely("a", "c")], list("abc"))
     assert system.believed.tolist() == [False, True, True]
     extra = resolve([require("b"), unlikely("b")], list("abc"))
-    more = system.with_rows(Rows(extra.A, extra.b, extra.rho, extra.label, belief=True))
+    more = system.with_inequalities(Rows(extra.A, extra.b, extra.rho, extra.label, belief=True))
     assert more.believed.tolist() == [False, True, True, True, True]
     assert unlikely("a") == exclude(["a"], rho=1.0)
     assert repr(unlikely("a")) == "exclude(['a'], rho=1.0)"

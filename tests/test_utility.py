@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from ubayfs.constraints import max_size, resolve
-from ubayfs.system import ConstraintSystem, Rows
+from ubayfs.constraints.system import ConstraintSystem, Rows
 from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility
 
 N = 5
@@ -140,7 +140,7 @@ def test_admissibility_is_one_exactly_when_nothing_is_violated(system):
 def test_one_more_row_never_raises_admissibility(system, other):
     extra = Rows(other.A[:, :N], other.b, other.rho, str)
     before = Admissibility(system).log_admissibility(ALL_SETS)
-    assert (Admissibility(system.with_rows(extra)).log_admissibility(ALL_SETS) <= before).all()
+    assert (Admissibility(system.with_inequalities(extra)).log_admissibility(ALL_SETS) <= before).all()
 
 
 @given(systems())

@@ -16,18 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import RandomState, check_int, did_you_mean
 from .constraints import Constraint, as_constraints, max_size
-from .data import FeatureData
-from .ensemble import Progress
+from .data.feature_data import FeatureData
+from .ensemble.collect import Progress
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
-from .workflow import check_decision, collect_evidence, decide
-
-# What the posterior is made from besides the evidence; changes of anything else leave it as it is.
-_OF_POSTERIOR = frozenset({"weights", "prior", "blocks", "random_state"})
-_OF_DECISION = _OF_POSTERIOR | {
-    "max_features", "constraints", "constraint_strength", "optimizer", "min_votes", "time_limit", "n_alternatives",
-}  # fmt: skip
+from .workflow import Decision, collect_evidence, decide
 
 
 class UBayFSSelector(SelectorMixin, BaseEstimator):
@@ -164,7 +158,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 "selector='laplacian'."
             )
         data = FeatureData.from_table(X, y, task=self.task, groups=groups)
-        check_decision(data.feature_names, self.weights, self.prior, **self._decision())
+        Decision(**self._decision()).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
         for result in ("evidence_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
@@ -210,7 +204,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         for learned in ("n_features_in_", "feature_names_in_", "evidence_"):
             if hasattr(self, learned):
                 setattr(copy, learned, getattr(self, learned))
-        reused = getattr(self, "posterior_", None) if _OF_POSTERIOR.isdisjoint(changes) else None
+        reused = (
+            getattr(self, "posterior_", None) if changes.keys().isdisjoint(Decision.names(in_posterior=True)) else None
+        )
         return copy._decide(self._data_of_fit(X), reused)
 
     def __sklearn_tags__(self) -> Any:
@@ -240,31 +236,23 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         return min(self.max_features, n_features)
 
     def _decision(self) -> dict[str, Any]:
-        """Return the arguments of `decide` that do not concern the posterior."""
-        return {
-            "constraints": self._all_constraints(),
-            "blocks": self.blocks,
-            "constraint_strength": self.constraint_strength,
-            "optimizer": self.optimizer,
-            "min_votes": self.min_votes,
-            "time_limit": self.time_limit,
-            "n_alternatives": self.n_alternatives,
-        }
+        """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""
+        given = {name: getattr(self, name) for name in Decision.names()}
+        return {**given, "constraints": self._all_constraints()}
 
     def _all_constraints(self) -> list[Constraint]:
         if isinstance(self.constraints, Iterator):
             raise InputError("constraints is an iterator, which can be read only once; pass a list or a tuple.")
-        said = as_constraints(self.constraints)
+        given = as_constraints(self.constraints)
         if self.max_features is None:
-            return said
-        return [*said, max_size(check_int("max_features", self.max_features, low=1), rho=math.inf)]
+            return given
+        return [*given, max_size(check_int("max_features", self.max_features, low=1), rho=math.inf)]
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:
-        arguments = {**self._decision(), "X": data, "random_state": self.random_state}
-        if posterior is None:
-            selection = decide(self.evidence_, self.weights, self.prior, **arguments)
-        else:
-            selection = decide(posterior, **arguments)
+        arguments = self._decision()
+        if posterior is not None:  # weights and prior are part of it
+            arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
+        selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
         self.posterior_ = selection.posterior
         # Whoever stores a fitted selector does not expect to store the training data with it.
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
@@ -280,9 +268,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         return data
 
     def _check_changes(self, changes: dict[str, Any]) -> None:
+        known = ("max_features", *Decision.names())
         for name in changes:
             parameter = name.partition("__")[0]
-            if parameter in _OF_DECISION:
+            if parameter in known:
                 continue
             if parameter in self._fit_params:
                 raise InputError(
@@ -290,6 +279,5 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                     f"set_params({name}=...) and fit again."
                 )
             raise InputError(
-                f"redecide does not know {name!r}.{did_you_mean(name, _OF_DECISION)} It takes X, "
-                f"{', '.join(sorted(_OF_DECISION))}."
+                f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
             )

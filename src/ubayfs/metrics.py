@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._arguments import FeatureIndex, check_real
-from .correlation import absolute_correlations
-from .data import FeatureData
+from .data.correlation import absolute_correlations
+from .data.feature_data import FeatureData
 from .exceptions import InputError
 from .utility import as_sparse_sets
 

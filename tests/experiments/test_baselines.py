@@ -13,13 +13,13 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from ubayfs import Blocks
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.ensemble.subsampling import plan_subsamples
 from ubayfs.exceptions import ConstraintError, InputError
 from ubayfs.experiments import baselines
 from ubayfs.experiments._elastic_net import ElasticNets, _Problem
 from ubayfs.experiments._group_lasso import SparseGroupLasso
 from ubayfs.experiments.baselines import random_forest, rent, rent_criteria, search_penalty, sparse_group_lasso
-from ubayfs.subsampling import plan_subsamples
 
 
 def standardize(X):

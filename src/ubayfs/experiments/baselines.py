@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import RandomState, as_generator, check_int, check_real
-from ..blocks import Blocks
-from ..data import FeatureData
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..ensemble.subsampling import plan_subsamples
 from ..exceptions import ConstraintError, InputError
 from ..selectors._subsample import standardized
-from ..subsampling import plan_subsamples
 from ._elastic_net import ElasticNets
 from ._group_lasso import SparseGroupLasso
 

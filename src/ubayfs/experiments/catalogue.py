@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .._arguments import check_choice
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..exceptions import InputError
 from .datasets import DataAbsent, Dataset, Source
 from .synthetic import SOURCES as _SYNTHETIC

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..exceptions import UBayFSError
 
 

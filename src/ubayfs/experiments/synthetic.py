@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, check_int
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..exceptions import InputError
 from .datasets import DataAbsent, Dataset, Source
 from .tasks import seed_of

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, did_you_mean
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..exceptions import InputError
 
 DEFAULT_WEIGHT = 0.01

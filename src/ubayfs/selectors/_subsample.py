@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.target import CLASSIFICATION, Target
 from ..exceptions import UBayFSError
-from ..target import CLASSIFICATION, Target
 from .base import TIE
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._arguments import check_choice
+from ..data.target import TASKS
 from ..exceptions import InputError
-from ..target import TASKS
 from .base import ElementarySelector
 from .foreign import CallableSelector, EstimatorSelector, ForeignSelector, SupportSelector, identity
 from .registry import SELECTORS

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import FeatureData, Target
+from ..data.feature_data import FeatureData, Target
 
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
 # sums (chunks, threads) cannot decide between features.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.target import CLASSIFICATION, TASKS, Target
 from ..exceptions import InputError
-from ..target import CLASSIFICATION, TASKS, Target
 from .base import ElementarySelector, best_first
 
 # Parameters by which scikit-learn's selectors are told how many features to keep. `max_features` has that meaning
