@@ -111,7 +111,7 @@ def constraints(summary: Mapping[str, Any]) -> tuple[Table, ...]:
     rows = tuple(
         (
             Cell(line["label"], badges=("prior",) * line["from_prior"]),
-            _MISSING if line["n_inequalities"] is None else Cell(f"{line['n_rows']:,}"),
+            _MISSING if line["n_inequalities"] is None else Cell(f"{line['n_inequalities']:,}"),
             Cell(_rho(line)),
             _holds(line),
             Cell(_amount(line)),
@@ -160,7 +160,7 @@ def _amount(line: Mapping[str, Any]) -> str:
         return ""
     if line["n_inequalities"] == 1:
         return rounded(line["violation"])
-    return f"up to {rounded(line['violation'])} ({line['n_violated']:,} of {line['n_rows']:,} rows)"
+    return f"up to {rounded(line['violation'])} ({line['n_violated']:,} of {line['n_inequalities']:,} rows)"
 
 
 def alternatives(summary: Mapping[str, Any]) -> Table | None:
