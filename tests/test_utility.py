@@ -8,20 +8,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from ubayfs.constraints import max_size, resolve
-from ubayfs.constraints.system import ConstraintSystem, Rows
-from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility
+from ubayfs.constraints.constraint import Inequalities
+from ubayfs.constraints.system import ConstraintSystem
+from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility, score_tolerance
 
 N = 5
 ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
 
 
 def system_of(A, b, rho, blocks=None, on_blocks=False):
-    part = Rows(
+    part = Inequalities(
         sparse.csr_array(np.atleast_2d(np.asarray(A, float))),
         np.asarray(b, float),
         np.asarray(rho, float),
         str,
-        on_blocks,
+        on_blocks=on_blocks,
     )
     n = N if blocks is None else blocks.shape[1]
     return ConstraintSystem.stack([part], n, blocks if blocks is None else sparse.csr_array(blocks))
@@ -138,7 +139,7 @@ def test_admissibility_is_one_exactly_when_nothing_is_violated(system):
 
 @given(systems(), systems(1, 1))
 def test_one_more_row_never_raises_admissibility(system, other):
-    extra = Rows(other.A[:, :N], other.b, other.rho, str)
+    extra = Inequalities(other.A[:, :N], other.b, other.rho, str)
     before = Admissibility(system).log_admissibility(ALL_SETS)
     assert (Admissibility(system.with_inequalities(extra)).log_admissibility(ALL_SETS) <= before).all()
 
@@ -180,3 +181,8 @@ def test_tolerance_of_rows_without_entries():
     A = sparse.csr_array(np.array([[0.0, 0.0], [3.0, -4.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]]))
     system = ConstraintSystem(A, np.array([0.0, 1.0, -5.0, 1.0, 7.0]), np.ones(5), sparse.csr_array((0, 2), dtype=bool))
     np.testing.assert_allclose(Admissibility(system).tolerance, 1e-9 * np.array([0.0, 4.0, 5.0, 2.0, 7.0]))
+
+
+@pytest.mark.parametrize(("value", "tolerance"), [(0.2, 1e-9), (-np.inf, 1e-9), (50.0, 5e-8)])
+def test_scores_are_equal_up_to_rounding(value, tolerance):
+    assert score_tolerance(value) == pytest.approx(tolerance, rel=1e-12)

@@ -1,7 +1,7 @@
-r"""Admissibility and utility of feature sets: the only place where the formula and its tolerance stand.
+r"""Admissibility and utility of feature sets: the only place where the formula and the tolerances stand.
 
 A set is a bool vector :math:`\delta`; :math:`z` is :math:`\delta` followed by one indicator per block, which is
-true when any member of the block is selected. Row k of a :class:`~ubayfs.system.ConstraintSystem` asks for
+true when any member of the block is selected. Row k of a :class:`~ubayfs.constraints.system.ConstraintSystem` asks for
 :math:`a_k^T z \le b_k`. With the violation :math:`v = a_k^T z - b_k > 0` and :math:`\xi = e^{-\rho_k v}` its
 admissibility is :math:`2\xi / (1 + \xi)`, which is 0 for :math:`\rho_k = \infty`; it is 1 when the row holds.
 :math:`\kappa` is the product over the rows, and the utility of a set is
@@ -24,12 +24,35 @@ from scipy import sparse
 
 from .constraints.system import ConstraintSystem, once_per_system
 
-# A row counts as violated when a^T z exceeds b by more than this part of the larger of |b| and the largest
-# coefficient, so 0.1 + 0.2 <= 0.3 holds. The rounding error of a sum is orders of magnitude smaller.
+# Results closer than this, relative to their size, are equal: the rounding error of a sum is orders of magnitude
+# smaller, and no difference that matters is as small. An inequality is violated when a^T z exceeds b by more than this
+# part of the larger of |b| and the largest coefficient, so 0.1 + 0.2 <= 0.3 holds; for scores see `score_tolerance`.
 RELATIVE_TOLERANCE = 1e-9
+
+# What rounding alone may change, relative to the size of a result: the error of adding thousands of 64-bit numbers. It
+# decides whether a computation came out unchanged, RELATIVE_TOLERANCE whether two results count as equal.
+ROUNDING = 1e-12
+
+# Simulated importances differ when they are apart by more than this many standard errors of their difference: by chance
+# alone that happens in one of 370 comparisons.
+STANDARD_ERRORS = 3.0
 
 # rho * violation beyond this is as good as infinite; the cap keeps sums finite, so -inf means a hard row.
 _LARGEST_EXPONENT = 1e300
+
+
+def score_tolerance(score: float) -> float:
+    """Return the difference up to which two sets are equally good, and a gap is closed: 1e-9, relative above one.
+
+    Scores are of the order of one (lambda is added to importances that sum to one in a posterior): smaller ones need
+    no smaller tolerance. -inf, the score of a set that violates a hard inequality, has the tolerance of zero.
+
+    Examples
+    --------
+    >>> score_tolerance(0.2), score_tolerance(50.0)
+    (1e-09, 5e-08)
+    """
+    return RELATIVE_TOLERANCE * max(1.0, abs(score)) if np.isfinite(score) else RELATIVE_TOLERANCE
 
 
 def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:

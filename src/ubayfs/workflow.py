@@ -25,7 +25,7 @@ from .ensemble.evidence import Evidence
 from .exceptions import InputError, OptimizationError
 from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
-from .optimize.warm_start import deciding_again
+from .optimize.exact import warm_started
 from .priors import DEFAULT_WEIGHT, Posterior, as_prior, resolve_weights
 from .selection import FeatureSet, Problem, Selection
 from .utility import Admissibility, Utility
@@ -410,7 +410,7 @@ def selection_probabilities(
     else:
         rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
         raise InputError.of("posterior", rule, posterior)
-    chooser = deciding_again(as_optimizer("exact" if optimizer is None else optimizer))
+    chooser = warm_started(as_optimizer("exact" if optimizer is None else optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):

@@ -104,13 +104,13 @@ BEFORE_THE_ENSEMBLE = {
     ),
     "contradicting constraints": (
         GOOD + "constraints:\n  - exclude: [a]\n  - max_size: 2\n  - require: [a, b]\n",
-        "line 5, constraints[2].require: No feature set keeps all hard constraints (rho: hard). These cannot hold "
+        "line 5, constraints[2].require: No feature set satisfies all hard constraints (rho: hard). These cannot hold "
         "together: exclude a; require a. Drop one of them or make it soft with a finite rho. See also bad.yaml, "
         "line 3, constraints[0].exclude.",
     ),
     "too many are required": (
         GOOD + "constraints:\n  - max_size: {n: 1, rho: hard}\n  - require: [a, b]\n",
-        "line 4, constraints[1].require: No feature set keeps all hard constraints",
+        "line 4, constraints[1].require: No feature set satisfies all hard constraints",
     ),
 }
 
@@ -134,7 +134,7 @@ def test_columns_that_say_the_same_cannot_both_be_required(own, run):
     Path("bad.yaml").write_text(GOOD + "constraints:\n  - decorrelate: 0.5\n  - require: [a, b]\n", encoding="utf-8")
     done = run("check", "bad.yaml")
     assert done.code == 2
-    assert "bad.yaml, line 4, constraints[1].require: No feature set keeps all hard constraints" in done.err
+    assert "bad.yaml, line 4, constraints[1].require: No feature set satisfies all hard constraints" in done.err
     assert "See also bad.yaml, line 3, constraints[0].decorrelate." in done.err
     Path("fine.yaml").write_text(GOOD + "constraints:\n  - decorrelate: 0.5\n  - require: [a, c]\n", encoding="utf-8")
     assert run("check", "fine.yaml").code == 0

@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,9 +8,10 @@ from scipy import sparse
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError
-from ubayfs.optimize.cells import gap_tolerance
-from ubayfs.optimize.exact import Exact
+from ubayfs.optimize import Genetic
+from ubayfs.optimize.exact import Exact, WarmStarted, warm_started
 from ubayfs.optimize.local_search import LocalSearch
+from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
 
@@ -201,6 +203,11 @@ def test_time_limit_must_be_positive(limit):
         Exact(time_limit=limit)
 
 
+def test_contradicting_rows_have_no_best_set():
+    rows = [one_row([-1, -1, 0], -2, np.inf), one_row([1, 1, 0], 1, np.inf)]
+    assert Exact().search(utility_of([0.5, 0.3, 0.2], rows)) is None
+
+
 def test_infeasible_rows_are_explained_by_an_irreducible_group():
     rows = [
         one_row(np.ones(5), 2, INF, "max-size 2"),
@@ -247,8 +254,8 @@ def test_the_best_set_is_found_whatever_the_search_begins_with(seed):
         return
     begin_with = np.flatnonzero(rng.random(utility.n_features) < rng.random())
     solution = Exact(begin_with=begin_with).maximize(utility)
-    assert abs(solution.value - optimum) <= gap_tolerance(optimum)
-    assert solution.gap <= gap_tolerance(optimum)
+    assert abs(solution.value - optimum) <= score_tolerance(optimum)
+    assert solution.gap <= score_tolerance(optimum)
     assert not (solution.chosen & ~utility.selectable).any()
 
 
@@ -285,10 +292,47 @@ def test_only_positions_can_be_begun_with(begin_with):
 
 def test_positions_to_begin_with_must_exist():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, 5.0), one_row([1, 0], 0, 5.0)])
-    with pytest.raises(InputError, match="begin_with must hold positions of features, from 0 to 1; got 2"):
+    with pytest.raises(InputError, match="begin_with must contain positions of features, from 0 to 1; got 2"):
         Exact(begin_with=[0, 2]).maximize(utility)
 
 
 def test_what_it_began_with_does_not_show():
     assert repr(Exact(begin_with=np.array([2, 0]))) == "Exact(time_limit=None)"
     assert Exact(begin_with=np.array([2, 0])) == Exact(begin_with=[2, 0])
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_every_decision_is_as_exact_as_the_first(seed):
+    rng = np.random.default_rng(seed)
+    utility = random_utility(rng, n=9)
+    sets = selectable_sets(utility)
+    if np.isneginf(utility(sets)).all():
+        return
+    warm = WarmStarted(Exact())
+    for _ in range(12):
+        drawn = replace(utility, theta=rng.dirichlet(np.ones(9)))
+        solution = warm.maximize(drawn)
+        assert solution.value == pytest.approx(drawn(sets).max(), abs=1e-9)
+        assert solution.gap <= 1e-9 * max(1.0, abs(solution.value))
+
+
+def test_a_decision_begins_with_the_best_set_so_far(monkeypatch):
+    begun = []
+    maximize = Exact.maximize
+
+    def recorded(self, utility, random_state=None):
+        begun.append(self.begin_with)
+        return maximize(self, utility, random_state)
+
+    monkeypatch.setattr(Exact, "maximize", recorded)
+    rows = [one_row([1, 1, 0, 0], 1, 9.0), one_row([0, 0, 1, 1], 1, 9.0)]
+    warm = WarmStarted(Exact(time_limit=60.0))
+    for theta in ([0.4, 0.1, 0.4, 0.1], [0.1, 0.4, 0.1, 0.4], [0.4, 0.2, 0.4, 0.2], [0.2, 0.3, 0.1, 0.4]):
+        warm.maximize(utility_of(theta, rows))
+    assert begun == [None, (0, 2), (0, 2), (1, 3)]
+
+
+def test_other_optimizers_stay_as_they_are():
+    genetic = Genetic()
+    assert warm_started(genetic) is genetic
+    assert isinstance(warm_started(Exact()), WarmStarted)
