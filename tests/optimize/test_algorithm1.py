@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse, stats
 
+from problems import all_sets
 from ubayfs.constraints import (
     at_least_one,
     cannot_link,
@@ -39,15 +40,24 @@ def problem(constraints, n=N, theta=None, blocks=BLOCKS, X=None, strength=1.0):
     return Utility(theta, system, strength, np.ones(n, dtype=bool))
 
 
+def log_kappa_of(utility):
+    """Return the function from a set to its log kappa; of few features, all sets are evaluated beforehand."""
+    evaluate = utility.admissibility.log_admissibility
+    if utility.n_features > N:
+        return lambda chosen: evaluate(chosen)[0]
+    table = evaluate(all_sets(utility.n_features))
+    return lambda chosen: table[chosen @ 2 ** np.arange(len(chosen))]
+
+
 def literal(utility, order, log_uniform):
-    """Algorithm 1 as it is printed: one chain, one feature and one evaluation of the whole system at a time."""
-    sets = []
+    """Algorithm 1 as it is printed: one chain, one feature and one comparison at a time."""
+    log_kappa, sets = log_kappa_of(utility), []
     for permutation, luck in zip(order, log_uniform, strict=True):
         delta = np.zeros(utility.n_features, dtype=bool)
         for feature, log_u in zip(permutation, luck, strict=True):
             proposed = delta.copy()
             proposed[feature] = True
-            old, new = utility.admissibility.log_admissibility([delta, proposed])
+            old, new = log_kappa(delta), log_kappa(proposed)
             if old > -inf and log_u <= new - old:
                 delta = proposed
         sets.append(delta)

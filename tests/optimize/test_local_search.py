@@ -14,16 +14,16 @@ def all_selectable(seed, n=8):
     return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
-def literal_merit(utility, chosen):
-    """Utility of a set by its soft rows, less a penalty for each unit of hard violation."""
+def literal_merit(utility, sets):
+    """Utility of sets by their soft rows, less a penalty for each unit of hard violation."""
     hard = np.isinf(utility.system.rho)
     soft = Utility(
         utility.theta, utility.system.take(np.flatnonzero(~hard)), utility.constraint_strength, utility.selectable
     )
-    violated = utility.admissibility.violations(chosen)[0, hard]
+    violated = utility.admissibility.violations(sets)[:, hard]
     tolerance = utility.admissibility.tolerance[hard]
-    beyond = np.maximum(violated - tolerance, 0.0).sum()
-    return soft(chosen)[0] - 10.0 * (utility.theta.sum() + utility.constraint_strength) * beyond
+    beyond = np.maximum(violated - tolerance, 0.0).sum(axis=1)
+    return soft(sets) - 10.0 * (utility.theta.sum() + utility.constraint_strength) * beyond
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -35,8 +35,7 @@ def test_one_change_has_the_merit_of_the_changed_set(seed):
         more, less = search.one_more(chosen, np.flatnonzero(~chosen)), search.one_less(chosen)
         for merits, features in ((more, np.flatnonzero(~chosen)), (less, np.flatnonzero(chosen))):
             changed = [chosen, *(chosen ^ (np.arange(8) == feature) for feature in features)]
-            expected = [literal_merit(utility, each) for each in changed]
-            np.testing.assert_allclose(merits, expected, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(merits, literal_merit(utility, np.array(changed)), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(40))

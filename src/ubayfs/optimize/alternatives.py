@@ -54,13 +54,21 @@ def find_alternatives(
                 break
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
         utility = without(utility, last.chosen)
-        if isinstance(optimizer, Exact):  # the next best set is, as a rule, a feature or two away
-            optimizer = replace(optimizer, begin_with=np.flatnonzero(last.chosen))
-        try:
-            last = optimizer.maximize(utility, random_state)
-        except (InfeasibleError, OptimizationError):
+        following = _next_best(optimizer, utility, last, random_state)
+        # -inf: without proof, but no further set that satisfies the hard inequalities was found
+        if following is None or np.isneginf(following.value):
             break
-        if np.isneginf(last.value):  # without proof, but no further set that satisfies the hard inequalities was found
-            break
+        last = following
         found.append(last)
     return tuple(found)
+
+
+def _next_best(optimizer: Optimizer, utility: Utility, last: Solution, random_state: Any) -> Solution | None:
+    """Return the best set; None if there is none, or none was found in time."""
+    try:
+        if isinstance(optimizer, Exact):
+            # The next best set is, as a rule, a feature or two away; why there is none does not matter here.
+            return replace(optimizer, begin_with=np.flatnonzero(last.chosen)).search(utility)
+        return optimizer.maximize(utility, random_state)
+    except (InfeasibleError, OptimizationError):
+        return None

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InfeasibleError
 from ..utility import Utility
+from .cells import best_of_all, few_sets
 from .presolve import reduce
 from .program import Programs
 
@@ -36,8 +37,10 @@ def explain_conflict(utility: Utility) -> InfeasibleError:
 
 
 def _feasible(utility: Utility, rows: NDArray[np.intp]) -> bool:
-    part = reduce(utility, rows, np.flatnonzero(utility.selectable))
-    return not Programs(part.utility).solve(-np.inf, -1.0, None).infeasible
+    part = reduce(utility, rows, np.flatnonzero(utility.selectable)).utility
+    if few_sets(part):
+        return bool(np.isfinite(best_of_all(part, -np.inf).value))
+    return not Programs(part).solve(-np.inf, -1.0, None).infeasible
 
 
 def _irreducible(utility: Utility, fixed: NDArray[np.intp], rows: NDArray[np.intp], check: bool) -> NDArray[np.intp]:
