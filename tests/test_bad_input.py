@@ -298,13 +298,13 @@ def test_overlapping_blocks_with_different_weights(evidence):
     ],
 )
 def test_rho_must_not_be_negative(kind, build, rho):
-    way = "0 switches the rows off, inf makes them hard."
+    way = "0 leaves the constraint out, inf makes it hard."
     refused(f"{kind}: rho must be a number in [0, inf]; got {rho!r}. {way}", build, rho, error=ConstraintError)
 
 
 def test_rho_of_raw_rows_must_not_be_negative():
     refused(
-        "linear: rho must be >= 0 and not NaN (inf makes a row hard); got [1.0, -2.0]. 0 switches a row off.",
+        "linear: rho must be >= 0 and not NaN; got [1.0, -2.0]. 0 leaves an inequality out, inf makes it hard.",
         linear,
         np.ones((2, 5)),
         1,
@@ -461,7 +461,10 @@ def test_a_time_limit_that_is_reached_warns_with_the_gap():
     pairs = [cannot_link(rng.choice(40, 2, replace=False), rho=float(rng.uniform(0.5, 9))) for _ in range(300)]
     with pytest.warns(OptimizationWarning, match=r"time_limit was reached") as caught:
         selection = maximize(rng.dirichlet(np.ones(40)), [max_size(9), *pairs], time_limit=1e-9)
-    assert f"worth {selection.value:.6g}, and no set is worth more than {selection.bound:.6g}" in str(caught[0].message)
+    (advice,) = selection.advice
+    assert str(caught[0].message) == str(advice)
+    assert advice.code == "time_limit"
+    assert advice.facts == {"value": selection.value, "bound": selection.bound, "gap": selection.gap}
     assert selection.gap > 1e-9
 
 
