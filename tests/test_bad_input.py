@@ -109,24 +109,24 @@ def test_classes_that_cannot_be_subsampled(X, y):
         "y has only one class (7); a classification needs at least 2 classes", collect, X, np.full(40, 7), task="binary"
     )
     rare = np.where(np.arange(40) == 5, "rare", "common")
-    refused("class 'rare' of y has 1 row(s), but a class needs at least 2", collect, X, rare)
-    refused("Merge it with another class, drop its rows, or collect more", collect, X, rare)
+    refused("class 'rare' of y has 1 sample(s), but a class needs at least 2", collect, X, rare)
+    refused("Merge it with another class, drop its samples, or collect more", collect, X, rare)
     rarest = np.where(np.arange(40) < 2, "rare", "common")
     assert collect(X, rarest, train_size=0.2).n_models == 4
 
 
 def test_targets_and_groups_of_another_length(X, y):
-    refused("y must have one entry per row of X: 40 rows, but 10 entries in y", collect, X, y[:10])
-    refused(
-        "groups must have one entry per row of X: 40 rows, but 3 entries in groups", collect, X, y, groups=[1, 2, 3]
-    )
-    refused("y contains missing values (NaN); drop those rows", collect, X, np.where(np.arange(40) == 1, NAN, y))
+    refused("y must have one entry per sample of X, 40; got 10", collect, X, y[:10])
+    refused("groups must have one entry per sample of X, 40; got 3", collect, X, y, groups=[1, 2, 3])
+    refused("y contains missing values (NaN); drop those samples", collect, X, np.where(np.arange(40) == 1, NAN, y))
 
 
 def test_targets_of_unequal_rows(X, y):
     ragged = [[1], [0, 1]] * 20
-    way = "a 0/1 matrix when rows may have several labels, for example by sklearn.preprocessing.MultiLabelBinarizer"
-    refused("y must have one entry per row of X, all of the same shape; setting an array element", collect, X, ragged)
+    way = "a 0/1 matrix when samples may have several labels, for example by sklearn.preprocessing.MultiLabelBinarizer"
+    refused(
+        "y must have one entry per sample of X, all of the same shape; setting an array element", collect, X, ragged
+    )
     refused(way, collect, X, ragged)
     objects = np.empty(40, dtype=object)
     objects[:] = ragged
@@ -143,10 +143,10 @@ def test_targets_of_unequal_rows(X, y):
 
 def test_targets_that_are_refused_come_with_a_way_out(X, y):
     without = "or leave y out and use selector='laplacian', which needs no target."
-    refused(f"at least 2 classes. Add rows of another class, {without}", collect, X, np.full(40, 7))
+    refused(f"at least 2 classes. Add samples of another class, {without}", collect, X, np.full(40, 7))
     refused(f"there is nothing to explain. Pass a y that varies, {without}", collect, X, np.full(40, 7.5))
     assert collect(X, None, selector="laplacian").n_models == 4
-    refused("40 rows, but 10 entries in y. Pass X and y of the same rows.", collect, X, y[:10])
+    refused("40; got 10. Pass both of the same samples.", collect, X, y[:10])
     refused("minimum of 1 is required). Pass a table with one column per feature.", collect, X.iloc[:, :0], y)
 
 

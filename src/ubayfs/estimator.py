@@ -242,7 +242,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _all_constraints(self) -> list[Constraint]:
         if isinstance(self.constraints, Iterator):
-            raise InputError("constraints is an iterator, which can be read only once; pass a list or a tuple.")
+            raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
         given = as_constraints(self.constraints)
         if self.max_features is None:
             return given
@@ -264,7 +264,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         data = FeatureData.of_fit(X, self.evidence_.feature_names)
         n_samples = self.evidence_.settings["n_samples"]
         if data.n_samples != n_samples:
-            raise InputError(f"X must be the data of the fit, which had {n_samples} rows; got {data.n_samples}.")
+            raise InputError.of("X", f"must be the data of the fit, which had {n_samples} rows; got {data.n_samples}.")
         return data
 
     def _check_changes(self, changes: dict[str, Any]) -> None:

@@ -108,7 +108,9 @@ class Problem:
             features = list(features)  # a set or a generator will do
             if features and all(isinstance(entry, bool | np.bool_) for entry in features):
                 if len(features) != n:
-                    raise InputError(f"features as a mask must have one entry per feature, {n}; got {len(features)}.")
+                    raise InputError.of(
+                        "features", f"as a mask must have one entry per feature, {n}; got {len(features)}."
+                    )
                 return np.array(features, dtype=bool)
         mask = np.zeros(n, dtype=bool)
         mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
@@ -337,8 +339,8 @@ class Selection:
         try:
             return cls._read(content)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"content is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
+            raise InputError.of(
+                "content", f"is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
             ) from error
 
     @classmethod

@@ -348,7 +348,9 @@ def log_admissibility(
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
         got = f"{matrix.dtype} of shape {matrix.shape}"
-        raise InputError(f"sets must mark members by True/False, one row per set (n_sets, n_features); got {got}.")
+        raise InputError.of(
+            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
+        )
     names = check_feature_names(feature_names, matrix.shape[1])
     return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
 

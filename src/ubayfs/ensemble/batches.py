@@ -171,7 +171,7 @@ def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelec
     try:
         found = selector.select_many(X, task.target, np.array(subsamples), task.n_features, rngs)
         if len(found) != len(runs):
-            raise InputError(f"selector {selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
+            raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
     except Exception as error:
         if len(runs) > 1:
             return [outcome for run in runs for outcome in _run_selector(X, task, selector, range(run, run + 1))]

@@ -99,7 +99,7 @@ def collect_evidence(
     """
     n_models, train_size = check_ensemble(n_models, train_size, n_features_per_model, n_jobs)
     if on_progress is not None and not callable(on_progress):
-        raise InputError(f"on_progress must be a function of (done, total), or None; got {on_progress!r}.")
+        raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
@@ -146,7 +146,7 @@ def check_ensemble(
     if n_features_per_model is not None:
         check_int("n_features_per_model", n_features_per_model, low=1)
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
-        raise InputError("n_jobs must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
+        raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
     return n_models, train_size
 
 
@@ -156,9 +156,10 @@ def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
         return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
     wanted = int(n_features_per_model)
     if wanted > n_features:
-        raise InputError(
-            f"n_features_per_model must be at most the number of features, {n_features}; got {wanted}. Leave it out "
-            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}."
+        raise InputError.of(
+            "n_features_per_model",
+            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out "
+            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
         )
     return wanted
 

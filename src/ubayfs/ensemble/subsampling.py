@@ -58,7 +58,7 @@ class SubsamplePlan:
 
 
 def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
-    """Plan subsamples of a share `train_size` of the rows, or of the groups if there are any.
+    """Plan subsamples of a share `train_size` of the samples, or of the groups if there are any.
 
     Raises
     ------
@@ -67,23 +67,26 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     """
     if data.groups is not None:
         return _plan_groups(data, train_size)
-    n_inside = _units_inside(data.n_samples, train_size, "rows", at_least=2)
+    n_inside = _units_inside(data.n_samples, train_size, "samples", at_least=2)
     if data.target.task not in CLASSIFICATION:
         return SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside]))
     codes, classes = _codes_and_classes(data.target)
     sizes = np.bincount(codes, minlength=len(classes))
     smallest = int(np.argmin(sizes))
-    who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} row(s)"
+    who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} sample(s)"
     if sizes[smallest] < 2:
         hint = " If y is a measured number, say task='regression'." if classes.dtype.kind in "iuf" else ""
         raise InputError(
             f"{who}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
-            f"drop its rows, or collect more.{hint}"
+            f"drop its samples, or collect more.{hint}",
+            argument="y",
         )
     if n_inside < len(sizes):
         raise InputError(
-            f"{who} and no place in a subsample: train_size={train_size:g} of {data.n_samples} rows is {n_inside} "
-            f"row(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes."
+            f"{who} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
+            f"sample(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
+            argument="train_size",
+            value=train_size,
         )
     return SubsamplePlan(codes, allocate(sizes, n_inside))
 
@@ -106,7 +109,9 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
         raise InputError(
             f"class {name!r} of y has {sizes[smallest]} group(s) of its own and no place in a subsample: "
             f"train_size={train_size:g} of {n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to "
-            "represent the classes. Raise train_size, or give more groups."
+            "represent the classes. Raise train_size, or give more groups.",
+            argument="train_size",
+            value=train_size,
         )
     return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
 
@@ -120,12 +125,16 @@ def _units_inside(n_units: int, train_size: float, units: str, at_least: int) ->
     if n_inside < at_least:
         raise InputError(
             f"train_size={train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least "
-            f"{at_least} are needed. Raise train_size."
+            f"{at_least} are needed. Raise train_size.",
+            argument="train_size",
+            value=train_size,
         )
     if n_inside >= n_units:
         raise InputError(
             f"train_size={train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the "
-            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}."
+            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
+            argument="train_size",
+            value=train_size,
         )
     return n_inside
 
