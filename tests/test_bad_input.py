@@ -132,13 +132,13 @@ def test_targets_of_unequal_rows(X, y):
     objects[:] = ragged
     for task in (None, "multiclass", "multilabel", "regression"):
         refused(
-            f"y must have one label per row of X; got list as labels. Pass one label per row, or {way}",
+            f"y must have one label per sample of X; got list as labels. Pass one label per sample, or {way}",
             collect,
             X,
             objects,
             task=task,
         )
-    refused("groups must be one column, one group per row of X; setting an array", collect, X, y, groups=ragged)
+    refused("groups must be one column, one group per sample of X; setting an array", collect, X, y, groups=ragged)
 
 
 def test_targets_that_are_refused_come_with_a_way_out(X, y):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ._arguments import FeatureIndex, freeze
@@ -17,6 +16,9 @@ from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
 from .priors.base import Posterior
 from .utility import Utility, log_row_admissibility
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMAT = 2
 
@@ -301,6 +303,8 @@ class Selection:
 
     def table(self) -> pd.DataFrame:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
+        import pandas as pd
+
         columns: dict[str, Any] = {"feature": self.feature_names}
         if self.counts is not None:
             columns["count"] = self.counts

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
@@ -249,7 +248,9 @@ def _not_numeric(columns: Any, types: set[str]) -> str:
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
     if values.dtype == object:
-        values = np.where(pd.isna(values), np.nan, values)
+        from pandas import isna
+
+        values = np.where(isna(values), np.nan, values)
     return values.astype(np.float64)
 
 
@@ -267,6 +268,8 @@ def _why_not_numbers(column: NDArray[Any]) -> str | None:
 
 def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
     names = np.array([str(c) for c in frame.columns], dtype=object)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
@@ -325,6 +328,8 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
 def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
+    from pandas import factorize, isna
+
     try:
         values = np.asarray(groups)
     except ValueError as error:
@@ -334,9 +339,9 @@ def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if values.ndim != 1:
         raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
-    if pd.isna(values).any():
+    if isna(values).any():
         raise InputError.of("groups", "contains missing values; give each sample its group.")
-    codes = np.asarray(pd.factorize(values)[0], dtype=np.intp)
+    codes = np.asarray(factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:
         raise InputError.of(
             "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."

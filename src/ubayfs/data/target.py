@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice
@@ -88,6 +87,8 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         if task not in (None, "unsupervised"):
             raise InputError(f"task={task!r} requires y to be passed, but the target y is None.", argument="y")
         return Target("unsupervised")
+    import pandas as pd
+
     ordered_categories = None
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
@@ -130,7 +131,9 @@ def _read_labels(y: Any) -> NDArray[Any]:
 
 
 def _check_target_complete(labels: NDArray[Any]) -> None:
-    if pd.isna(labels).any():
+    from pandas import isna
+
+    if isna(labels).any():
         raise InputError.of("y", "contains missing values (NaN); drop those samples before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError.of("y", "contains infinite values (inf); drop or correct those samples.")
@@ -203,7 +206,8 @@ def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) ->
     if ordered is not None:
         occurring = set(classes.tolist())
         present = [category for category in ordered if category in occurring]
-        classes, codes = np.array(present), pd.Categorical(labels, categories=present).codes
+        code_of = {category: code for code, category in enumerate(present)}
+        classes, codes = np.array(present), np.array([code_of[label] for label in labels.tolist()])
     if len(classes) < 2:
         raise InputError.of(
             "y",
