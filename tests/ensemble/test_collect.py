@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ubayfs.data.feature_data import TASKS, FeatureData
+from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import collect as ensemble
 from ubayfs.ensemble.batches import EnsembleTask, run_batch
 from ubayfs.ensemble.collect import collect_evidence

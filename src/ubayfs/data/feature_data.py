@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from .._arguments import FeatureIndex
 from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
-from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
-
-__all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "MissingValues", "Target", "feature_chunks"]
+from .target import Target, check_length, plain, read_target
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096

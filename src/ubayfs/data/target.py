@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from .._arguments import check_choice
 from ..exceptions import InputError
 
-TASKS = ("binary", "multiclass", "multilabel", "regression", "unsupervised")
+# What a set of features is for, by task; in the words of a report.
+TASKS = {
+    "binary": "tell two classes apart",
+    "multiclass": "tell the classes apart",
+    "multilabel": "predict the labels",
+    "regression": "predict the target",
+    "unsupervised": "represent the data, without a target",
+}
 CLASSIFICATION = frozenset({"binary", "multiclass"})
 
 _TASK_OF_TARGET = {
@@ -58,11 +65,16 @@ class Target:
         """Number of classes; 0 when the task is not a classification into one of several classes."""
         return 0 if self.classes is None else len(self.classes)
 
-    def take(self, rows: NDArray[Any]) -> Target:
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
+        return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None
+
+    def take(self, samples: NDArray[Any]) -> Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
         if self.values is None or self.labels is None:
             return self
-        return Target(self.task, self.values[rows], self.labels[rows], self.classes, self.ordered)
+        return Target(self.task, self.values[samples], self.labels[samples], self.classes, self.ordered)
 
 
 def check_length(name: str, length: int, n_samples: int) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.feature_data import FeatureData
-from ..data.target import CLASSIFICATION, Target, plain
+from ..data.target import plain
 from ..exceptions import InputError
 
 
@@ -68,9 +68,9 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     if data.groups is not None:
         return _plan_groups(data, train_size)
     n_inside = _units_inside(data.n_samples, train_size, "samples", at_least=2)
-    if data.target.task not in CLASSIFICATION:
+    codes, classes = data.target.strata, np.asarray(data.target.classes)
+    if codes is None:
         return SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside]))
-    codes, classes = _codes_and_classes(data.target)
     sizes = np.bincount(codes, minlength=len(classes))
     smallest = int(np.argmin(sizes))
     who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} sample(s)"
@@ -95,9 +95,9 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
     groups = np.asarray(data.groups, dtype=np.intp)
     n_groups = int(groups.max()) + 1
     n_inside = _units_inside(n_groups, train_size, "groups", at_least=1)
-    if data.target.task not in CLASSIFICATION:
+    codes, classes = data.target.strata, np.asarray(data.target.classes)
+    if codes is None:
         return SubsamplePlan(np.zeros(n_groups, dtype=np.intp), np.array([n_inside]), groups)
-    codes, classes = _codes_and_classes(data.target)
     occurs = np.zeros((n_groups, len(classes)), dtype=bool)
     occurs[groups, codes] = True
     rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), n_groups + 1), axis=1)
@@ -114,10 +114,6 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
             value=train_size,
         )
     return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
-
-
-def _codes_and_classes(target: Target) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    return np.asarray(target.values, dtype=np.intp), np.asarray(target.classes)
 
 
 def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
