@@ -50,20 +50,20 @@ class Violation:
 
 @dataclass(frozen=True)
 class SetMetrics:
-    """What can be said of a feature set, unrounded.
+    """Measures of a feature set, unrounded.
 
     Attributes
     ----------
     cardinality : int
     utility : float
-        importance + lambda * admissibility; -inf when a hard row is violated or a member cannot be selected.
+        importance + lambda * admissibility; -inf when a hard inequality is violated or a member cannot be selected.
     importance : float
         Sum of the posterior expected importances of the members.
     admissibility : float
         kappa, in [0, 1]; may underflow, then `log_admissibility` still tells.
     log_admissibility : float
     violations : tuple of Violation
-        Rows that do not hold; those that cost most come first.
+        Inequalities that do not hold; those that cost most first.
     redundancy : float
         Average absolute Pearson correlation between members; nan without data or with fewer than two members.
     without_votes : tuple of str
@@ -168,9 +168,9 @@ class FeatureSet:
     features : tuple of str
         Names of the members.
     value : float
-        Utility of the set.
+        Score of the set.
     bound : float
-        No set (for an alternative: none but those listed before it) has a higher utility.
+        No set (for an alternative: none but those listed before it) has a higher score.
     complete : bool
         False when a time limit ended the search early.
     metrics : SetMetrics
@@ -243,12 +243,12 @@ class Selection:
 
     @property
     def value(self) -> float:
-        """Utility of the chosen set."""
+        """Score of the chosen set."""
         return self.best.value
 
     @property
     def bound(self) -> float:
-        """No set has a higher utility than this."""
+        """No set has a higher score than this."""
         return self.best.bound
 
     @property

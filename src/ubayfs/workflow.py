@@ -102,7 +102,7 @@ class Decision:
         )
 
     def check(self, feature_names: Any) -> None:
-        """Raise what :meth:`make` would say of these arguments, before there is any evidence.
+        """Raise what :meth:`make` would raise for these arguments, before there is any evidence.
 
         A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
         (correlations, contradicting hard constraints) shows in :meth:`make` only.
@@ -311,7 +311,7 @@ def maximize(
 
 
 def check_decision(feature_names: Any, **arguments: Any) -> None:
-    """Raise what :func:`decide` would say of its arguments, before there is any evidence.
+    """Raise what :func:`decide` would raise for its arguments, before there is any evidence.
 
     Examples
     --------

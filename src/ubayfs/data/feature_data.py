@@ -96,7 +96,7 @@ class FeatureData:
         task : str, optional
             Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each row.
+            Patient, mouse, subject... of each sample.
         """
         path = None
         if isinstance(X, str | os.PathLike):
@@ -134,7 +134,7 @@ class FeatureData:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples."""
         return int(self.X.shape[0])
 
     @property
@@ -144,7 +144,7 @@ class FeatureData:
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
-        """Mask of columns that have one value in all rows, of shape (n_features,)."""
+        """Mask of columns that have one value in all samples, of shape (n_features,)."""
         mask = np.empty(self.n_features, dtype=bool)
         for part in feature_chunks(self.n_features):
             mask[part] = (self.X[:, part] == self.X[0, part]).all(axis=0)
@@ -196,7 +196,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         )
     n_samples, n_features = values.shape
     if n_samples == 0:
-        raise InputError.of("X", f"has no rows (0 samples, shape {values.shape}); at least 2 are needed.")
+        raise InputError.of("X", f"has no samples (0 samples, shape {values.shape}); at least 2 are needed.")
     if n_features == 0:
         raise InputError.of(
             "X",
@@ -204,7 +204,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
             "with one column per feature.",
         )
     if n_samples == 1:
-        raise InputError.of("X", "has one row (1 sample); subsamples need at least 2, in practice many more.")
+        raise InputError.of("X", "has one sample (1 sample); subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     _check_finite(values, names)

@@ -163,7 +163,7 @@ def _infer_task(labels: NDArray[Any]) -> str:
     if kind not in _TASK_OF_TARGET:
         raise InputError(
             f"Unknown label type: y is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one "
-            "column of numbers; say task='regression' or convert the labels to strings.",
+            "column of numbers; pass task='regression' or convert the labels to strings.",
             argument="y",
         )
     return _TASK_OF_TARGET[kind]

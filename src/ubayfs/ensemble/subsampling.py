@@ -1,9 +1,9 @@
-"""Subsamples of the rows: stratified by class, plain, or by whole groups.
+"""Subsamples: stratified by class, plain, or by whole groups.
 
-One scheme serves all three. *Units* are drawn (rows, or whole groups of rows), a fixed number from each *stratum*:
+One scheme serves all three. *Units* are drawn (samples, or whole groups of samples), a fixed number from each *stratum*:
 
-- classification: rows are the units and classes the strata;
-- regression, multi-label, unsupervised: rows are the units, in one stratum;
+- classification: samples are the units and classes the strata;
+- regression, multi-label, unsupervised: samples are the units, in one stratum;
 - with groups: groups are the units. In a classification the stratum of a group is the one of its classes that occurs
   in the fewest groups.
 
@@ -37,7 +37,7 @@ class SubsamplePlan:
     takes : ndarray of int of shape (n_strata,)
         Units of each stratum in a subsample, at least one.
     unit_of_row : ndarray of int of shape (n_samples,) or None
-        Group of each row; None when rows are the units.
+        Group of each sample; None when samples are the units.
     """
 
     strata: NDArray[np.intp]
@@ -45,7 +45,7 @@ class SubsamplePlan:
     unit_of_row: NDArray[np.intp] | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw one subsample: a mask of the rows inside, of shape (n_samples,)."""
+        """Draw one subsample: a mask of the samples inside, of shape (n_samples,)."""
         lots = rng.random(len(self.strata))
         inside = np.zeros(len(self.strata), dtype=bool)
         for members, take in zip(self._members, self.takes.tolist(), strict=True):
@@ -75,7 +75,7 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     smallest = int(np.argmin(sizes))
     who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} sample(s)"
     if sizes[smallest] < 2:
-        hint = " If y is a measured number, say task='regression'." if classes.dtype.kind in "iuf" else ""
+        hint = " If y is a measured number, pass task='regression'." if classes.dtype.kind in "iuf" else ""
         raise InputError(
             f"{who}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
             f"drop its samples, or collect more.{hint}",
