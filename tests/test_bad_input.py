@@ -97,9 +97,9 @@ def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
 
 
 def test_tables_without_rows_or_columns(X, y):
-    refused("X has no samples (0 samples, shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
+    refused("X has 0 samples (shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
     refused("X has no columns", collect, X.iloc[:, :0], y)
-    refused("X has one sample (1 sample); subsamples need at least 2", collect, X.iloc[:1], y[:1])
+    refused("X has only 1 sample; subsamples need at least 2", collect, X.iloc[:1], y[:1])
     refused("X must be a table with rows and columns; got an array of shape (40,)", collect, X["area"].to_numpy(), y)
     refused("X is missing; pass a table", collect, None, y)
 

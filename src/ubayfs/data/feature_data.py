@@ -196,7 +196,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         )
     n_samples, n_features = values.shape
     if n_samples == 0:
-        raise InputError.of("X", f"has no samples (0 samples, shape {values.shape}); at least 2 are needed.")
+        raise InputError.of("X", f"has 0 samples (shape {values.shape}); at least 2 are needed.")
     if n_features == 0:
         raise InputError.of(
             "X",
@@ -204,7 +204,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
             "with one column per feature.",
         )
     if n_samples == 1:
-        raise InputError.of("X", "has one sample (1 sample); subsamples need at least 2, in practice many more.")
+        raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     _check_finite(values, names)

@@ -1,6 +1,6 @@
 """Subsamples: stratified by class, plain, or by whole groups.
 
-One scheme serves all three. *Units* are drawn (samples, or whole groups of samples), a fixed number from each *stratum*:
+One scheme serves all three. *Units* are drawn (samples, or whole groups of them), a fixed number from each *stratum*:
 
 - classification: samples are the units and classes the strata;
 - regression, multi-label, unsupervised: samples are the units, in one stratum;
