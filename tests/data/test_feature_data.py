@@ -220,10 +220,10 @@ def test_arrays_that_are_not_numbers_name_their_columns(X):
     ("X", "message"),
     [
         (None, "X is missing; pass a table"),
-        (np.empty((0, 3)), r"X has no rows \(0 samples.*at least 2 are needed"),
+        (np.empty((0, 3)), r"X has 0 samples.*at least 2 are needed"),
         (np.empty((3, 0)), r"X has no columns \(0 feature"),
         (pd.DataFrame(index=range(3)), r"X has no columns \(0 feature"),
-        (np.ones((1, 3)), r"X has one row \(1 sample\); subsamples need at least 2"),
+        (np.ones((1, 3)), r"X has only 1 sample; subsamples need at least 2"),
         (np.ones(3), r"X must be a table with rows and columns; got an array of shape \(3,\).*Reshape your data"),
         (pd.Series([1.0, 2.0]), r"got an array of shape \(2,\)"),
         (np.ones((2, 2, 2)), r"got an array of shape \(2, 2, 2\)"),
@@ -324,16 +324,16 @@ def test_part_of_a_target_keeps_classes():
 @pytest.mark.parametrize(
     ("y", "task", "message"),
     [
-        ([0, 1, 0], None, "y must have one entry per row of X: 4 rows, but 3 entries in y"),
+        ([0, 1, 0], None, "y must have one entry per sample of X, 4; got 3"),
         ([1, 1, 1, 1], None, r"y has only one class \(1\); a classification needs at least 2 classes"),
         (["a"] * 4, None, r"y has only one class \('a'\)"),
-        (1, None, "y must have one entry per row of X; got the single value 1"),
-        ([0, 1, np.nan, 1], None, r"y contains missing values \(NaN\); drop those rows"),
+        (1, None, "y must have one entry per sample of X; got the single value 1"),
+        ([0, 1, np.nan, 1], None, r"y contains missing values \(NaN\); drop those samples"),
         ([0, 1, None, 1], None, r"y contains missing values \(NaN\)"),
         (pd.Series([0, 1, None, 1], dtype="Int64"), None, r"y contains missing values \(NaN\)"),
         ([0.5, np.inf, 1.5, 2.5], None, r"y contains infinite values \(inf\)"),
         ([1j, 2j, 3j, 4j], None, "Complex data not supported: y must hold real numbers"),
-        ([1.5, 1.5, 1.5, 1.5], None, r"y is constant \(1.5 in all rows\)"),
+        ([1.5, 1.5, 1.5, 1.5], None, r"y is constant \(1.5 in all samples\)"),
         ([0, 1, 2, 2], "binary", r"task='binary' needs 2 classes; y has 3. Use task='multiclass'"),
         ([0, 1, 2, 2], "regresion", r"task must be one of .*got 'regresion'. Did you mean 'regression'\?"),
         (["a", "b", "c", "d"], "regression", "task='regression' needs a numeric y"),
@@ -371,9 +371,9 @@ def test_groups_are_numbered_by_first_appearance(groups):
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ([1, 2, 3], "groups must have one entry per row of X: 4 rows, but 3 entries in groups"),
+        ([1, 2, 3], "groups must have one entry per sample of X, 4; got 3"),
         ([1, 1, 1, 1], r"groups has a single group \(1\); at least 2 are needed"),
-        ([1, 2, None, 2], "groups contains missing values; give each row its group"),
+        ([1, 2, None, 2], "groups contains missing values; give each sample its group"),
         (np.ones((4, 2)), r"groups must be one column; got shape \(4, 2\)"),
     ],
 )
