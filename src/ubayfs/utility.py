@@ -49,8 +49,8 @@ def score_tolerance(score: float) -> float:
 
     Examples
     --------
-    >>> score_tolerance(0.2), score_tolerance(50.0)
-    (1e-09, 5e-08)
+    >>> score_tolerance(0.2), score_tolerance(64.0)
+    (1e-09, 6.4e-08)
     """
     return RELATIVE_TOLERANCE * max(1.0, abs(score)) if np.isfinite(score) else RELATIVE_TOLERANCE
 
