@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..utility import RELATIVE_TOLERANCE, Utility, log_row_admissibility
-from .presolve import LinkedUtility
+from .presolve import LinkedUtility, entries_of
 
 # What features change in rows with at most this many entries is updated at each acceptance.
 _NARROW = 32
@@ -302,12 +302,12 @@ class Chains:
 
     def _update_neighbors(self, chains: NDArray[np.intp], features: NDArray[np.intp]) -> None:
         """Update what other features would change in the narrow rows of features about to be accepted."""
-        entries, owner = _expand(self._narrow_columns.indptr, features)
+        entries, owner = entries_of(self._narrow_columns.indptr, features)
         if len(entries) == 0:
             return
         row, coefficient = self._narrow_columns.indices[entries], self._narrow_columns.data[entries]
         chain = chains[owner]
-        entries, owner = _expand(self._narrow.indptr, row)
+        entries, owner = entries_of(self._narrow.indptr, row)
         other, weight = self._narrow.indices[entries], self._narrow.data[entries]
         activity = _sums(owner, weight * self._selected[chain[owner], other], len(row))
         rows = self._narrow_rows[row][owner]
@@ -320,11 +320,3 @@ class Chains:
 def _sums(owner: NDArray[Any], values: NDArray[np.float64], n_owners: int) -> NDArray[np.float64]:
     # without weights to add, bincount returns integers
     return np.bincount(owner, weights=values, minlength=n_owners).astype(np.float64, copy=False)
-
-
-def _expand(indptr: NDArray[Any], lines: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the entries of some lines of a compressed matrix, and which of `lines` each entry belongs to."""
-    counts = indptr[lines + 1] - indptr[lines]
-    owner = np.repeat(np.arange(len(lines)), counts)
-    offset = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return indptr[lines][owner] + offset, owner

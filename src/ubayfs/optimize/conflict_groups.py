@@ -123,7 +123,7 @@ def _exclusions_among(utility: Utility, features: NDArray[np.intp]) -> NDArray[n
     if utility.n_features <= _MOST_GROUPED:
         return exclusions(system)[np.ix_(features, features)]
     rows = rows_within(system, features)
-    # Features not among them may compensate for two that are: rows with negative coefficients say nothing of the two.
+    # Features not among them may compensate for two that are: rows with negative coefficients exclude no pair.
     return exclusions(reduce(utility, rows[_only_rising(system)[rows]], features).utility.system)
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
-from .presolve import reduce, rows_within
+from .presolve import entries_of, reduce, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound require.
 _POOL = 400
@@ -38,10 +38,7 @@ class _Columns(NamedTuple):
 
     def of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
         """Return rows and values of the entries of some columns, and the number of the column of each."""
-        first = self.starts[columns]
-        lengths = self.starts[columns + 1] - first
-        owner = np.repeat(np.arange(len(columns)), lengths)
-        entries = np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner]
+        entries, owner = entries_of(self.starts, columns)
         return self.rows[entries], self.values[entries], owner
 
 

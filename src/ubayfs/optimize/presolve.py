@@ -70,6 +70,16 @@ def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray
     return np.flatnonzero(~idle)
 
 
+def entries_of(starts: NDArray[Any], lines: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the entries of some lines (rows or columns) of a compressed sparse matrix, and the number of the line.
+
+    Line j has the entries from ``starts[j]`` to ``starts[j + 1]``; lines are numbered by their place in `lines`.
+    """
+    first, lengths = starts[lines], starts[lines + 1] - starts[lines]
+    owner = np.repeat(np.arange(len(lines)), lengths)
+    return np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner], owner
+
+
 def column_classes(columns: sparse.csc_array, importance: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
     """Label the columns of a matrix so that equal columns (and importances, if given) share a label."""
     columns = sparse.csc_array(columns)
