@@ -38,7 +38,6 @@ LAYERS = [
     ["results"],
     ["comparison"],
     ["__init__"],
-    ["experiments"],
     ["cli"],
     ["__main__"],
 ]
