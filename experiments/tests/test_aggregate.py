@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ubayfs
-from ubayfs.exceptions import InputError
+from ubayfs import InputError
 from ubayfs_experiments.analysis.aggregate import aggregate, stability_of, with_f1
 
 

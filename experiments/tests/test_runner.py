@@ -1,6 +1,5 @@
 """Runs that are stopped and go on, in one process or two, with and without data."""
 
-import hashlib
 import json
 import zlib
 from dataclasses import replace
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs.exceptions import InputError
+from ubayfs import InputError
 from ubayfs_experiments import runner, store
 from ubayfs_experiments.data.catalogue import load
 from ubayfs_experiments.data.splits import make_split
@@ -23,11 +22,13 @@ ONLY = "2/BCW/ubayfs_"
 
 def table_of(directory, experiment="2"):
     """Return the table but for what a clock says."""
-    return store.read_frame(directory, experiment).drop(columns="seconds")
+    return store.read_frames(directory, [experiment])[experiment].drop(columns="seconds")
 
 
-def state_of(directory):
-    return {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in directory.rglob("*") if p.is_file()}
+def rows_of(directory, experiment="2"):
+    """Return all rows, with what a clock says: the same only if they were not run again."""
+    frame = store.read_frames(directory, [experiment])[experiment]
+    return set(frame.astype(str).itertuples(index=False, name=None))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def numbers_of(task, dataset, split, seed):
     features = tuple(sorted({int(state[0] % 30), int(state[1] % 30)}))
     return [
         Outcome(
-            {"scenario": "standard"}, features, 0.0, {"rows": int(split.train.sum()), "data": float(dataset.X.sum())}
+            {"scenario": "standard"}, features, 0.0, {"rows": int(split.train.sum()), "sum": float(dataset.X.sum())}
         )
     ]
 
@@ -93,13 +94,13 @@ def test_a_stopped_run_goes_on_to_the_same_result(undisturbed, tmp_path, stop_af
     with pytest.raises(KeyboardInterrupt):
         run(REAL, tmp_path / "run", None, quick=True, only=ONLY, progress=stop)
     assert sum(cell["done"] for cell in store.cells(tmp_path / "run")) == stop_after
-    kept = {path: path.read_bytes() for path in (tmp_path / "run" / "cells").rglob("*.jsonl")}
+    stored = rows_of(tmp_path / "run")
     seen, notes = [], []
     progress = lambda cell, count, total: seen.append(count)  # noqa: E731
     assert run(REAL, tmp_path / "run", None, quick=True, only=ONLY, progress=progress, note=notes.append) == 3
     complete, begun = stop_after // 2, stop_after % 2
-    assert notes == [f"The run goes on: {complete} of 3 cells are complete already, {begun} in part."]
-    assert all(path.read_bytes().startswith(content) for path, content in kept.items())
+    assert notes == [f"Resuming: {complete} of 3 cells are complete already, {begun} in part."]
+    assert stored <= rows_of(tmp_path / "run")
     # A call when a cell begins, and one per split that was not done.
     assert len(seen) == (3 - complete) + (6 - stop_after)
     pd.testing.assert_frame_equal(table_of(tmp_path / "run"), table_of(undisturbed))
@@ -123,21 +124,27 @@ def test_a_split_that_fails_loses_nothing_that_is_done(tmp_path):
 
 
 def test_a_line_that_was_cut_off_is_run_again(tmp_path):
-    run([small()], tmp_path / "run", None)
-    before = table_of(tmp_path / "run", "small")
+    def stop(cell, count, total):
+        if count == 3:
+            raise KeyboardInterrupt
+
+    run([small()], tmp_path / "whole", None)
+    with pytest.raises(KeyboardInterrupt):
+        run([small()], tmp_path / "run", None, progress=stop)
     path = store.cell_path(tmp_path / "run", "small/BCW/a")
     path.write_bytes(path.read_bytes()[:-40])
+    assert store.cells(tmp_path / "run")[0]["done"] == 2
     assert run([small()], tmp_path / "run", None) == 2
-    pd.testing.assert_frame_equal(table_of(tmp_path / "run", "small"), before)
+    pd.testing.assert_frame_equal(table_of(tmp_path / "run", "small"), table_of(tmp_path / "whole", "small"))
 
 
-def test_a_finished_run_is_not_touched(undisturbed):
+def test_a_finished_run_is_not_touched(undisturbed, state_of):
     before, seen, notes = state_of(undisturbed), [], []
     assert (
         run(REAL, undisturbed, None, quick=True, only=ONLY, progress=lambda *a: seen.append(a), note=notes.append) == 3
     )
     assert seen == []
-    assert notes == ["The run goes on: 3 of 3 cells are complete already, 0 in part."]
+    assert notes == ["Resuming: 3 of 3 cells are complete already, 0 in part."]
     assert state_of(undisturbed) == before
 
 
@@ -195,7 +202,7 @@ def test_absent_data_are_told_once_and_left_out(tmp_path):
     (tmp_path / "data").mkdir()
     notes.clear()
     assert run([experiment], tmp_path / "run", tmp_path / "data", note=notes.append) == 2
-    assert notes[0] == "The run goes on: 2 of 6 cells are complete already, 0 in part."
+    assert notes[0] == "Resuming: 2 of 6 cells are complete already, 0 in part."
     assert "UCI" in notes[1]
     assert "spls" in notes[2]
 
@@ -233,7 +240,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("with_another", [False, True])
-def test_another_run_in_the_same_directory_changes_no_byte(tmp_path, kind, with_another):
+def test_another_run_in_the_same_directory_changes_no_byte(tmp_path, kind, with_another, state_of):
     run([small()], tmp_path / "run", None)
     before = state_of(tmp_path)
     options, experiment, message = OTHERS[kind]
@@ -245,9 +252,10 @@ def test_another_run_in_the_same_directory_changes_no_byte(tmp_path, kind, with_
 
 def test_experiments_are_added_to_a_run(tmp_path):
     run([small()], tmp_path / "run", None)
-    before = state_of(tmp_path / "run" / "cells")
+    before = rows_of(tmp_path / "run", "small")
     assert run([small(name="new")], tmp_path / "run", None) == 2
-    assert before.items() <= state_of(tmp_path / "run" / "cells").items()
+    assert rows_of(tmp_path / "run", "small") == before
+    assert [cell["name"].split("/")[0] for cell in store.cells(tmp_path / "run")] == ["new", "new", "small", "small"]
     assert set(store.read_run(tmp_path / "run")["settings"]) == {"small", "new"}
 
 

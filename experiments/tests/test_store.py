@@ -1,6 +1,6 @@
 """The directory of a run: what goes in comes out, nothing is overwritten, and damage is told."""
 
-import hashlib
+import gzip
 import json
 import math
 import shutil
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ubayfs.exceptions import InputError
+from ubayfs import InputError
 from ubayfs_experiments import store
 from ubayfs_experiments.tasks import Outcome, Task
 
@@ -38,13 +38,8 @@ def fill(directory, numbers, task=TASK):
     return directory
 
 
-def state_of(directory):
-    """Return every file with a hash of its bytes and its time."""
-    return {
-        path: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
+def read(directory, experiment):
+    return store.read_frames(directory, [experiment])[experiment]
 
 
 @pytest.fixture
@@ -56,7 +51,7 @@ def directory(tmp_path):
 def whole(tmp_path_factory):
     """A finished run that is only read, and its table."""
     directory = fill(tmp_path_factory.mktemp("store") / "whole", range(4))
-    return directory, store.read_frame(directory, "2")
+    return directory, read(directory, "2")
 
 
 def test_the_table_has_a_row_per_split_and_setting(whole):
@@ -74,14 +69,14 @@ def test_the_table_has_a_row_per_split_and_setting(whole):
 
 
 def test_the_table_does_not_depend_on_the_order_of_splits(whole, tmp_path):
-    pd.testing.assert_frame_equal(store.read_frame(fill(tmp_path / "run", (2, 0, 3, 1)), "2"), whole[1])
+    pd.testing.assert_frame_equal(read(fill(tmp_path / "run", (2, 0, 3, 1)), "2"), whole[1])
 
 
 def test_experiments_and_cells_are_apart(directory):
     fill(directory, (1,), OTHER)
-    assert store.done_splits(directory, OTHER) == {1}
-    assert len(store.read_frame(directory, "2")) == 10
-    assert store.read_frame(directory, "optimizers").empty
+    assert store.done_splits(directory, [OTHER])[OTHER.name] == {1}
+    assert len(read(directory, "2")) == 10
+    assert read(directory, "optimizers").empty
     found = {one["name"]: (one["done"], one["n_splits"]) for one in store.cells(directory)}
     assert found == {"2/PRO/rent": (4, 4), "2/MPE-groups/rent": (1, 4)}
 
@@ -89,11 +84,11 @@ def test_experiments_and_cells_are_apart(directory):
 def test_a_split_that_two_processes_did_counts_once(directory, whole):
     store.append_split(directory, TASK, 2, outcomes_of(2))
     assert store.cells(directory)[0]["done"] == 4
-    pd.testing.assert_frame_equal(store.read_frame(directory, "2"), whole[1])
+    pd.testing.assert_frame_equal(read(directory, "2"), whole[1])
 
 
 def test_a_new_cell_has_no_splits(tmp_path):
-    assert store.done_splits(tmp_path, TASK) == set()
+    assert store.done_splits(tmp_path, [TASK])[TASK.name] == set()
     assert store.cells(tmp_path) == []
 
 
@@ -107,12 +102,12 @@ def test_a_run_stopped_at_any_byte_goes_on_to_the_same_table(whole, tmp_path_fac
     shutil.copytree(whole[0], directory)
     store.cell_path(directory, TASK.name).write_bytes(content[:cut])
     store.open_run(directory, 1, False, SETTINGS, ORIGIN)
-    done = store.done_splits(directory, TASK)
+    done = store.done_splits(directory, [TASK])[TASK.name]
     assert done == set(range(content[header:cut].count(b"\n")))
     store.begin_cell(directory, TASK, 6033, ORIGIN)
     for number in sorted(set(range(4)) - done):
         store.append_split(directory, TASK, number, outcomes_of(number))
-    pd.testing.assert_frame_equal(store.read_frame(directory, "2"), whole[1])
+    pd.testing.assert_frame_equal(read(directory, "2"), whole[1])
     assert store.cell_path(directory, TASK.name).read_bytes() == content
 
 
@@ -123,7 +118,7 @@ def test_values_come_back_as_they_were(tmp_path):
     infinite = {"up": math.inf, "down": -np.float64(np.inf)}
     scores = {"a": np.float32(0.5), "nan": math.nan, **infinite, "none": None, "n": np.int64(7)}
     store.append_split(tmp_path, TASK, 0, [Outcome(setting, (np.int64(4),), np.float64(0.25), scores)])
-    row = store.read_frame(tmp_path, "2").iloc[0]
+    row = read(tmp_path, "2").iloc[0]
     assert (row["rho"], row["n"], row["text"]) == (0.1, 7, 'a\nb \u2264 "c"')  # a score of the same name wins
     assert row["flag"] in (True,)
     assert row["features"] == (4,)
@@ -141,16 +136,16 @@ def test_numbers_go_through_json_exactly(real, whole_number):
     assert back == real or (math.isnan(back) and math.isnan(real))
 
 
-def test_the_same_run_goes_on_and_is_not_touched(directory):
+def test_the_same_run_goes_on_and_is_not_touched(directory, state_of):
     before = state_of(directory)
     store.open_run(directory, 1, False, SETTINGS, {"started": "later"})
-    assert store.done_splits(directory, TASK) == {0, 1, 2, 3}
+    assert store.done_splits(directory, [TASK])[TASK.name] == {0, 1, 2, 3}
     store.begin_cell(directory, TASK, 6033, {"started": "later"})
     assert state_of(directory) == before
     assert store.read_run(directory)["started"] == "2026-01-01"
 
 
-def test_experiments_may_be_added_later(directory):
+def test_experiments_may_be_added_later(directory, state_of):
     before = state_of(directory)
     more = {"optimizers": {"n_splits": 40}}
     store.open_run(directory, 1, False, more, {"started": "later"})
@@ -187,7 +182,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_another_run_in_the_same_directory_is_refused(directory, kind):
+def test_another_run_in_the_same_directory_is_refused(directory, kind, state_of):
     arguments, message = OTHERS[kind]
     before = state_of(directory)
     with pytest.raises(InputError, match=message + r".*--output.*nothing was changed"):
@@ -212,14 +207,14 @@ def test_a_newer_format_is_refused(directory):
         ),
     ],
 )
-def test_a_cell_of_another_task_is_refused(directory, change, message):
+def test_a_cell_of_another_task_is_refused(directory, change, message, state_of):
     before = state_of(directory)
     with pytest.raises(InputError, match=message):
-        store.done_splits(directory, replace(TASK, **change))
+        store.done_splits(directory, [replace(TASK, **change)])
     assert state_of(directory) == before
 
 
-def test_a_directory_with_other_things_is_refused(tmp_path):
+def test_a_directory_with_other_things_is_refused(tmp_path, state_of):
     (tmp_path / "thesis.tex").write_text("mine", encoding="utf-8")
     before = state_of(tmp_path)
     with pytest.raises(InputError, match=r"holds files, but no run of the experiments \(no run.json\).*--output"):
@@ -248,7 +243,7 @@ def test_checking_makes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "3", "{}", '{"settings": []}', '{"settings": {"2": 3}}', "\xff"])
-def test_a_damaged_run_is_told(directory, content):
+def test_a_damaged_run_is_told(directory, content, state_of):
     (directory / "run.json").write_bytes(content.encode("latin-1"))
     before = state_of(directory)
     with pytest.raises(InputError, match=r"run\.json is damaged .*--output"):
@@ -258,7 +253,7 @@ def test_a_damaged_run_is_told(directory, content):
 
 def test_no_run_is_told(tmp_path):
     for directory in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(InputError, match=r"holds no run of the experiments .*`ubayfs experiments run`"):
+        with pytest.raises(InputError, match=r"holds no run of the experiments .*`ubayfs-experiments run`"):
             store.read_run(directory)
 
 
@@ -266,13 +261,13 @@ def test_no_run_is_told(tmp_path):
     "line", [b"{", b"", b"3", b"[]", b"\xff\xfe", b"{}", b'{"split":1}', b'"split outcomes"', b"null"]
 )
 @pytest.mark.parametrize("place", [0, 2])
-def test_a_damaged_cell_is_told(directory, line, place):
+def test_a_damaged_cell_is_told(directory, line, place, state_of):
     path = store.cell_path(directory, TASK.name)
     lines = path.read_bytes().split(b"\n")
     lines[place] = line
     path.write_bytes(b"\n".join(lines))
     before = state_of(directory)
-    for read, *more in ((store.done_splits, TASK), (store.read_frame, "2"), (store.cells,)):
+    for read, *more in ((store.done_splits, [TASK]), (store.read_frames, ["2"]), (store.cells,)):
         with pytest.raises(InputError, match=r"rent\.jsonl is damaged .*Move it away.*nothing was changed"):
             read(directory, *more)
     assert state_of(directory) == before
@@ -296,7 +291,7 @@ def test_a_cell_damaged_inside_a_line_is_told(directory, place, old, new):
     assert old in lines[place]
     lines[place] = lines[place].replace(old, new, 1)
     path.write_bytes(b"\n".join(lines))
-    for read, *more in ((store.done_splits, TASK), (store.read_frame, "2"), (store.cells,)):
+    for read, *more in ((store.done_splits, [TASK]), (store.read_frames, ["2"]), (store.cells,)):
         with pytest.raises(InputError, match=r"rent\.jsonl is damaged .*Move it away"):
             read(directory, *more)
 
@@ -304,7 +299,7 @@ def test_a_cell_damaged_inside_a_line_is_told(directory, place, old, new):
 def test_a_cell_without_a_first_line_is_told(directory):
     store.cell_path(directory, TASK.name).write_bytes(b'{"task":{"exp')
     with pytest.raises(InputError, match="is damaged"):
-        store.done_splits(directory, TASK)
+        store.done_splits(directory, [TASK])[TASK.name]
 
 
 def test_a_cell_of_other_data_is_refused(tmp_path):
@@ -318,3 +313,135 @@ def test_a_cell_without_digest_goes_on(tmp_path):
     store.check_data(tmp_path, TASK, "ffff")
     store.begin_cell(tmp_path, TASK, 6033, ORIGIN)
     store.check_data(tmp_path, TASK, "ffff")
+
+
+# -- the table of all splits -------------------------------------------------------------------------------------------
+
+
+def files_of(directory):
+    return sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file())
+
+
+def test_complete_cells_move_to_one_table_that_reads_alike(directory):
+    fill(directory, (1,), OTHER)
+    before, cells = read(directory, "2"), store.cells(directory)
+    store.pack(directory)
+    assert files_of(directory) == ["cells.csv", "cells/2/MPE-groups/rent.jsonl", "run.json", "splits.csv.gz"]
+    assert not (directory / "cells" / "2" / "PRO").exists()
+    pd.testing.assert_frame_equal(read(directory, "2"), before)
+    assert store.cells(directory) == cells
+    assert store.done_splits(directory, [TASK, OTHER]) == {TASK.name: {0, 1, 2, 3}, OTHER.name: {1}}
+
+
+def test_packing_again_changes_nothing(directory, state_of):
+    store.pack(directory)
+    before = state_of(directory)
+    store.pack(directory)
+    assert state_of(directory) == before
+
+
+def test_a_cell_completed_later_joins_the_table(directory, whole):
+    fill(directory, (1,), OTHER)
+    store.pack(directory)
+    fill(directory, (0, 2, 3), OTHER)
+    before = read(directory, "2")
+    store.pack(directory)
+    assert files_of(directory) == ["cells.csv", "run.json", "splits.csv.gz"]
+    pd.testing.assert_frame_equal(read(directory, "2"), before)
+    assert [cell["name"] for cell in store.cells(directory)] == [OTHER.name, TASK.name]
+
+
+def test_the_same_results_are_the_same_bytes(directory, tmp_path):
+    other = fill(tmp_path / "other", (3, 1, 0, 2))
+    for one in (directory, other):
+        store.pack(one)
+    for name in ("splits.csv.gz", "cells.csv"):
+        assert (directory / name).read_bytes() == (other / name).read_bytes()
+
+
+def test_the_table_is_plain_csv(directory):
+    store.pack(directory)
+    table = pd.read_csv(directory / "splits.csv.gz")
+    assert len(table) == 8
+    assert table["features"].tolist()[:3] == ["0 7", "0 7", "1 8"]
+    assert table["svm_tp"].tolist() == [3, 3, 4, 4, 5, 5, 6, 6]
+
+
+SCALARS = st.one_of(st.text(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.booleans())
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(SCALARS, st.floats(), st.sets(st.integers(0, 99))), min_size=1, max_size=4))
+def test_any_values_read_alike_before_and_after(tmp_path_factory, values):
+    directory = tmp_path_factory.mktemp("values")
+    task = replace(TASK, n_splits=len(values))
+    store.begin_cell(directory, task, 100, ORIGIN)
+    for number, (word, score, chosen) in enumerate(values):
+        outcome = Outcome({"word": word}, tuple(sorted(chosen)), 0.1, {"score": score})
+        store.append_split(directory, task, number, [outcome])
+    before = read(directory, "2")
+    store.pack(directory)
+    pd.testing.assert_frame_equal(read(directory, "2"), before)
+
+
+def test_a_crash_between_table_and_index_loses_and_doubles_nothing(directory, whole, monkeypatch):
+    write, written = store.write_file, []
+
+    def crash(path, content):
+        if path.name == "cells.csv" and not written:
+            written.append(path)
+            raise OSError("no space left")
+        write(path, content)
+
+    monkeypatch.setattr(store, "write_file", crash)
+    with pytest.raises(OSError, match="no space"):
+        store.pack(directory)
+    assert (directory / "splits.csv.gz").exists()
+    pd.testing.assert_frame_equal(read(directory, "2"), whole[1])
+    store.pack(directory)
+    pd.testing.assert_frame_equal(read(directory, "2"), whole[1])
+
+
+def test_a_split_of_a_packed_cell_is_not_stored_twice(directory, whole):
+    store.pack(directory)
+    store.append_split(directory, TASK, 2, outcomes_of(2))
+    assert files_of(directory) == ["cells.csv", "run.json", "splits.csv.gz"]
+    pd.testing.assert_frame_equal(read(directory, "2"), whole[1])
+
+
+@pytest.mark.parametrize("name", ["split", "data", "features"])
+def test_a_score_with_the_name_of_a_column_is_refused(directory, name):
+    with pytest.raises(ValueError, match=f"may be called '{name}'"):
+        store.append_split(directory, TASK, 3, [Outcome({}, (1,), 0.1, {name: 1.0})])
+
+
+def test_a_packed_cell_of_another_task_is_refused(directory):
+    store.pack(directory)
+    with pytest.raises(InputError, match="another n_splits of the cell 2/PRO/rent: 4 there, 5 now"):
+        store.done_splits(directory, [replace(TASK, n_splits=5)])
+
+
+DAMAGES = {
+    "no table": lambda table, index: table.unlink(),
+    "no gzip file": lambda table, index: table.write_bytes(b"experiment,data"),
+    "cut": lambda table, index: table.write_bytes(table.read_bytes()[:-20]),
+    "no rows": lambda table, index: table.write_bytes(
+        gzip.compress(b"experiment,data,scheme,method,split,features,seconds\n")
+    ),
+    "no columns": lambda table, index: table.write_bytes(gzip.compress(b"experiment,data\n2,PRO\n")),
+    "long row": lambda table, index: table.write_bytes(
+        gzip.compress(gzip.decompress(table.read_bytes()).rstrip() + b",1\n")
+    ),
+    "no index column": lambda table, index: index.write_text("experiment\n2\n", encoding="utf-8"),
+    "no text": lambda table, index: index.write_bytes(b"\xff\xfe"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_damaged_table_is_reported(directory, state_of, kind):
+    store.pack(directory)
+    DAMAGES[kind](directory / "splits.csv.gz", directory / "cells.csv")
+    before = state_of(directory)
+    with pytest.raises(InputError, match=r"(splits\.csv\.gz|cells\.csv) is damaged .*Restore it.*nothing was changed"):
+        read(directory, "2")
+    assert state_of(directory) == before

@@ -35,6 +35,7 @@ FORMAT = 1
 _RUN, _SPLITS, _INDEX, _CELLS = "run.json", "splits.csv.gz", "cells.csv", "cells"
 _CELL = ("experiment", "data", "scheme", "method")
 _TASK = (*_CELL, "n_splits", "settings")
+_COLUMNS = (*_CELL, "split", "features", "seconds")
 
 Header = dict[str, Any]  # of a cell: task, n_features, data_digest, started, versions, machine
 
@@ -183,7 +184,10 @@ def check_data(directory: Path, task: Task, digest: str) -> None:
 
 def append_split(directory: Path, task: Task, number: int, outcomes: Iterable[Outcome]) -> None:
     """Add the outcomes of one split to its cell."""
-    line = _line({"split": number, "outcomes": [asdict(one) for one in outcomes]})
+    records = [asdict(one) for one in outcomes]
+    if taken := {name for one in records for name in (*one["setting"], *one["scores"])} & {*_COLUMNS}:
+        raise ValueError(f"no setting or score may be called {min(taken)!r}, a column of the table")
+    line = _line({"split": number, "outcomes": records})
     # One write of one line: a stop in its middle leaves a line without end, which is dropped when the run is resumed.
     # The file is not made here: if it is gone, another process has completed and packed the cell.
     with suppress(FileNotFoundError), open(cell_path(directory, task.name), "ab", opener=_open_existing) as file:
@@ -323,7 +327,7 @@ def _read_splits(directory: Path) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {name: [] for name in _read_index(directory)}
     if rows:
         with _damage_of(path):
-            for row in read_csv(gzip.decompress(path.read_bytes()), (*_CELL, "split", "features", "seconds")):
+            for row in read_csv(gzip.decompress(path.read_bytes()), _COLUMNS):
                 name = _name_of({**row, "n_splits": 0})
                 if name in rows:
                     rows[name].append({key: row[key] for key in row if key not in _CELL})

@@ -71,28 +71,32 @@ def _columns(scores: Sequence[str]) -> list[str]:
 def _cell(rows: pd.DataFrame, scores: Sequence[str]) -> dict[str, Any]:
     cell: dict[str, Any] = {"n": len(rows)}
     for score in scores:
-        values = rows[score].astype(float)
-        spread = values.std()  # of the splits that have a value; nan for fewer than two
-        count = values.count()
-        cell |= {
-            f"{score}_mean": values.mean(),
-            f"{score}_sd": spread,
-            f"{score}_se": spread / np.sqrt(count) if count else np.nan,
-        }
+        mean, spread, count = _moments(rows[score])
+        cell |= {f"{score}_mean": mean, f"{score}_sd": spread, f"{score}_se": spread / np.sqrt(count)}
     found = stability_of(rows)
+    seconds = rows["seconds"].to_numpy(dtype=float)
+    q1, q3 = np.quantile(seconds, (0.25, 0.75))
     cell |= {
         "stability": found.value,
         "stability_low": found.lower,
         "stability_high": found.upper,
         "stability_variance": found.variance,
-        "size_mean": rows["size"].mean(),
-        "seconds_mean": rows["seconds"].mean(),
-        "seconds_sd": rows["seconds"].std(),
-        "seconds_median": rows["seconds"].median(),
-        "seconds_q1": rows["seconds"].quantile(0.25),
-        "seconds_q3": rows["seconds"].quantile(0.75),
+        "size_mean": rows["size"].to_numpy().mean(),
+        "seconds_mean": _moments(seconds)[0],
+        "seconds_sd": _moments(seconds)[1],
+        "seconds_median": np.median(seconds),
+        "seconds_q1": q1,
+        "seconds_q3": q3,
     }
     return cell
+
+
+def _moments(column: Any) -> tuple[float, float, int]:
+    """Return mean, standard deviation and number of the values that are there; nan where there are too few of them."""
+    values = np.asarray(column, dtype=float)
+    values = values[~np.isnan(values)]
+    n = len(values)
+    return values.mean() if n else np.nan, values.std(ddof=1) if n > 1 else np.nan, max(n, 1)
 
 
 def stability_of(rows: pd.DataFrame) -> Stability:

@@ -12,8 +12,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..analysis.aggregate import stability_of
@@ -179,13 +181,13 @@ def changes(
     by : sequence of str
         Columns that together with a setting tell cells apart.
     """
-    found = []
-    for key, rows in frame.groupby(list(by), sort=False):
-        first, second = (_where(rows, setting) for setting in (before, after))
-        if len(first) and len(second):
-            figures = _of_stability(first, second) if score == STABILITY else _paired(first, second, score)
-            found.append(Change(_in_words(dict(zip(by, key, strict=True))), *figures))
-    return found
+    firsts, seconds = (dict(iter(_where(frame, one).groupby(list(by), sort=False))) for one in (before, after))
+    compare = _of_stability if score == STABILITY else partial(_paired, score)
+    return [
+        Change(_in_words(dict(zip(by, key, strict=True))), *compare(firsts[key], seconds[key]))
+        for key in dict.fromkeys(zip(*(frame[column] for column in by), strict=True))
+        if key in firsts and key in seconds
+    ]
 
 
 def _where(rows: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
@@ -194,10 +196,12 @@ def _where(rows: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
     return rows
 
 
-def _paired(first: pd.DataFrame, second: pd.DataFrame, score: str) -> tuple[float, float, float]:
-    pairs = first[["split", score]].merge(second[["split", score]], on="split", validate="1:1").dropna()
-    before, after = pairs.iloc[:, 1].astype(float), pairs.iloc[:, 2].astype(float)
-    return float(before.mean()), float(after.mean()), float((after - before).sem())
+def _paired(score: str, first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, float, float]:
+    sides = [rows.set_index("split", verify_integrity=True)[score].astype(float) for rows in (first, second)]
+    before, after = pd.concat(sides, axis=1, join="inner").dropna().to_numpy().T
+    n = len(before)
+    error = float(np.std(after - before, ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return float(before.mean()) if n else math.nan, float(after.mean()) if n else math.nan, error
 
 
 def _of_stability(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, float, float]:
