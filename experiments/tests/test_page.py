@@ -14,6 +14,7 @@ from ubayfs_experiments import store
 from ubayfs_experiments.analysis import explanations
 from ubayfs_experiments.analysis import tables as report_tables
 from ubayfs_experiments.analysis.aggregate import aggregate, with_f1
+from ubayfs_experiments.report import content
 from ubayfs_experiments.report.content import Content
 from ubayfs_experiments.report.page import document_of, render, write_report
 
@@ -66,20 +67,27 @@ def run(tmp_path_factory):
     return directory, paths, Content.read(directory)
 
 
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Reports whose figures are not looked at need none."""
+    monkeypatch.setattr(content, "draw", lambda experiment, frame: {})
+
+
 @pytest.fixture(scope="module")
 def page(run):
     return Page((run[0] / "report.html").read_text(encoding="utf-8"))
 
 
 def test_all_files_are_written_and_the_page_is_the_last(run):
-    directory, paths, content = run
+    directory, paths, read = run
     names = {path.relative_to(directory).as_posix() for path in paths}
     assert paths[-1] == directory / "report.html"
     assert all(path.stat().st_size for path in paths)
     assert {
         f"tables/{name}.csv" for name in (*report_tables.NAMES, "2_against_paper", "2_differences", "claims")
     } <= names
-    assert {f"figures/{name}.{kind}" for name in content.drawings for kind in ("png", "svg")} <= names
+    assert {path.parent for path in paths} == {directory, directory / "tables"}
+    assert not (directory / "cells").exists()
     assert {
         "1a",
         "1b_blocks",
@@ -90,14 +98,14 @@ def test_all_files_are_written_and_the_page_is_the_last(run):
         "2_schemes",
         "2_seconds",
         "optimizers",
-    } == set(content.drawings)
+    } == set(read.drawings)
 
 
 def test_tables_hold_the_aggregated_figures(run):
-    directory, _, content = run
+    directory, _, read = run
     table = pd.read_csv(directory / "tables" / "2.csv")
     expected = aggregate(
-        with_f1(content.frames["2"]),
+        with_f1(read.frames["2"]),
         ["data", "scheme", "scenario", "variant", "method"],
         ["f1_svm", "balanced_logistic"],
     )
@@ -112,8 +120,8 @@ def test_the_page_is_well_formed_and_shows_every_figure(run, page):
     assert len(images) == len(run[2].drawings)
     assert all(image["alt"] for image in images)
     shown = {base64.b64decode(image["src"].partition(",")[2]) for image in images}
-    files = {path.read_bytes() for path in run[1] if path.parent.name == "figures"}
-    assert shown <= files
+    assert shown == set(run[2].pictures.values())
+    assert all(picture.startswith(b"\x89PNG") and len(picture) < 200_000 for picture in shown)
 
 
 def test_the_page_needs_nothing_from_elsewhere(page):
@@ -170,7 +178,7 @@ def test_every_differing_cell_is_listed_with_its_cause(run, page):
         assert " ".join(words.split()) in page.text
 
 
-def test_experiments_that_are_absent_or_unfinished_are_told(tmp_path):
+def test_experiments_that_are_absent_or_unfinished_are_told(tmp_path, no_figures):
     frames = {"1a": few("1a").query("data == 'additive'")}
     fake.write_run(tmp_path / "run", frames)
     cell = store.cell_path(tmp_path / "run", "1a/additive/mrmr")
@@ -187,7 +195,7 @@ def test_experiments_that_are_absent_or_unfinished_are_told(tmp_path):
     assert not (tmp_path / "run" / "tables" / "2.csv").exists()
 
 
-def test_a_quick_run_says_so(tmp_path):
+def test_a_quick_run_says_so(tmp_path, no_figures):
     frame = few("controls", n_splits=1)
     fake.write_run(tmp_path / "run", {"controls": frame}, quick=True)
     write_report(tmp_path / "run")
@@ -195,7 +203,7 @@ def test_a_quick_run_says_so(tmp_path):
     assert "A quick run: few splits and models." in text
 
 
-def test_names_are_text_and_nothing_else(tmp_path):
+def test_names_are_text_and_nothing_else(tmp_path, no_figures):
     hostile = "<script>alert(1)</script>"
     frame = few("2").query("data == 'PRO'")
     frames = {"2": frame, "causes": few("causes").assign(variant=hostile, cause="<b>x</b>\u202e")}
@@ -257,13 +265,13 @@ def test_changes_beyond_chance_are_named(run, page):
         assert f"{row['variant']} ({row['pool'] or 'all'}: {row['gained']} gained, {row['lost']} lost)" in page.text
 
 
-def test_a_z_without_spread_is_explained(tmp_path):
+def test_a_z_without_spread_is_explained(tmp_path, no_figures):
     frame = few("2").query("data == 'BCW' and method == 'group_lasso'")
     same = frame["features"].iloc[0]
     fake.write_run(tmp_path / "run", {"2": frame.assign(features=[same] * len(frame), size=len(same))})
-    content = Content.read(tmp_path / "run")
-    z = content.comparison.query("measure == 'stability'")["z"].item()
-    text = Page(render(content)).text
+    read = Content.read(tmp_path / "run")
+    z = read.comparison.query("measure == 'stability'")["z"].item()
+    text = Page(render(read)).text
     assert (
         f"All 3 sets of BCW, sparse group lasso (block) are the same. Our stability has no spread then, and its z "
         f"of {z:.0f} has only the paper's rounding to divide by" in text

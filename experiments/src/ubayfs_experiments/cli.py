@@ -139,7 +139,9 @@ def _progress() -> Iterator[tuple[Callable[[str, int, int], None], Callable[[str
     with tqdm(unit="splits", disable=None, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
 
         def update(cell: str, done: int, total: int) -> None:
-            if cell != bar.desc and not bar.disable:
+            if bar.disable:
+                return
+            if cell != bar.desc:
                 bar.set_description_str(cell, refresh=False)
                 bar.reset(total)
                 bar.initial = bar.n = done  # what was done before says nothing about the time that is left

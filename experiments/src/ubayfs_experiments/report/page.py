@@ -6,6 +6,8 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ubayfs.report import Document, Section, render_document
 
 from ..analysis.tables import GUIDED, TO_THE_LETTER
@@ -43,11 +45,14 @@ def write_report(directory: Path) -> list[Path]:
     pack(directory)
     written = []
     for name, table in content.tables().items():
-        # Ten digits: more than any figure means, and the same on every machine's last bit.
-        text = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-        written.append(_write(directory / "tables" / f"{name}.csv", text.encode()))
+        written.append(_write(directory / "tables" / f"{name}.csv", as_csv(table)))
     written.append(_write(directory / "report.html", render(content).encode()))
     return written
+
+
+def as_csv(table: pd.DataFrame) -> bytes:
+    """Return a table as a CSV file, with ten digits: more than any figure means, and the same on every machine."""
+    return table.to_csv(index=False, float_format="%.10g", lineterminator="\n").encode()
 
 
 def _write(path: Path, content: bytes) -> Path:
