@@ -134,11 +134,6 @@ def test_what_needs_no_file_is_there():
     assert load("blocks", None, 0).X.shape == (512, 256)
 
 
-def test_an_unknown_data_set():
-    with pytest.raises(InputError, match=r"data must be one of .*'PRO'.*got 'PRO1'.*Did you mean 'PRO'"):
-        load("PRO1", None, 0)
-
-
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     """A data directory with sound files of COL and MPE, of invented values."""

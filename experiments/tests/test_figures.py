@@ -1,13 +1,18 @@
 """Figures of the experiments: what is drawn, and that nothing hides anything."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import fake_run as fake
 from ubayfs_experiments.analysis.aggregate import aggregate
 from ubayfs_experiments.analysis.paper import paper_value
-from ubayfs_experiments.report import figure_parts, figures, figures_real
+from ubayfs_experiments.looks import look_of
+from ubayfs_experiments.report import figures, figures_real
+from ubayfs_experiments.report.figure_parts import png
 
 pytest.importorskip("matplotlib")
 
@@ -80,13 +85,21 @@ def test_no_text_is_cut_off_or_shows_markup_and_the_legend_hides_nothing(drawing
 
 def test_equal_frames_give_equal_files(drawings):
     again = figures_real.figure_schemes(fake.experiment_2(n_splits=3))
-    for format in ("png", "svg"):
-        assert again.render(format) == drawings["2_schemes"].render(format)
+    assert png(again) == png(drawings["2_schemes"])
+
+
+def test_pictures_are_small_and_keep_the_colors(drawings):
+    picture = Image.open(io.BytesIO(png(drawings["2_seconds"])))
+    assert picture.mode == "P"
+    assert picture.width >= 1000
+    shown = {color for _, color in picture.convert("RGB").getcolors(1 << 24)}
+    for wanted in ((0, 0x72, 0xB2), (0, 0, 0), (255, 255, 255)):
+        assert min(sum(abs(a - b) for a, b in zip(wanted, color, strict=True)) for color in shown) <= 12
 
 
 def lines_of(ax, label):
     """Return the markers of a line by the color, marker and dashes of a method."""
-    look = figure_parts.look_of(label)
+    look = look_of(label)
     return [line for line in ax.lines if line.get_marker() == look.marker and line.get_color() == look.color]
 
 
@@ -174,9 +187,9 @@ def test_the_marks_of_the_paper_are_its_values():
 
 def test_methods_differ_by_more_than_color():
     for methods in (fake.SELECTORS, [*fake.METHODS, "group_lasso"]):
-        looks = [figure_parts.look_of(name) for name in methods]
+        looks = [look_of(name) for name in methods]
         assert len({look.color for look in looks}) == len({look.marker for look in looks}) == len(looks)
-    assert len({str(figure_parts.look_of(name).dashes) for name in fake.SELECTORS}) == len(fake.SELECTORS)
+    assert len({str(look_of(name).dashes) for name in fake.SELECTORS}) == len(fake.SELECTORS)
 
 
 def test_a_method_that_nobody_knows_is_drawn():

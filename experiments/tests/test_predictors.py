@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.svm import SVC
@@ -95,8 +96,8 @@ def literal(X, y, train, test, features):
 
 
 @pytest.fixture
-def halves(cancer):
-    X, y = cancer[0].to_numpy(), cancer[1].to_numpy()
+def halves():
+    X, y = load_breast_cancer(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(y))
     return X, y, np.sort(rows[:400]), np.sort(rows[400:])
 

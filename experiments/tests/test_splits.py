@@ -83,7 +83,5 @@ def test_data_without_groups_cannot_be_split_by_them():
 
 
 def test_an_unknown_scheme_is_refused():
-    with pytest.raises(
-        InputError, match=r"scheme must be one of 'groups', 'random'; got 'group'.* Did you mean 'groups'"
-    ):
+    with pytest.raises(InputError, match="scheme must be 'random' or 'groups'; got 'group'"):
         make_split(small(groups=np.array(["a"] * 83)), "group", 0, 0)

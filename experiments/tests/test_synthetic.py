@@ -128,15 +128,6 @@ def test_relevant_blocks_needs_blocks_and_truth(made):
         relevant_blocks(made["additive"])
 
 
-def test_unknown_names_and_wrong_seeds_are_refused():
-    with pytest.raises(InputError, match="Did you mean 'blocks'"):
-        generate("block", 0)
-    with pytest.raises(InputError, match="name must be one of"):
-        generate("blocks-authors", 0)
-    with pytest.raises(InputError, match="seed must be a whole number >= 0; got -1"):
-        generate("blocks", -1)
-
-
 # The authors' own files -----------------------------------------------------------------------------------------------
 
 

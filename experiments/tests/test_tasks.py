@@ -1,5 +1,6 @@
 """Names of cells, sizes of runs, and seeds that depend on nothing but their parts."""
 
+import os
 import subprocess
 import sys
 from itertools import product
@@ -38,7 +39,11 @@ def test_a_seed_is_the_same_in_every_process():
     code = "from ubayfs_experiments.tasks import seed_of; print(*seed_of(1, 'PRO', 'groups', 7).generate_state(4))"
     said = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": hash_seed}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
         ).stdout
         for hash_seed in ("1", "2")
     }

@@ -197,7 +197,8 @@ def _where(rows: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _paired(score: str, first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, float, float]:
-    sides = [rows.set_index("split", verify_integrity=True)[score].astype(float) for rows in (first, second)]
+    sides = [rows.set_index("split")[score].astype(float) for rows in (first, second)]
+    assert all(side.index.is_unique for side in sides), "a split occurs twice in one cell"
     before, after = pd.concat(sides, axis=1, join="inner").dropna().to_numpy().T
     n = len(before)
     error = float(np.std(after - before, ddof=1)) / math.sqrt(n) if n > 1 else math.nan
