@@ -16,7 +16,7 @@ from ubayfs_experiments.analysis import tables as report_tables
 from ubayfs_experiments.analysis.aggregate import aggregate, with_f1
 from ubayfs_experiments.report import content
 from ubayfs_experiments.report.content import Content
-from ubayfs_experiments.report.page import document_of, render, write_report
+from ubayfs_experiments.report.page import document_of, render, write_content, write_report
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -63,8 +63,9 @@ class Page(HTMLParser):
 def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("experiments") / "run"
     fake.write_run(directory, {name: few(name) for name in fake.EXPERIMENTS})
-    paths = write_report(directory)
-    return directory, paths, Content.read(directory)
+    store.pack(directory)
+    read = Content.read(directory)
+    return directory, write_content(read, directory), read
 
 
 @pytest.fixture

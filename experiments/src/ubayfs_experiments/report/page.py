@@ -32,10 +32,6 @@ def render(content: Content) -> str:
 def write_report(directory: Path) -> list[Path]:
     """Write the tables and ``report.html`` into the directory of a run; complete cells are packed first.
 
-    Parameters
-    ----------
-    directory : Path
-
     Returns
     -------
     paths : list of Path
@@ -43,22 +39,22 @@ def write_report(directory: Path) -> list[Path]:
     """
     content = Content.read(directory)
     pack(directory)
-    written = []
-    for name, table in content.tables().items():
-        written.append(_write(directory / "tables" / f"{name}.csv", as_csv(table)))
-    written.append(_write(directory / "report.html", render(content).encode()))
-    return written
+    return write_content(content, directory)
+
+
+def write_content(content: Content, directory: Path) -> list[Path]:
+    """Write the tables and ``report.html`` of what was read, and return the paths as :func:`write_report`."""
+    files = {f"tables/{name}.csv": as_csv(table) for name, table in content.tables().items()}
+    files["report.html"] = render(content).encode()
+    (directory / "tables").mkdir(exist_ok=True)
+    for name, file in files.items():
+        write_file(directory / name, file)
+    return [directory / name for name in files]
 
 
 def as_csv(table: pd.DataFrame) -> bytes:
     """Return a table as a CSV file, with ten digits: more than any figure means, and the same on every machine."""
     return table.to_csv(index=False, float_format="%.10g", lineterminator="\n").encode()
-
-
-def _write(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    write_file(path, content)
-    return path
 
 
 def document_of(content: Content) -> Document:
