@@ -16,7 +16,6 @@ import gzip
 import json
 import math
 import os
-import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,8 +27,8 @@ import pandas as pd
 
 from ubayfs import InputError
 
+from .files import Row, read_csv, to_csv, write_file
 from .tasks import Outcome, Task
-from .typed_csv import Row, read_csv, to_csv
 
 FORMAT = 1
 _RUN, _SPLITS, _INDEX, _CELLS = "run.json", "splits.csv.gz", "cells.csv", "cells"
@@ -200,21 +199,26 @@ def _open_existing(path: str, flags: int) -> int:
 
 def pack(directory: Path) -> None:
     """Move complete cells from files of their own into the table of all splits."""
-    found = [(path, *_read_cell(path)) for path in _cell_files(directory)]
-    complete = [(path, header, lines) for path, header, lines in found if len(lines) >= header["task"]["n_splits"]]
+    complete = {
+        name: (header, lines)
+        for name, (header, lines) in _growing_cells(directory).items()
+        if len(lines) >= header["task"]["n_splits"]
+    }
     if not complete:
         return
-    index, rows = _read_index(directory), _read_splits(directory)
-    for path, header, lines in complete:
-        name = _name(directory, path)
-        index[name], rows[name] = header, _rows(header, lines)
+    index = _read_index(directory)
+    rows = _read_splits(directory, index)
+    for name, (header, lines) in complete.items():
+        rows[name] = _rows(lines)
+        index[name] = {**header, "n_rows": len(rows[name])}
     names = sorted(index, key=_place)
-    table = [{**_common(index[name]), **row} for name in names for row in rows[name]]
+    table = [{**_cell_of(index[name]), **row} for name in names for row in rows[name]]
     write_file(directory / _SPLITS, gzip.compress(to_csv(table), mtime=0))
     # The index says which rows of the table count; as long as a cell is not in it, its own file is the one that does.
-    header_rows = [{**{key: index[name]["task"][key] for key in _TASK}, **_without_task(index[name])} for name in names]
-    write_file(directory / _INDEX, to_csv(header_rows))
-    for path, _, _ in complete:
+    headers = [{**index[name]["task"], **index[name]} for name in names]
+    write_file(directory / _INDEX, to_csv([{key: row[key] for key in row if key != "task"} for row in headers]))
+    for name in complete:
+        path = cell_path(directory, name)
         path.unlink(missing_ok=True)
         for folder in list(path.relative_to(directory).parents)[:-1]:
             with suppress(OSError):  # it holds other cells
@@ -223,32 +227,28 @@ def pack(directory: Path) -> None:
 
 def cells(directory: Path) -> list[dict[str, Any]]:
     """Return the header of every cell, with ``name`` and ``done``, the number of its finished splits."""
-    index = _read_index(directory)
-    found = {name: {**header, "done": header["task"]["n_splits"]} for name, header in index.items()}
-    for path in _cell_files(directory):
-        if (name := _name(directory, path)) not in index:
-            header, lines = _read_cell(path)
-            found[name] = {**header, "done": len(lines)}
+    done = {name: (header, header["task"]["n_splits"]) for name, header in _read_index(directory).items()}
+    growing = {name: (header, len(lines)) for name, (header, lines) in _growing_cells(directory).items()}
     return [
-        {**found[name], "name": name, "n_splits": found[name]["task"]["n_splits"]} for name in sorted(found, key=_place)
+        {**header, "name": name, "done": n_done, "n_splits": header["task"]["n_splits"]}
+        for name, (header, n_done) in sorted({**growing, **done}.items(), key=lambda item: _place(item[0]))
     ]
 
 
 def read_frames(directory: Path, experiments: Iterable[str]) -> dict[str, pd.DataFrame]:
     """Return all outcomes by experiment, each a table with one row per task, split and setting; empty if none."""
-    index, rows = _read_index(directory), _read_splits(directory)
-    for path in _cell_files(directory):
-        if (name := _name(directory, path)) not in index:
-            index[name], lines = _read_cell(path)
-            rows[name] = _rows(index[name], lines)
+    index = _read_index(directory)
+    rows = _read_splits(directory, index)
+    for name, (header, lines) in _growing_cells(directory).items():
+        if name not in index:
+            index[name], rows[name] = header, _rows(lines)
     frames: dict[str, list[Row]] = {experiment: [] for experiment in experiments}
     for name in sorted(index, key=_place):
-        if (experiment := index[name]["task"]["experiment"]) in frames:
-            width = index[name]["n_features"]
+        header = index[name]
+        if (experiment := header["task"]["experiment"]) in frames:
             for row in rows[name]:
-                features = row["features"]
-                known = {"split": row["split"], "n_features": width, "features": features, "size": len(features)}
-                frames[experiment].append({**_common(index[name]), **known, **row})
+                known = {"split": row["split"], "n_features": header["n_features"], "features": row["features"]}
+                frames[experiment].append({**_cell_of(header), **known, "size": len(row["features"]), **row})
     return {experiment: pd.DataFrame(found) for experiment, found in frames.items()}
 
 
@@ -257,46 +257,29 @@ def cell_path(directory: Path, name: str) -> Path:
     return directory / _CELLS / f"{name}.jsonl"
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file so that a crash leaves either the old file or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _cell_files(directory: Path) -> list[Path]:
-    return sorted((directory / _CELLS).rglob("*.jsonl"))
-
-
-def _name(directory: Path, path: Path) -> str:
-    return path.relative_to(directory / _CELLS).with_suffix("").as_posix()
-
-
-def _name_of(task: Mapping[str, Any]) -> str:
-    return Task(task["experiment"], task["data"], task["method"], task["n_splits"], task["scheme"]).name
+def _growing_cells(directory: Path) -> dict[str, tuple[Header, list[dict[str, Any]]]]:
+    """Return header and lines of the cells that have files of their own, by name."""
+    folder = directory / _CELLS
+    return {
+        path.relative_to(folder).with_suffix("").as_posix(): _read_cell(path)
+        for path in sorted(folder.rglob("*.jsonl"))
+    }
 
 
 def _place(name: str) -> list[str]:
     return f"{name}.jsonl".split("/")  # in the order of the files of cells
 
 
-def _common(header: Header) -> Row:
+def _name_of(cell: Mapping[str, Any]) -> str:
+    return Task(cell["experiment"], cell["data"], cell["method"], 0, cell["scheme"]).name
+
+
+def _cell_of(header: Header) -> Row:
     return {key: header["task"][key] for key in _CELL}
 
 
-def _without_task(header: Header) -> Row:
-    return {key: value for key, value in header.items() if key != "task"}
-
-
-def _rows(header: Header, lines: Iterable[dict[str, Any]]) -> list[Row]:
-    """Return the outcomes of a cell, in the order of its splits, but for what is the same in all of them."""
+def _rows(lines: Iterable[dict[str, Any]]) -> list[Row]:
+    """Return the outcomes of a cell, in the order of its splits."""
     return [
         {
             "split": line["split"],
@@ -315,24 +298,22 @@ def _read_index(directory: Path) -> dict[str, Header]:
     path, index = directory / _INDEX, {}
     if path.exists():
         with _damage_of(path):
-            for row in read_csv(path.read_bytes(), (*_TASK, "n_features")):
+            for row in read_csv(path.read_bytes(), (*_TASK, "n_features", "n_rows")):
                 task = {key: row.pop(key) for key in _TASK}
                 index[_name_of(task)] = {"task": task, **row}
     return index
 
 
-def _read_splits(directory: Path) -> dict[str, list[Row]]:
+def _read_splits(directory: Path, index: Mapping[str, Header]) -> dict[str, list[Row]]:
     """Return the rows of the table of all splits, by the name of their cell."""
-    path = directory / _SPLITS
-    rows: dict[str, list[Row]] = {name: [] for name in _read_index(directory)}
+    path, rows = directory / _SPLITS, {name: list[Row]() for name in index}
     if rows:
         with _damage_of(path):
             for row in read_csv(gzip.decompress(path.read_bytes()), _COLUMNS):
-                name = _name_of({**row, "n_splits": 0})
-                if name in rows:
+                if (name := _name_of(row)) in rows:
                     rows[name].append({key: row[key] for key in row if key not in _CELL})
-            if empty := [name for name in rows if not rows[name]]:
-                raise ValueError(f"no row of the cell {empty[0]}")
+            if short := [name for name in rows if len(rows[name]) != index[name]["n_rows"]]:
+                raise ValueError(f"it lacks rows of the cell {short[0]}, or has too many")
     return rows
 
 

@@ -15,7 +15,7 @@ cause of a cell that differs if three things hold.
    draw splits without strata is one choice for everything, to draw them by group one for the data set.
 
 The third is no proof: a change that does nothing gains and loses cells by chance alone. :func:`summary` gives, for each
-change, the chance that one without effect gains so much. A change with a chance of one in twenty or more is told, but
+change, the chance that one without effect gains so much. A change with a chance of one in twenty or more is shown, but
 the cause stays "unknown".
 
 Fewer splits have larger standard errors and agree more easily. Cells are counted "without" a change on the same split

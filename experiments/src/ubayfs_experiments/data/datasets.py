@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ubayfs import Blocks, UBayFSError
 
 
-class DataAbsent(UBayFSError):  # noqa: N818  (not an error of the user: a run says so and goes on)
+class DataAbsent(UBayFSError):  # noqa: N818  (not an error of the user: a run reports it and continues)
     """A data set is not in the data directory."""
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 from ubayfs.report import Document, Section, render_document
 
 from ..analysis.tables import GUIDED, TO_THE_LETTER
-from ..store import pack, write_file
+from ..files import write_file
+from ..store import pack
 from .content import Content
 from .sections import controls_section, optimizers_section, run_section, settings_section, simulation_section
 from .sections_real import real_sections

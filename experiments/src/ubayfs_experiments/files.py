@@ -1,11 +1,14 @@
-"""CSV files whose entries come back with their types: words as they are, sets of features, and the rest as JSON."""
+"""Files that are written whole, and CSV files whose entries come back with their types."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import os
+import uuid
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 _TEXT = ("experiment", "data", "scheme", "method", "rho")  # not numbers, though they may look like them
@@ -13,8 +16,22 @@ _TEXT = ("experiment", "data", "scheme", "method", "rho")  # not numbers, though
 Row = dict[str, Any]
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file so that a crash leaves either the old file or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def to_csv(rows: list[Row]) -> bytes:
-    """Return rows as a CSV file with the columns of all of them; what a row has not is empty.
+    """Return rows as a CSV file: words as they are, sets of features, and the rest as JSON; what a row lacks is empty.
 
     Examples
     --------
