@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ubayfs import UBayFSError
 
@@ -85,8 +86,6 @@ def _whole(low: int) -> Callable[[str], int]:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    import pandas as pd
-
     from .data.catalogue import SOURCES, data_directory, is_there
     from .registry import EXPERIMENTS
     from .tasks import Scale
@@ -94,14 +93,20 @@ def _list(arguments: argparse.Namespace) -> None:
     directory = data_directory(arguments.data_dir)
     experiments = [(name, len(one.tasks(Scale())), one.title) for name, one in EXPERIMENTS.items()]
     data = [
-        (name, "yes" if is_there(one, directory) else "no", "" if one.n_samples is None else one.n_samples,
-         one.n_features, one.path or "none needed", one.title)
+        (name, "yes" if is_there(one, directory) else "no", one.n_samples or "any", one.n_features,
+         one.path or "none needed", one.title)
         for name, one in SOURCES.items()
     ]  # fmt: skip
-    titles = ["data set", "available", "rows", "features", "file", "what"]
-    print(pd.DataFrame(experiments, columns=["experiment", "cells", "what"]).to_string(index=False, justify="left"))
+    _print_table(("experiment", "cells", "what"), experiments)
     print()
-    print(pd.DataFrame(data, columns=titles).to_string(index=False, justify="left"))
+    _print_table(("data set", "available", "rows", "features", "file", "what"), data)
+
+
+def _print_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    columns = list(zip(titles, *rows, strict=True))
+    widths = [max(len(str(one)) for one in column) for column in columns]
+    for line in (titles, *rows):
+        print("  ".join(str(one).ljust(width) for one, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _run(arguments: argparse.Namespace) -> None:
