@@ -16,7 +16,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-minimum bench experiments lint clean
+.PHONY: help demo test test-minimum bench equivalence experiments lint clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -34,6 +34,9 @@ test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experim
 bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK=1: one; MILLION=1: also a million features)
 	-@$(MAKE) --no-print-directory $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(MILLION),--million) $(if $(ONLY),--only $(ONLY))
+
+equivalence: $(VENV)/.installed-test  ## Compare decisions and ensembles with those recorded
+	$(BIN)/python -m benchmarks.equivalence compare benchmarks/results/equivalence.json.gz
 
 # Hours on two processors; a stopped run is resumed. DATA=directory with the paper's data sets, JOBS=processes.
 experiments: $(VENV)/.installed-experiments  ## Rerun the paper's experiments (QUICK=1: in small; DATA=directory, JOBS=2)

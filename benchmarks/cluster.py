@@ -19,7 +19,7 @@ import joblib
 import numpy as np
 
 import ubayfs
-from ubayfs.workers import on_cluster
+from ubayfs.ensemble.workers import on_cluster
 
 from . import data
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import ubayfs
 from ubayfs.constraints import resolve
-from ubayfs.correlation import forget_pairs
+from ubayfs.data.correlation import PAIRS
 from ubayfs.utility import Utility
 
 from . import data, problems, tools
@@ -114,7 +114,12 @@ def _decorrelated(threshold: float, most: float, selectors: Sequence[str]) -> li
         if not rows:
             seconds, system = _timed(partial(_build, constraints, evidence.feature_names), REPEATS)
             rows = [
-                Row(name, f"build {system.n_rows - 1:,} rows (> {threshold})", {"seconds": seconds}, {"seconds": 5})
+                Row(
+                    name,
+                    f"build {system.n_inequalities - 1:,} rows (> {threshold})",
+                    {"seconds": seconds},
+                    {"seconds": 5},
+                )
             ]
         posterior = ubayfs.Dirichlet().update(evidence, 0.01)
         utility = Utility(posterior.mean, system, 1.0, ~evidence.constant)
@@ -125,7 +130,7 @@ def _decorrelated(threshold: float, most: float, selectors: Sequence[str]) -> li
 
 def _build(constraints: Any, feature_names: Any) -> Any:
     """Build the rows of leukaemia as if its correlations were not known from the time before."""
-    forget_pairs()
+    PAIRS.clear()
     return resolve(constraints, feature_names, X=data.load(LEUKAEMIA)[0])
 
 
@@ -183,7 +188,7 @@ def _leukaemia_changes() -> dict[str, Callable[[], Any]]:
     tighter = [ubayfs.max_size(19), decorrelated]
 
     def first() -> Any:
-        forget_pairs()  # nothing can be known of data that were never seen before
+        PAIRS.clear()  # nothing can be known of data that were never seen before
         return ubayfs.decide(evidence, constraints=chosen, X=X)
 
     again = ubayfs.Exact(begin_with=first().indices)

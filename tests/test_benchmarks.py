@@ -6,7 +6,19 @@ import math
 import numpy as np
 import pytest
 from benchmarks import __main__ as program
-from benchmarks import child, data, decision, evidence, problems, results, scaling, timing, tools
+from benchmarks import (
+    child,
+    data,
+    decision,
+    equivalence,
+    evidence,
+    problems,
+    recorded_decisions,
+    results,
+    scaling,
+    timing,
+    tools,
+)
 from benchmarks.report import QUANTITIES, WIDTH, Row, Section, table
 
 from ubayfs import cannot_link, max_size
@@ -268,3 +280,38 @@ def test_a_part_that_breaks_does_not_lose_the_others(tmp_path, monkeypatch, caps
     assert program.main(["--only", "import"]) == 0
     assert results.read(tmp_path / "partial.json")[0]["command"] == "make bench ONLY='import'"
     assert "1 s" in capsys.readouterr().out
+
+
+def test_equivalence_records_the_same_twice(tmp_path):
+    problem = recorded_decisions.decisions()["mixed 1"]
+    first, second = equivalence.outcome(problem), equivalence.outcome(problem)
+    assert first == second
+    assert float.fromhex(first["value"]) == float.fromhex(first["utility"])
+    equivalence.save({"found": first}, tmp_path / "one.json.gz")
+    equivalence.save({"found": second}, tmp_path / "two.json.gz")
+    assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
+    assert equivalence.read(tmp_path / "one.json.gz") == {"found": first}
+
+
+def test_equivalence_records_errors():
+    found = equivalence.outcome(recorded_decisions.decisions()["contradiction by both, exact"])
+    assert found["error"] == "InfeasibleError"
+    assert len(found["labels"]) == 2
+
+
+def test_equivalence_tells_the_last_bit(capsys):
+    value = {"value": (0.5).hex(), "indices": [1, 2]}
+    before = {"versions": {"numpy": "1"}, "ensembles": {"e": {"sets": "ab"}}, "decisions": {"d": value, "gone": {}}}
+    other = {"value": math.nextafter(0.5, 1.0).hex(), "indices": [1, 3]}
+    now = {"versions": {"numpy": "2"}, "ensembles": {"e": {"sets": "ab"}}, "decisions": {"d": other}}
+    assert equivalence.compare(before, before)
+    capsys.readouterr()
+    assert not equivalence.compare(before, now)
+    assert capsys.readouterr().out.splitlines() == [
+        "numpy is 2 here and was 1: the last bits may differ for that alone.",
+        "ensembles: 1 equal, 0 different",
+        "decisions: 0 equal, 2 different",
+        "  decision 'd', value: was 0.5 (0x1.0000000000000p-1), is 0.5000000000000001 (0x1.0000000000001p-1)",
+        "  decision 'd', indices: was [1, 2], is [1, 3]",
+        "  decision 'gone', as a whole: was {}, is absent",
+    ]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import ubayfs
-from ubayfs.rows import ROWS
+from ubayfs.constraints.inequalities import ROWS
+from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS
-from ubayfs.target import TASKS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

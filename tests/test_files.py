@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ubayfs import _files
-from ubayfs.evidence import Evidence
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import ubayfs
 from ubayfs import max_size
-from ubayfs.evidence import Evidence
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError
 from ubayfs.results import Result, check_directory, read_result, write_result
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study

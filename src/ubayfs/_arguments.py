@@ -73,7 +73,7 @@ def check_real(
         and (value < high if high_open else value <= high)
     )
     if not inside:
-        raise error(f"{name} {rule}; got {value!r}.")
+        raise error.of(name, f"{rule}; got {value!r}.", value)
     return float(value)
 
 
@@ -81,7 +81,7 @@ def check_int(name: str, value: Any, *, low: int | None = None, error: type[Inpu
     """Return `value` as an int of at least `low`, or raise naming `name`, rule and value."""
     rule = "must be a whole number" + ("" if low is None else f" >= {low}")
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
-        raise error(f"{name} {rule}; got {value!r}.")
+        raise error.of(name, f"{rule}; got {value!r}.", value)
     return int(value)
 
 
@@ -89,8 +89,8 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, or raise naming them and the nearest one."""
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
-        raise InputError(
-            f"{name} must be one of {', '.join(map(repr, known))}; got {value!r}.{did_you_mean(value, known)}"
+        raise InputError.of(
+            name, f"must be one of {', '.join(map(repr, known))}; got {value!r}.{did_you_mean(value, known)}", value
         )
     return value
 
@@ -101,12 +101,13 @@ def check_feature_names(feature_names: Any, n_features: int) -> NDArray[Any]:
         feature_names = [f"x{i}" for i in range(n_features)]
     names = np.array([str(name) for name in feature_names], dtype=object)
     if len(names) != n_features:
-        raise InputError(f"feature_names must have one name per feature: {n_features}; got {len(names)}.")
+        raise InputError.of("feature_names", f"must have one name per feature: {n_features}; got {len(names)}.", names)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if len(unique) < n_features:
-        raise InputError(
-            f"feature_names has duplicate names, {str(unique[counts > 1][0])!r} among them; rename them so that each "
-            "is unique."
+        raise InputError.of(
+            "feature_names",
+            f"has duplicate names, {str(unique[counts > 1][0])!r} among them; rename them so that each is unique.",
+            names,
         )
     return names
 
@@ -136,16 +137,15 @@ class FeatureIndex:
         n = len(self.names)
         if isinstance(feature, str):
             if feature not in self._position_of:
-                raise error(
-                    f"{argument} names {feature!r}, which is not a feature."
-                    f"{did_you_mean(feature, self.names) or f' There are {n} features, {self.names[0]!r} first.'}"
-                )
+                hint = did_you_mean(feature, self.names) or f" There are {n} features, {self.names[0]!r} first."
+                raise error.of(argument, f"names {feature!r}, which is not a feature.{hint}", feature)
             return self._position_of[feature]
         if isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_):
             if not 0 <= int(feature) < n:
-                raise error(f"{argument} refers to position {feature}, but positions count from 0 to {n - 1}.")
+                rule = f"refers to position {feature}, but positions count from 0 to {n - 1}."
+                raise error.of(argument, rule, feature)
             return int(feature)
-        raise error(f"{argument} must refer to features by name (str) or position (int); got {feature!r}.")
+        raise error.of(argument, f"must refer to features by name (str) or position (int); got {feature!r}.", feature)
 
     def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> NDArray[np.intp]:
         """Return the positions of several features; a feature named twice is an error."""
@@ -159,7 +159,7 @@ class FeatureIndex:
         unique, counts = np.unique(found, return_counts=True)
         if len(unique) < len(found):
             twice = self.names[int(unique[counts > 1][0])]
-            raise error(f"{argument} names feature {twice!r} more than once.")
+            raise error.of(argument, f"names feature {twice!r} more than once.", twice)
         return found
 
 

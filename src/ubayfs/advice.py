@@ -1,50 +1,36 @@
-"""What a user should be told about a selection without asking."""
+"""What a careful reader of a selection must know."""
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from .exceptions import OptimizationWarning
-from .selection import Problem, Selection
+from .exceptions import Advice
+from .selection import FeatureSet, Problem
 from .utility import Utility
 
 
-def advise(selection: Selection, problem: Problem) -> None:
-    """Warn of what a careful reader of the result must know: early end, unlimited size, members without votes."""
-    best = selection.best
+def advice_on(best: FeatureSet, problem: Problem) -> tuple[Advice, ...]:
+    """Return the advice on a decision: early end, unlimited size, members without votes."""
+    found = []
     if not best.complete:
-        _say(
-            f"time_limit was reached: the set returned is worth {best.value:.6g}, and no set is worth more than "
-            f"{best.bound:.6g} (gap {best.gap:.3g}). Give more time to close the gap."
-        )
+        found.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
     n_selectable = int(np.count_nonzero(problem.utility.selectable))
-    # Features that nothing stands against are in the best set; a small one tells that they are few.
-    free = _unlimited(problem.utility) if 2 * best.metrics.cardinality >= n_selectable else 0
-    if 2 * free >= n_selectable:
-        _say(
-            f"No constraint limits the size of the set: {free} of {n_selectable} features are selected simply because "
-            "nothing stands against them. Add max_size(n), or lower max_features of UBayFSSelector."
-        )
+    # Features that nothing speaks against are in the best set; a small one tells that they are few.
+    n_free = _unlimited(problem.utility) if 2 * best.metrics.cardinality >= n_selectable else 0
+    if 2 * n_free >= n_selectable:
+        found.append(Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}))
     unvoted = best.metrics.without_votes
     if unvoted:
-        shown = ", ".join(unvoted[:5]) + (f" and {len(unvoted) - 5} more" if len(unvoted) > 5 else "")
-        _say(
-            f"{len(unvoted)} of {best.metrics.cardinality} chosen features have no vote of any model ({shown}): "
-            "weights or constraints alone bring them in. Use min_votes=1 to keep such features out."
-        )
-
-
-def _say(message: str) -> None:
-    # _say <- advise <- decide <- the caller
-    warnings.warn(message, OptimizationWarning, stacklevel=4)
+        more = f" and {len(unvoted) - 5} more" if len(unvoted) > 5 else ""
+        facts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
+        found.append(Advice("without_votes", {**facts, "shown": ", ".join(unvoted[:5]) + more}))
+    return tuple(found)
 
 
 def _unlimited(utility: Utility) -> int:
-    """Return how many features of some importance no row speaks against, however many others are selected."""
+    """Return how many features of some importance no inequality speaks against, however many others are selected."""
     system, n = utility.system, utility.n_features
-    row = np.repeat(np.arange(system.n_rows), np.diff(system.A.indptr))
+    row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
     # A must-link has positive entries too, but everything together keeps it.
     limiting = utility.admissibility.violations(np.ones(n))[0] > 0
     columns = system.A.indices[(system.A.data > 0) & limiting[row]]

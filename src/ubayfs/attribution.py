@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ._arguments import RandomState
 from .constraints import exact_size, resolve
+from .constraints.constraint import Inequalities
 from .exceptions import UBayFSError
 from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import Problem, Selection
-from .system import Rows
 from .utility import Utility
 
 # Values closer than this, relative above one, differ by rounding only: the tolerance of a closed gap.
@@ -114,12 +114,14 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     if posterior is not None:
         neutral = _neutral(posterior, random_state)
         theta = _in_favor(neutral.mean, mask, _errors(neutral, posterior))
-        constraints = utility.system.take(np.flatnonzero(~utility.system.believed))
-        plain = replace(utility, theta=theta, system=constraints if utility.system.beliefs else utility.system)
+        constraints = utility.system.take(np.flatnonzero(~utility.system.from_prior))
+        plain = replace(utility, theta=theta, system=constraints if utility.system.from_prior.any() else utility.system)
         nearest, voted = _nearest_best(plain, mask, optimizer, random_state), posterior.counts > 0
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
-        alone = _most_important(theta, utility.selectable & voted, mask) if constraints.n_rows else nearest & voted
+        alone = (
+            _most_important(theta, utility.selectable & voted, mask) if constraints.n_inequalities else nearest & voted
+        )
         data_alone = _names(names, alone)
     told = {str(names[position]): reason for position, reason in unvoted.items()}
     return Attribution(selection.features, without_prior, _names(names, freely), data_alone, told)
@@ -165,7 +167,7 @@ def _without_constraints(
     Fillers that were chosen may fill up: without constraints nothing would keep them out.
     """
     utility = problem.utility
-    system, believed = utility.system, utility.system.believed
+    system, believed = utility.system, utility.system.from_prior
     if believed.all():
         return chosen
     candidates = utility.selectable.copy()
@@ -177,7 +179,9 @@ def _without_constraints(
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))
     sized = resolve(exact_size(size, rho=np.inf), problem.feature_names)
-    kept = system.take(np.flatnonzero(believed)).with_rows(Rows(sized.A, sized.b, sized.rho, sized.label))
+    kept = system.take(np.flatnonzero(believed)).with_inequalities(
+        Inequalities(sized.A, sized.b, sized.rho, sized.label)
+    )
     freed = replace(utility, theta=theta, system=kept, selectable=candidates)
     return _nearest_best(freed, chosen, optimizer, random_state)
 

@@ -16,18 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import RandomState, check_int, did_you_mean
 from .constraints import Constraint, as_constraints, max_size
-from .data import FeatureData
-from .ensemble import Progress
+from .data.feature_data import FeatureData
+from .ensemble.collect import Progress
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
-from .workflow import check_decision, collect_evidence, decide
-
-# What the posterior is made from besides the evidence; changes of anything else leave it as it is.
-_OF_POSTERIOR = frozenset({"weights", "prior", "blocks", "random_state"})
-_OF_DECISION = _OF_POSTERIOR | {
-    "max_features", "constraints", "constraint_strength", "optimizer", "min_votes", "time_limit", "n_alternatives",
-}  # fmt: skip
+from .workflow import Decision, collect_evidence, decide
 
 
 class UBayFSSelector(SelectorMixin, BaseEstimator):
@@ -49,11 +43,11 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         Groups of features that `weights` and `constraints` may refer to.
     constraint_strength : float, default 1.0
-        What a set that keeps all constraints is worth (the paper's lambda); all importances together are worth 1.
+        What keeping all constraints adds to the score (the paper's lambda); all importances together add up to 1.
     n_models : int, default 100
-        Elementary runs, each on a subsample of the rows.
+        Elementary runs, each on a subsample of the samples.
     train_size : float in (0, 1), default 0.75
-        Share of the rows (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
+        Share of the samples (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
     n_features_per_model : int, optional
         The most that one run may choose. Default: `max_features`, or 10 if that is None; never more than there are.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
@@ -71,13 +65,13 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` after each batch of runs; returning False ends the ensemble early.
     checkpoint : path of a directory, optional
-        Finished batches of runs are stored there, and the same fit goes on from them. For one data set, not for
+        Finished batches of runs are stored there, and the same fit continues from them. For one data set, not for
         cross-validation.
 
     Attributes
     ----------
     evidence_ : Evidence
-        The feature sets of all runs; kept, for :meth:`redecide`, even when the decision after it fails.
+        The feature sets of all runs; there for :meth:`redecide` even when the decision after it fails.
     posterior_ : Posterior
         Importance of each feature.
     selection_ : Selection
@@ -151,7 +145,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Classes, numbers, a 0/1 matrix of labels; not needed by selectors that do without.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each row; all rows of one stay on one side of every subsample. Inside a
+            Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample. Inside a
             pipeline or a grid search it is requested by ``set_fit_request(groups=True)``.
 
         Returns
@@ -164,7 +158,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 "selector='laplacian'."
             )
         data = FeatureData.from_table(X, y, task=self.task, groups=groups)
-        check_decision(data.feature_names, self.weights, self.prior, **self._decision())
+        Decision(**self._decision()).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
         for result in ("evidence_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
@@ -210,7 +204,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         for learned in ("n_features_in_", "feature_names_in_", "evidence_"):
             if hasattr(self, learned):
                 setattr(copy, learned, getattr(self, learned))
-        reused = getattr(self, "posterior_", None) if _OF_POSTERIOR.isdisjoint(changes) else None
+        reused = (
+            getattr(self, "posterior_", None) if changes.keys().isdisjoint(Decision.names(in_posterior=True)) else None
+        )
         return copy._decide(self._data_of_fit(X), reused)
 
     def __sklearn_tags__(self) -> Any:
@@ -240,31 +236,23 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         return min(self.max_features, n_features)
 
     def _decision(self) -> dict[str, Any]:
-        """Return the arguments of `decide` that do not concern the posterior."""
-        return {
-            "constraints": self._all_constraints(),
-            "blocks": self.blocks,
-            "constraint_strength": self.constraint_strength,
-            "optimizer": self.optimizer,
-            "min_votes": self.min_votes,
-            "time_limit": self.time_limit,
-            "n_alternatives": self.n_alternatives,
-        }
+        """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""
+        given = {name: getattr(self, name) for name in Decision.names()}
+        return {**given, "constraints": self._all_constraints()}
 
     def _all_constraints(self) -> list[Constraint]:
         if isinstance(self.constraints, Iterator):
-            raise InputError("constraints is an iterator, which can be read only once; pass a list or a tuple.")
-        said = as_constraints(self.constraints)
+            raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
+        given = as_constraints(self.constraints)
         if self.max_features is None:
-            return said
-        return [*said, max_size(check_int("max_features", self.max_features, low=1), rho=math.inf)]
+            return given
+        return [*given, max_size(check_int("max_features", self.max_features, low=1), rho=math.inf)]
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:
-        arguments = {**self._decision(), "X": data, "random_state": self.random_state}
-        if posterior is None:
-            selection = decide(self.evidence_, self.weights, self.prior, **arguments)
-        else:
-            selection = decide(posterior, **arguments)
+        arguments = self._decision()
+        if posterior is not None:  # weights and prior are part of it
+            arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
+        selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
         self.posterior_ = selection.posterior
         # Whoever stores a fitted selector does not expect to store the training data with it.
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
@@ -276,20 +264,22 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         data = FeatureData.of_fit(X, self.evidence_.feature_names)
         n_samples = self.evidence_.settings["n_samples"]
         if data.n_samples != n_samples:
-            raise InputError(f"X must be the data of the fit, which had {n_samples} rows; got {data.n_samples}.")
+            raise InputError.of(
+                "X", f"must be the data of the fit, which had {n_samples} samples; got {data.n_samples}."
+            )
         return data
 
     def _check_changes(self, changes: dict[str, Any]) -> None:
+        known = ("max_features", *Decision.names())
         for name in changes:
             parameter = name.partition("__")[0]
-            if parameter in _OF_DECISION:
+            if parameter in known:
                 continue
             if parameter in self._fit_params:
                 raise InputError(
-                    f"redecide cannot change {name}: it belongs to the ensemble, whose evidence is kept. Use "
+                    f"redecide cannot change {name}: it belongs to the ensemble, whose evidence is used again. Use "
                     f"set_params({name}=...) and fit again."
                 )
             raise InputError(
-                f"redecide does not know {name!r}.{did_you_mean(name, _OF_DECISION)} It takes X, "
-                f"{', '.join(sorted(_OF_DECISION))}."
+                f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
             )

@@ -1,4 +1,4 @@
-"""The errors and warnings of the package.
+"""The errors, warnings and advice of the package.
 
 ::
 
@@ -16,9 +16,17 @@
     ├── EnsembleWarning                    runs failed or were cancelled
     ├── OptimizationWarning                time limit reached, nothing limits the size, members without votes
     └── ConvergenceWarning                 Markov chains that do not agree
+
+An error carries what it is about, so that no caller has to read its text. Advice is what a careful reader of a result
+must know: a value with a code and numbers, which `warnings.warn` and every face render in their own way.
 """
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 
 class UBayFSError(Exception):
@@ -26,7 +34,32 @@ class UBayFSError(Exception):
 
 
 class InputError(UBayFSError, ValueError):
-    """An argument breaks a rule; the message names the argument, the rule, the value and the way out."""
+    """An argument breaks a rule; the message names the argument, the rule, the value and the way out.
+
+    Parameters
+    ----------
+    message : str
+    argument : str, optional
+        Name of the argument in question, such as ``n_models``.
+    value : object, optional
+        What was given for it.
+    rule : str, optional
+        The message without the name of the argument in front, for callers that name its place themselves; default:
+        the whole message.
+    """
+
+    def __init__(
+        self, message: str = "", *, argument: str | None = None, value: Any = None, rule: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.argument = argument
+        self.value = value
+        self.rule = message if rule is None else rule
+
+    @classmethod
+    def of(cls, argument: str, rule: str, value: Any = None) -> InputError:
+        """Make the error of an argument that breaks a rule: ``of("n", "must be positive; got -1.", -1)``."""
+        return cls(f"{argument} {rule}", argument=argument, value=value, rule=rule)
 
 
 class ColumnTypeError(InputError, TypeError):
@@ -34,7 +67,15 @@ class ColumnTypeError(InputError, TypeError):
 
 
 class ConstraintError(InputError):
-    """A constraint, a block or a bound is wrong."""
+    """A constraint, a block or a bound is wrong.
+
+    Attributes
+    ----------
+    position : int or None
+        Position of the constraint in the list that was resolved, from 0.
+    """
+
+    position: int | None = None
 
 
 class InfeasibleError(InputError):
@@ -43,12 +84,40 @@ class InfeasibleError(InputError):
     Attributes
     ----------
     labels : tuple of str
-        An irreducible group of rows: they cannot hold together, any proper part of them can.
+        An irreducible group of inequalities: they cannot hold together, any proper part of them can.
+    positions : tuple of int
+        Positions of the constraints that these inequalities belong to, in the list that was resolved, ascending.
     """
 
-    def __init__(self, message: str, labels: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, labels: tuple[str, ...] = (), positions: tuple[int, ...] = ()) -> None:
+        super().__init__(message, argument="constraints")
         self.labels = labels
+        self.positions = positions
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a study or a table.
+
+    Attributes
+    ----------
+    message : str
+        The rule that is broken, the value and the way out.
+    path : tuple of str and int
+        Keys and positions from the top of the study, such as ``("constraints", 2, "must_link", "rho")``.
+    line : int
+        Of the study file, from 1; 0 when it has none.
+    place : str
+        File, line and key, or the option of the command line, as people look for it.
+    """
+
+    message: str
+    path: tuple[str | int, ...] = ()
+    line: int = 0
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
 
 
 class StudyError(InputError):
@@ -56,13 +125,13 @@ class StudyError(InputError):
 
     Attributes
     ----------
-    problems : tuple of str
-        All that was found, each with its place, its rule and the way out.
+    problems : tuple of Problem
+        All that was found, in the order of the file; each has its message, path and line.
     """
 
-    def __init__(self, message: str, problems: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
         super().__init__(message)
-        self.problems = problems
+        self.problems = tuple(problems)
 
 
 class EnsembleError(UBayFSError, RuntimeError):
@@ -91,3 +160,77 @@ class OptimizationWarning(UBayFSWarning):
 
 class ConvergenceWarning(UBayFSWarning):
     """Markov chains do not agree; their means cannot be trusted yet."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a careful reader of a result must know.
+
+    Attributes
+    ----------
+    code : str
+        What it is about; one of `CODES`.
+    facts : mapping of str to value
+        The numbers and names that the sentence needs, in plain types.
+    """
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    # The category of the Python warning and its sentence.
+    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning], str]]] = {
+        "time_limit": (
+            OptimizationWarning,
+            "time_limit was reached: the set returned has the score {value:.6g}, and no set has a higher one than "
+            "{bound:.6g} (gap {gap:.3g}). Give more time to close the gap.",
+        ),
+        "size_not_limited": (
+            OptimizationWarning,
+            "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
+            "nothing speaks against them. Add max_size(n), or lower max_features of UBayFSSelector.",
+        ),
+        "without_votes": (
+            OptimizationWarning,
+            "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints "
+            "alone bring them in. Use min_votes=1 to exclude such features.",
+        ),
+        "runs_failed": (
+            EnsembleWarning,
+            "{n_failed} of {n_runs} elementary runs failed; the most frequent error ({times}x) was {error}; see "
+            "Evidence.failures.",
+        ),
+        "runs_cancelled": (
+            EnsembleWarning,
+            "the ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
+        ),
+        "no_votes": (
+            EnsembleWarning,
+            "no run chose a single feature: the selector found nothing, or every column is constant; the evidence is "
+            "empty.",
+        ),
+        "chains_disagree": (
+            ConvergenceWarning,
+            "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "
+            "draws each; its means cannot be trusted yet. Raise max_draws (and n_warmup) of Hyperdirichlet, use larger "
+            "weights, or take prior='dirichlet'.",
+        ),
+    }
+
+    def __str__(self) -> str:
+        return self.CODES[self.code][1].format(**self.facts)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Advice:
+        """Make advice of its code and facts; numbers that JSON has no sign for come back from strings."""
+        infinite = ("inf", "-inf", "nan")
+        facts = {key: float(fact) if fact in infinite else fact for key, fact in content["facts"].items()}
+        return cls(str(content["code"]), facts)
+
+    @property
+    def category(self) -> type[UBayFSWarning]:
+        """The kind of Python warning."""
+        return self.CODES[self.code][0]
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
+        warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)

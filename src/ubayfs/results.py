@@ -29,9 +29,9 @@ import pandas as pd
 
 from ._arguments import did_you_mean
 from ._files import write_atomically
-from .data import FeatureData
-from .ensemble import versions
-from .evidence import Evidence
+from .data.feature_data import FeatureData
+from .ensemble.collect import versions
+from .ensemble.evidence import Evidence
 from .exceptions import InputError, UBayFSError
 from .plotting import DISPLAYS
 from .report import render_html, render_json, render_markdown

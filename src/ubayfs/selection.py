@@ -5,60 +5,65 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ._arguments import FeatureIndex, freeze
-from .exceptions import InputError, UBayFSError
+from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
 from .priors.base import Posterior
 from .utility import Utility, log_row_admissibility
 
-_FORMAT = 1
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A side constraint that a set breaks.
+    """An inequality of a side constraint that a set violates.
 
     Attributes
     ----------
     label : str
-        The row in words.
+        The inequality in words.
     amount : float
         By how much a^T z exceeds b.
     rho : float
-        Relaxation of the row; inf when it is hard.
+        Relaxation of the inequality; inf when it is hard.
     admissibility : float
-        Factor that the row contributes to kappa.
+        Factor that the inequality contributes to kappa.
+    position : int or None
+        Position of its constraint in the list that was decided with; None for a member that cannot be selected at all.
     """
 
     label: str
     amount: float
     rho: float
     admissibility: float
+    position: int | None = None
 
 
 @dataclass(frozen=True)
 class SetMetrics:
-    """What can be said of a feature set, unrounded.
+    """Measures of a feature set, unrounded.
 
     Attributes
     ----------
     cardinality : int
     utility : float
-        importance + lambda * admissibility; -inf when a hard row is violated or a member cannot be selected.
+        importance + lambda * admissibility; -inf when a hard inequality is violated or a member cannot be selected.
     importance : float
         Sum of the posterior expected importances of the members.
     admissibility : float
         kappa, in [0, 1]; may underflow, then `log_admissibility` still tells.
     log_admissibility : float
     violations : tuple of Violation
-        Rows that do not hold; those that cost most come first.
+        Inequalities that do not hold; those that cost most first.
     redundancy : float
         Average absolute Pearson correlation between members; nan without data or with fewer than two members.
     without_votes : tuple of str
@@ -105,7 +110,9 @@ class Problem:
             features = list(features)  # a set or a generator will do
             if features and all(isinstance(entry, bool | np.bool_) for entry in features):
                 if len(features) != n:
-                    raise InputError(f"features as a mask must have one entry per feature, {n}; got {len(features)}.")
+                    raise InputError.of(
+                        "features", f"as a mask must have one entry per feature, {n}; got {len(features)}."
+                    )
                 return np.array(features, dtype=bool)
         mask = np.zeros(n, dtype=bool)
         mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
@@ -143,7 +150,9 @@ class Problem:
             for name in self.feature_names[chosen & ~self.utility.selectable]
         )
         return barred + tuple(
-            Violation(system.label(int(row)), float(amounts[row]), float(system.rho[row]), float(np.exp(log)))
+            Violation(
+                system.label(row), float(amounts[row]), float(system.rho[row]), float(np.exp(log)), system.position(row)
+            )
             for row, log in sorted(zip(rows.tolist(), cost.tolist(), strict=True), key=lambda pair: pair[1])
         )
 
@@ -159,9 +168,9 @@ class FeatureSet:
     features : tuple of str
         Names of the members.
     value : float
-        Utility of the set.
+        Score of the set.
     bound : float
-        No set (for an alternative: none but those listed before it) has a higher utility.
+        No set (for an alternative: none but those listed before it) has a higher score.
     complete : bool
         False when a time limit ended the search early.
     metrics : SetMetrics
@@ -207,6 +216,8 @@ class Selection:
     posterior : Posterior or None
     problem : Problem or None
         None after :meth:`from_dict`; then other sets cannot be evaluated.
+    advice : tuple of Advice
+        What a careful reader must know about the decision: early end, unlimited size, members without votes.
     """
 
     best: FeatureSet
@@ -218,6 +229,7 @@ class Selection:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     posterior: Posterior | None = None
     problem: Problem | None = None
+    advice: tuple[Advice, ...] = ()
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -231,12 +243,12 @@ class Selection:
 
     @property
     def value(self) -> float:
-        """Utility of the chosen set."""
+        """Score of the chosen set."""
         return self.best.value
 
     @property
     def bound(self) -> float:
-        """No set has a higher utility than this."""
+        """No set has a higher score than this."""
         return self.best.bound
 
     @property
@@ -291,6 +303,8 @@ class Selection:
 
     def table(self) -> pd.DataFrame:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
+        import pandas as pd
+
         columns: dict[str, Any] = {"feature": self.feature_names}
         if self.counts is not None:
             columns["count"] = self.counts
@@ -311,7 +325,8 @@ class Selection:
             "weights": None if self.weights is None else self.weights.tolist(),
             "best": _set_to_dict(self.best),
             "alternatives": [_set_to_dict(found) for found in self.alternatives],
-            "provenance": _plain(self.provenance),
+            "provenance": plain(self.provenance),
+            "advice": [plain(vars(one)) for one in self.advice],
         }
 
     @classmethod
@@ -319,12 +334,17 @@ class Selection:
         """Make a selection of what :meth:`to_dict` gave."""
         if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
             got = f"format {content.get('format')!r}" if isinstance(content, Mapping) else type(content).__name__
-            raise InputError(f"content must be what Selection.to_dict gave, format {_FORMAT}; got {got}.")
+            raise InputError.of(
+                "content",
+                f"must be what Selection.to_dict of this version gave, format {_FORMAT}; got {got}. Decide again with "
+                "this version of ubayfs to have it.",
+                content,
+            )
         try:
             return cls._read(content)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"content is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
+            raise InputError.of(
+                "content", f"is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
             ) from error
 
     @classmethod
@@ -338,15 +358,16 @@ class Selection:
             counts=None if content["counts"] is None else np.array(content["counts"], dtype=np.int64),
             weights=None if content["weights"] is None else np.array(content["weights"], dtype=np.float64),
             provenance=dict(content["provenance"]),
+            advice=tuple(Advice.from_dict(one) for one in content["advice"]),
         )
 
 
-def _plain(values: Any) -> Any:
+def plain(values: Any) -> Any:
     """JSON has no infinity and no nan: these become the strings that float() reads back; tuples become lists."""
     if isinstance(values, Mapping):
-        return {key: _plain(value) for key, value in values.items()}
+        return {key: plain(value) for key, value in values.items()}
     if isinstance(values, list | tuple):
-        return [_plain(value) for value in values]
+        return [plain(value) for value in values]
     return str(values) if isinstance(values, float) and not np.isfinite(values) else values
 
 
@@ -354,14 +375,14 @@ def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
     metrics = {**vars(found.metrics), "violations": [vars(row) for row in found.metrics.violations]}
     return {
         "indices": found.indices.tolist(),
-        **_plain({"value": found.value, "bound": found.bound, "complete": found.complete, "metrics": metrics}),
+        **plain({"value": found.value, "bound": found.bound, "complete": found.complete, "metrics": metrics}),
     }
 
 
 def _set_from_dict(content: Mapping[str, Any], names: NDArray[Any]) -> FeatureSet:
     metrics = dict(content["metrics"])
     violations = tuple(
-        Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]))
+        Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]), row["position"])
         for row in metrics.pop("violations")
     )
     without_votes = tuple(metrics.pop("without_votes"))

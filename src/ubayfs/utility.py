@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .system import ConstraintSystem, once_per_system
+from .constraints.system import ConstraintSystem, once_per_system
 
 # A row counts as violated when a^T z exceeds b by more than this part of the larger of |b| and the largest
 # coefficient, so 0.1 + 0.2 <= 0.3 holds. The rounding error of a sum is orders of magnitude smaller.
@@ -70,7 +70,7 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
 
 @once_per_system
 def _tolerance(system: ConstraintSystem) -> NDArray[np.float64]:
-    A, largest = system.A, np.zeros(system.n_rows)
+    A, largest = system.A, np.zeros(system.n_inequalities)
     filled = np.flatnonzero(np.diff(A.indptr))
     if len(filled):
         largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])

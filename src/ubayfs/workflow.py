@@ -1,9 +1,14 @@
-"""The one place that composes the stages: evidence -> posterior -> constraints -> best set -> selection."""
+"""The one place that composes the stages: evidence -> posterior -> constraints -> best set -> selection.
+
+The arguments of a decision stand here, once: a field of :class:`Decision`, with its check, and a parameter of
+:func:`decide`, with its description. Estimator, study, command line and comparison take them from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,21 +16,173 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
-from .advice import advise
+from .advice import advice_on
 from .constraints import Constraint, as_constraints, resolve
-from .data import FeatureData
-from .ensemble import Progress, collect_evidence
-from .evidence import Evidence
+from .data.blocks import Blocks
+from .data.feature_data import FeatureData
+from .ensemble.collect import Progress, collect_evidence
+from .ensemble.evidence import Evidence
 from .exceptions import InputError, OptimizationError
 from .optimize import Optimizer, Solution, as_optimizer
-from .optimize.again import deciding_again
 from .optimize.alternatives import find_alternatives
-from .priors import Posterior, as_prior
-from .priors.weights import DEFAULT_WEIGHT, resolve_weights
+from .optimize.warm_start import deciding_again
+from .priors import DEFAULT_WEIGHT, Posterior, as_prior, resolve_weights
 from .selection import FeatureSet, Problem, Selection
 from .utility import Admissibility, Utility
 
-__all__ = ["check_decision", "collect_evidence", "decide", "log_admissibility", "maximize", "selection_probabilities"]
+__all__ = [
+    "Decision",
+    "check_decision",
+    "collect_evidence",
+    "decide",
+    "log_admissibility",
+    "maximize",
+    "selection_probabilities",
+]
+
+
+def _unchecked(value: Any) -> Any:
+    return value
+
+
+def _as_given(check: Callable[[Any], Any], value: Any) -> Any:
+    check(value)
+    return value
+
+
+def _constraints(value: Any) -> tuple[Constraint, ...]:
+    return tuple(as_constraints(value))
+
+
+def _strength(value: Any) -> float:
+    return check_real("constraint_strength", value, low=0.0, low_open=True, high_open=True)
+
+
+def _limit(value: Any) -> float | None:
+    return None if value is None else as_optimizer("exact", value).time_limit  # type: ignore[attr-defined]
+
+
+def _as(check: Callable[[Any], Any], part: str, in_posterior: bool = False) -> dict[str, Any]:
+    """Describe an argument: its check, the part of the knowledge it belongs to, and whether the posterior needs it."""
+    return {"check": check, "part": part, "in_posterior": in_posterior}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
+
+    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(_unchecked, "prior", True))
+    prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
+    constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(_constraints, "constraints"))
+    blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
+    constraint_strength: float = field(default=1.0, metadata=_as(_strength, "constraints"))
+    optimizer: Any = field(default="exact", metadata=_as(partial(_as_given, as_optimizer), "constraints"))
+    min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
+    time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
+    n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
+    random_state: RandomState = field(default=None, metadata=_as(_unchecked, "search", True))
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            object.__setattr__(self, one.name, self.check_argument(one.name, getattr(self, one.name)))
+        as_optimizer(self.optimizer, self.time_limit)  # do the two go together?
+
+    @classmethod
+    def check_argument(cls, name: str, value: Any) -> Any:
+        """Return one argument in the form in which it is used, or raise if it breaks a rule whatever the data are."""
+        return cls.__dataclass_fields__[name].metadata["check"](value)
+
+    @classmethod
+    def names(cls, part: str | None = None, in_posterior: bool | None = None) -> tuple[str, ...]:
+        """Return the names of all arguments, or of those that belong to one part or to the posterior."""
+        return tuple(
+            one.name
+            for one in fields(cls)
+            if part in (None, one.metadata["part"]) and in_posterior in (None, one.metadata["in_posterior"])
+        )
+
+    def check(self, feature_names: Any) -> None:
+        """Raise what :meth:`make` would raise for these arguments, before there is any evidence.
+
+        A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
+        (correlations, contradicting hard constraints) shows in :meth:`make` only.
+        """
+        resolve_weights(self.weights, feature_names, self.blocks)
+        # decorrelate names no feature, and its arguments were checked when it was made.
+        named = [one for one in self.constraints if one.kind != "decorrelate"]
+        resolve(named, feature_names, self.blocks)
+
+    def make(self, evidence: Evidence | Posterior, X: Any = None) -> Selection:
+        """Decide, without a warning: `advice` of the selection says what must be known."""
+        posterior = self._posterior(evidence)
+        return self._select(self._problem(posterior, X), posterior)
+
+    def _posterior(self, evidence: Any) -> Posterior:
+        if isinstance(evidence, Posterior):
+            if not (np.isscalar(self.weights) and self.weights == DEFAULT_WEIGHT):
+                rule = "are part of a posterior; pass the evidence to decide with other weights."
+                raise InputError.of("weights", rule, self.weights)
+            if self.prior != "dirichlet":
+                rule = "is part of a posterior; pass the evidence to decide with another prior."
+                raise InputError.of("prior", rule, self.prior)
+            return evidence
+        if not isinstance(evidence, Evidence):
+            raise InputError.of(
+                "evidence",
+                "must be Evidence (from collect_evidence or Evidence.from_sets) or a Posterior; "
+                f"got {type(evidence).__name__}.",
+                evidence,
+            )
+        return as_prior(self.prior).update(evidence, self.weights, self.blocks, self.random_state)
+
+    def _problem(self, posterior: Posterior, X: Any) -> Problem:
+        names, counts = posterior.feature_names, posterior.counts
+        data = None if X is None else FeatureData.of_fit(X, names)
+        system = resolve(self.constraints, names, self.blocks, data)
+        # Evidence from another ensemble does not know which columns are constant; the data do.
+        constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
+        selectable = ~constant & (counts >= self.min_votes)
+        if not selectable.any():
+            raise InputError(
+                f"min_votes={self.min_votes} leaves no feature to select: the highest count is "
+                f"{counts.max(initial=0)}, and {constant.sum()} of {len(counts)} columns are constant. Lower it, or "
+                "check the data.",
+                argument="min_votes",
+                value=self.min_votes,
+            )
+        utility = Utility(posterior.mean, system, self.constraint_strength, selectable)
+        return Problem(utility, names, counts, posterior.weights, None if data is None else data.X)
+
+    def _select(self, problem: Problem, posterior: Posterior | None) -> Selection:
+        optimizer = as_optimizer(self.optimizer, self.time_limit)
+        solution = _best(optimizer, problem.utility, self.random_state)
+        others = find_alternatives(optimizer, problem.utility, solution, self.n_alternatives, self.random_state)
+        best = FeatureSet.of(problem, solution)
+        return Selection(
+            best=best,
+            alternatives=tuple(FeatureSet.of(problem, other) for other in others),
+            feature_names=problem.feature_names,
+            importance=problem.utility.theta,
+            counts=problem.counts,
+            weights=problem.weights,
+            provenance=self._provenance(optimizer, solution, posterior),
+            posterior=posterior,
+            problem=replace(problem, optimizer=optimizer),
+            advice=advice_on(best, problem),
+        )
+
+    def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
+        made: dict[str, Any] = {
+            "constraints": [one.to_dict() for one in self.constraints],
+            "min_votes": self.min_votes,
+        }
+        if posterior is not None:
+            made |= {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
+        return made | {
+            "constraint_strength": self.constraint_strength,
+            "optimizer": repr(optimizer),
+            "solver": dict(solution.info),
+        }
 
 
 def decide(
@@ -83,15 +240,19 @@ def decide(
     >>> decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)]).features
     ('a', 'b')
     """
-    constraints = as_constraints(constraints)
-    posterior = _posterior(evidence, weights, prior, blocks, random_state)
-    problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
-    chooser = as_optimizer(optimizer, time_limit)
-    selection = _select(
-        problem, chooser, n_alternatives, random_state, posterior, _told(constraints, min_votes, posterior)
+    decision = Decision(
+        weights=weights,
+        prior=prior,
+        constraints=constraints,
+        blocks=blocks,
+        constraint_strength=constraint_strength,
+        optimizer=optimizer,
+        min_votes=min_votes,
+        time_limit=time_limit,
+        n_alternatives=n_alternatives,
+        random_state=random_state,
     )
-    advise(selection, problem)
-    return selection
+    return _with_warnings(decision.make(evidence, X))
 
 
 def maximize(
@@ -130,36 +291,27 @@ def maximize(
     """
     if feature_names is None and hasattr(theta, "index") and hasattr(theta, "to_numpy"):
         feature_names = [str(name) for name in theta.index]
-    constraints = as_constraints(constraints)
+    decision = Decision(
+        constraints=constraints,
+        blocks=blocks,
+        constraint_strength=constraint_strength,
+        optimizer=optimizer,
+        time_limit=time_limit,
+        n_alternatives=n_alternatives,
+        random_state=random_state,
+    )
     importance = _check_importance(theta)
     names = check_feature_names(feature_names, len(importance))
     data = None if X is None else FeatureData.of_fit(X, names)
-    system = resolve(constraints, names, blocks, data)
+    system = resolve(decision.constraints, names, decision.blocks, data)
     selectable = np.ones(len(importance), dtype=bool) if data is None else ~data.constant
-    utility = Utility(importance, system, _check_strength(constraint_strength), selectable)
+    utility = Utility(importance, system, decision.constraint_strength, selectable)
     problem = Problem(utility, names, X=None if data is None else data.X)
-    chooser = as_optimizer(optimizer, time_limit)
-    selection = _select(problem, chooser, n_alternatives, random_state, None, _told(constraints, 0, None))
-    advise(selection, problem)
-    return selection
+    return _with_warnings(decision._select(problem, None))
 
 
-def check_decision(
-    feature_names: Any,
-    weights: Any = DEFAULT_WEIGHT,
-    prior: Any = "dirichlet",
-    constraints: Any = (),
-    blocks: Any = None,
-    constraint_strength: float = 1.0,
-    optimizer: Any = "exact",
-    min_votes: int = 0,
-    time_limit: float | None = None,
-    n_alternatives: int = 0,
-) -> None:
-    """Raise what :func:`decide` would say of these arguments, before there is any evidence.
-
-    A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
-    (correlations, contradicting hard rows) shows in :func:`decide` only.
+def check_decision(feature_names: Any, **arguments: Any) -> None:
+    """Raise what :func:`decide` would raise for its arguments, before there is any evidence.
 
     Examples
     --------
@@ -169,14 +321,7 @@ def check_decision(
     ...
     ubayfs.exceptions.ConstraintError: require names 'raduis', which is not a feature. Did you mean 'radius'?
     """
-    as_prior(prior)
-    resolve_weights(weights, feature_names, blocks)
-    # decorrelate names no feature, and its arguments were checked when it was made.
-    resolve([one for one in as_constraints(constraints) if one.kind != "decorrelate"], feature_names, blocks)
-    _check_strength(constraint_strength)
-    as_optimizer(optimizer, time_limit)
-    check_int("min_votes", min_votes, low=0)
-    check_int("n_alternatives", n_alternatives, low=0)
+    Decision(**arguments).check(feature_names)
 
 
 def log_admissibility(
@@ -207,7 +352,9 @@ def log_admissibility(
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
         got = f"{matrix.dtype} of shape {matrix.shape}"
-        raise InputError(f"sets must mark members by True/False, one row per set (n_sets, n_features); got {got}.")
+        raise InputError.of(
+            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
+        )
     names = check_feature_names(feature_names, matrix.shape[1])
     return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
 
@@ -262,11 +409,13 @@ def selection_probabilities(
         problem, posterior = _decided(posterior, again or (constraint_strength, min_votes) != (1, 0))
         optimizer = problem.optimizer if optimizer is None else optimizer
     elif isinstance(posterior, Posterior):
-        problem = _problem(posterior, constraints, blocks, constraint_strength, X, min_votes)
-    else:
-        raise InputError(
-            f"posterior must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
+        decision = Decision(
+            constraints=constraints, blocks=blocks, constraint_strength=constraint_strength, min_votes=min_votes
         )
+        problem = decision._problem(posterior, X)
+    else:
+        rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
+        raise InputError.of("posterior", rule, posterior)
     chooser = deciding_again(as_optimizer("exact" if optimizer is None else optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
@@ -291,73 +440,14 @@ def _decided(selection: Selection, given_again: bool) -> tuple[Problem, Posterio
     return selection.problem, selection.posterior
 
 
-def _posterior(
-    evidence: Evidence | Posterior, weights: Any, prior: Any, blocks: Any, random_state: RandomState
-) -> Posterior:
-    if isinstance(evidence, Posterior):
-        if weights is not DEFAULT_WEIGHT and not (np.isscalar(weights) and weights == DEFAULT_WEIGHT):
-            raise InputError("weights are part of a posterior; pass the evidence to decide with other weights.")
-        if prior != "dirichlet":
-            raise InputError("prior is part of a posterior; pass the evidence to decide with another prior.")
-        return evidence
-    if not isinstance(evidence, Evidence):
-        raise InputError(
-            "evidence must be Evidence (from collect_evidence or Evidence.from_sets) or a Posterior; "
-            f"got {type(evidence).__name__}."
-        )
-    return as_prior(prior).update(evidence, weights, blocks, random_state)
-
-
-def _problem(
-    posterior: Posterior, constraints: Any, blocks: Any, constraint_strength: Any, X: Any, min_votes: Any
-) -> Problem:
-    least = check_int("min_votes", min_votes, low=0)
-    names, counts = posterior.feature_names, posterior.counts
-    data = None if X is None else FeatureData.of_fit(X, names)
-    system = resolve(constraints, names, blocks, data)
-    # Evidence from another ensemble does not know which columns are constant; the data do.
-    constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
-    selectable = ~constant & (counts >= least)
-    if not selectable.any():
-        raise InputError(
-            f"min_votes={least} leaves no feature to select: the highest count is {counts.max(initial=0)}, and "
-            f"{constant.sum()} of {len(counts)} columns are constant. Lower it, or check the data."
-        )
-    utility = Utility(posterior.mean, system, _check_strength(constraint_strength), selectable)
-    return Problem(utility, names, counts, posterior.weights, None if data is None else data.X)
-
-
-def _select(
-    problem: Problem,
-    optimizer: Optimizer,
-    n_alternatives: Any,
-    random_state: RandomState,
-    posterior: Posterior | None,
-    told: Mapping[str, Any],
-) -> Selection:
-    n_alternatives = check_int("n_alternatives", n_alternatives, low=0)
-    solution = _best(optimizer, problem.utility, random_state)
-    further = find_alternatives(optimizer, problem.utility, solution, n_alternatives, random_state)
-    return Selection(
-        best=FeatureSet.of(problem, solution),
-        alternatives=tuple(FeatureSet.of(problem, other) for other in further),
-        feature_names=problem.feature_names,
-        importance=problem.utility.theta,
-        counts=problem.counts,
-        weights=problem.weights,
-        provenance={
-            **told,
-            "constraint_strength": problem.utility.constraint_strength,
-            "optimizer": repr(optimizer),
-            "solver": dict(solution.info),
-        },
-        posterior=posterior,
-        problem=replace(problem, optimizer=optimizer),
-    )
+def _with_warnings(selection: Selection) -> Selection:
+    for advice in selection.advice:
+        advice.warn(stacklevel=3)
+    return selection
 
 
 def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> Solution:
-    """Return what the optimizer finds, unless it violates a hard row."""
+    """Return what the optimizer finds, unless it violates a hard constraint."""
     solution = optimizer.maximize(utility, random_state)
     if np.isneginf(solution.value):
         raise OptimizationError(
@@ -367,31 +457,23 @@ def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> 
     return solution
 
 
-def _told(constraints: list[Constraint], min_votes: int, posterior: Posterior | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"constraints": [repr(one) for one in constraints], "min_votes": int(min_votes)}
-    if posterior is not None:
-        told["prior"] = posterior.prior
-        told["evidence"] = dict(posterior.evidence.settings)
-    return told
-
-
-def _check_strength(constraint_strength: Any) -> float:
-    return check_real("constraint_strength", constraint_strength, low=0.0, low_open=True, high_open=True)
-
-
 def _check_importance(theta: Any) -> NDArray[np.float64]:
     try:
         importance = np.array(theta, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"theta must be a vector of numbers, one per feature; {error}.") from error
+        raise InputError.of("theta", f"must be a vector of numbers, one per feature; {error}.", theta) from error
     if importance.ndim != 1 or len(importance) == 0:
-        raise InputError(f"theta must be a vector with one entry per feature; got shape {importance.shape}.")
+        raise InputError.of(
+            "theta", f"must be a vector with one entry per feature; got shape {importance.shape}.", theta
+        )
     wrong = np.flatnonzero(~np.isfinite(importance) | (importance < 0))
     if len(wrong):
-        raise InputError(
-            f"theta must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip "
-            "importances that may be negative."
+        raise InputError.of(
+            "theta",
+            f"must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip importances "
+            "that may be negative.",
+            theta,
         )
     if importance.max() > np.finfo(np.float64).max / len(importance):
-        raise InputError("theta must have a finite sum; divide it by its largest entry first.")
+        raise InputError.of("theta", "must have a finite sum; divide it by its largest entry first.", theta)
     return importance

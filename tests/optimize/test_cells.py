@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from problems import one_row, random_utility, selectable_sets, utility_of
+from ubayfs.optimize.budget import Limit
 from ubayfs.optimize.cells import CellSearch, gap_tolerance
-from ubayfs.optimize.limits import Limit
 from ubayfs.optimize.program import Answer, Programs
 from ubayfs.utility import Utility
 

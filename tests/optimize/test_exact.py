@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.constraints.constraint import Inequalities
 from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError
 from ubayfs.optimize.cells import gap_tolerance
 from ubayfs.optimize.exact import Exact
-from ubayfs.optimize.search import LocalSearch
-from ubayfs.system import Rows
+from ubayfs.optimize.local_search import LocalSearch
 
 pytestmark = pytest.mark.usefixtures("always_programs")
 
@@ -144,13 +144,13 @@ def pair_problem(seed, n=60, n_pairs=500, tied=0, size=6):
     ends = np.array(list(itertools.combinations(range(n), 2)))
     ends = ends[rng.choice(len(ends), n_pairs, replace=False)]
     A = sparse.csr_array((np.ones(2 * n_pairs), ends.ravel(), np.arange(0, 2 * n_pairs + 1, 2)), shape=(n_pairs, n))
-    pairs = Rows(A, np.ones(n_pairs), rng.uniform(0.5, 20, n_pairs), lambda row: f"pair {row}")
+    pairs = Inequalities(A, np.ones(n_pairs), rng.uniform(0.5, 20, n_pairs), lambda row: f"pair {row}")
     return utility_of(theta, [one_row(np.ones(n), size, 1.0), pairs])
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
-    monkeypatch.setattr("ubayfs.optimize.exclusions._MOST_GROUPED", 0)  # which would leave out as much, for good
+    monkeypatch.setattr("ubayfs.optimize.conflict_groups._MOST_GROUPED", 0)  # which would leave out as much, for good
     utility = pair_problem(seed, n=120, n_pairs=2500, tied=90)
     lazy = Exact().maximize(utility)
     monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)
@@ -169,7 +169,7 @@ def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
     ends = np.array(list(itertools.combinations(range(n), 2)))
     A = sparse.csr_array((np.ones(2 * len(ends)), ends.ravel(), np.arange(0, 2 * len(ends) + 1, 2)))
     rho = np.random.default_rng(1).uniform(0.01, 0.02, len(ends))
-    pairs = Rows(A, np.ones(len(ends)), rho, lambda row: f"pair {row}")
+    pairs = Inequalities(A, np.ones(len(ends)), rho, lambda row: f"pair {row}")
     utility = utility_of(theta, [one_row(np.ones(n), 7, INF), one_row(-np.ones(n), -7, INF), pairs], 0.1)
     solution = Exact().maximize(utility)
     assert solution.info["n_rounds"] > 1
@@ -266,13 +266,13 @@ def test_the_search_improves_the_set_that_it_begins_with_and_no_other(monkeypatc
     assert starts == [[1, 2]]
     Exact().maximize(utility)
     assert starts[1:] == [[], [0, 1, 2, 3]]
-    monkeypatch.setattr("ubayfs.optimize.search._LARGEST_START", 1)
+    monkeypatch.setattr("ubayfs.optimize.local_search._LARGEST_START", 1)
     Exact(begin_with=[1, 2]).maximize(utility)
     assert starts[3:] == [[]]
 
 
 def test_a_feature_outside_the_pool_of_the_search_may_be_among_the_first(monkeypatch):
-    monkeypatch.setattr("ubayfs.optimize.search._POOL", 2)
+    monkeypatch.setattr("ubayfs.optimize.local_search._POOL", 2)
     utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 1, 1], 2, 5.0), one_row([1, 1, 0, 0], 1, 5.0)])
     assert np.flatnonzero(Exact(begin_with=[0, 2]).maximize(utility).chosen).tolist() == [0, 2]
 

@@ -22,7 +22,7 @@ def sized_utility(seed, n=8):
         rows.append(one_row(-2 * np.ones(n), -rng.integers(1, n), rng.choice([0.5, 5.0])))
     system = base.system
     for row in rows:
-        system = system.with_rows(row)
+        system = system.with_inequalities(row)
     return type(base)(base.theta, system, base.constraint_strength, base.selectable)
 
 
@@ -133,7 +133,7 @@ def test_representatives_keep_an_optimum(seed):
 def test_a_reduced_utility_values_sets_like_the_full_one(seed):
     utility = random_utility(np.random.default_rng(seed), n=8)
     features = np.flatnonzero(np.random.default_rng(seed).random(8) < 0.6)
-    reduced = reduce(utility, np.arange(utility.system.n_rows), features)
+    reduced = reduce(utility, np.arange(utility.system.n_inequalities), features)
     sets = selectable_sets(reduced.utility)
     lifted = np.array([reduced.lift(row, 8) for row in sets])
     np.testing.assert_allclose(reduced.utility(sets), utility(lifted), rtol=1e-12)

@@ -24,11 +24,11 @@ from ubayfs.constraints import (
     require,
     resolve,
 )
+from ubayfs.constraints.system import ConstraintSystem
 from ubayfs.optimize import chains
 from ubayfs.optimize.chains import Chains
 from ubayfs.optimize.linked import LinkedUtility
 from ubayfs.optimize.start import draw_offers, feasible_start, initial_sets
-from ubayfs.system import ConstraintSystem
 from ubayfs.utility import Utility
 
 N = 8
@@ -225,7 +225,7 @@ def test_feasible_start_stops_where_a_soft_size_limit_is_left_behind():
 def test_many_pairs(rng):
     X = rng.normal(size=(30, 60)) + rng.normal(size=(30, 1))
     utility = problem([max_size(6), decorrelate(0.3)], 60, rng.dirichlet(np.ones(60)), None, X)
-    assert utility.system.n_rows > 500
+    assert utility.system.n_inequalities > 500
     order, log_uniform = draw_offers(utility, 6, np.random.default_rng(0))
     assert_array_equal(initial_sets(utility, 6, np.random.default_rng(0)), literal(utility, order, log_uniform))
 

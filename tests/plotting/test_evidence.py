@@ -79,7 +79,7 @@ def test_of_many_features_the_leading_and_the_chosen_are_shown(large_selection):
     table = large_selection.table()
     others = [name for name in display.features if name not in large_selection.features]
     assert others == table.loc[~table["chosen"], "feature"].head(24).tolist()
-    n_rows = large_selection.problem.utility.system.n_rows
+    n_rows = large_selection.problem.utility.system.n_inequalities
     drawn = sum(link.kind == "decorrelate" for link in display.links.drawn)
     assert 0 < drawn < n_rows - 1
     assert display.links.omitted == (f"{n_rows - 1 - drawn:,} more decorrelate",)

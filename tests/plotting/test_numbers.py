@@ -128,7 +128,7 @@ def test_pairs_of_correlated_features_are_one_band_up_to_the_one_that_they_can_b
     system = large_selection.problem.utility.system
     size, pairs, equal = display.curves
     rho = np.sort(system.rho[1:][np.isfinite(system.rho[1:])])
-    assert (equal.rho, equal.n_rows) == (math.inf, system.n_rows - 1 - len(rho))  # ranks that agree wholly
+    assert (equal.rho, equal.n_rows) == (math.inf, system.n_inequalities - 1 - len(rho))  # ranks that agree wholly
     assert (pairs.kinds, pairs.n_rows, pairs.largest) == (("decorrelate",), len(rho), 1.0)
     assert (pairs.lowest, pairs.highest) == (rho[0], rho[-1])
     assert pairs.rho == pytest.approx(np.median(rho), rel=0.01)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ubayfs.evidence import Evidence
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import InputError
 from ubayfs.priors import PRIORS, Dirichlet, GeneralizedDirichlet, Hyperdirichlet, Posterior, Prior, as_prior
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ubayfs.evidence import Evidence
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import InputError
 from ubayfs.priors import Dirichlet
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ubayfs.evidence import Evidence
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import InputError
 from ubayfs.priors import Dirichlet, GeneralizedDirichlet
 

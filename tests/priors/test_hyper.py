@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from ubayfs.ensemble import collect_evidence
-from ubayfs.evidence import Evidence
+from ubayfs.ensemble.collect import collect_evidence
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import ConvergenceWarning, InputError
 from ubayfs.priors import Dirichlet, Hyperdirichlet
 

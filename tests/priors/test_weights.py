@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ubayfs.blocks import Blocks
-from ubayfs.evidence import Evidence
+from ubayfs.data.blocks import Blocks
+from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import InputError
 from ubayfs.priors import DEFAULT_WEIGHT, PRIORS, as_prior, resolve_weights
 

@@ -22,7 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError
 from ubayfs.selectors import SELECTORS, ElementarySelector, as_selector, check_task, describe
 from ubayfs.selectors.base import best_first

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS, ElementarySelector
-from ubayfs.target import TASKS
 
 N_SAMPLES, N_COLUMNS, N_MODELS, N_FEATURES = 48, 12, 5, 4
 

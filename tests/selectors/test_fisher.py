@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.selectors import scoring
 from ubayfs.selectors.fisher import Fisher
 

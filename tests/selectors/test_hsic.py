@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import lars_path
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import UBayFSError
 from ubayfs.selectors import _kernel_bounds, _kernels, hsic
 from ubayfs.selectors._kernel_bounds import KernelBounds, kernel_factor

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError
 from ubayfs.selectors import laplacian, scoring
 from ubayfs.selectors.base import best_first

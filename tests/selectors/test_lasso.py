@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression, lars_path
 from sklearn.utils.fixes import parse_version
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.selectors import _working_set
 from ubayfs.selectors._lasso_path import LassoPath

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact, rankdata
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.selectors import concordance as concordance_module
 from ubayfs.selectors import scoring
 from ubayfs.selectors.concordance import Contrast, concordance

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.selectors._subsample import ranking
 from ubayfs.selectors._svm import EPSILON, LinearMachines

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ubayfs.data import FeatureData
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
 from ubayfs.selectors.tree import Tree
 

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from ubayfs.constraints.inequalities import ROWS
 
 from ubayfs import Genetic, cost_budget, decorrelate, linear, max_size, must_link, require
 from ubayfs.constraints import Constraint
 from ubayfs.exceptions import InputError, StudyError
-from ubayfs.rows import ROWS
 from ubayfs.selectors import Lasso, Tree
 from ubayfs.study import (
     DataSection,

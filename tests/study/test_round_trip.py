@@ -29,8 +29,8 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.constraints.inequalities import ROWS
 from ubayfs.exceptions import OptimizationWarning, StudyError
-from ubayfs.rows import ROWS
 from ubayfs.selectors import RFE, Laplacian, Lasso, Tree
 from ubayfs.study import (
     DataSection,
@@ -420,5 +420,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 def test_a_callable_selector_runs_from_python(table):
     study = Study(DataSection("d.csv"), EvidenceSection(selector=[lambda X, y, n, rng: [0], "fisher"], n_models=4))
-    evidence = study.collect(ubayfs.data.FeatureData.from_table(table.drop(columns=["id", "class"]), table["class"]))
+    evidence = study.collect(
+        ubayfs.data.feature_data.FeatureData.from_table(table.drop(columns=["id", "class"]), table["class"])
+    )
     assert evidence.counts[0] >= 2

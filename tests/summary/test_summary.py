@@ -32,8 +32,8 @@ from ubayfs import (
     stability,
 )
 from ubayfs.attribution import attribution
-from ubayfs.data import FeatureData, MissingValues
-from ubayfs.evidence import RunFailure
+from ubayfs.data.feature_data import FeatureData, MissingValues
+from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.summary import summarize
@@ -141,7 +141,7 @@ def test_constraints_account_for_the_whole_admissibility(summary, selection):
     assert [line["kind"] for line in lines] == ["max_size", "must_link", "decorrelate", "max_per_block", "require"]
     assert [line["label"] for line in lines][:2] == ["max-size 3", "must-link radius, area"]
     assert lines[3]["label"] == "max-per-block 1: size; shape"
-    assert sum(line["n_rows"] for line in lines) == selection.problem.utility.system.n_rows
+    assert sum(line["n_rows"] for line in lines) == selection.problem.utility.system.n_inequalities
     assert np.prod([line["admissibility"] for line in lines]) == pytest.approx(selection.metrics.admissibility)
     violated = {row.label: row for row in selection.metrics.violations}
     assert violated

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ubayfs.data import FeatureData, MissingValues
+from ubayfs.data.feature_data import FeatureData, MissingValues
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.tables import Table, read_features, read_table
 

@@ -13,7 +13,7 @@ from . import options
 from .console import say
 
 if TYPE_CHECKING:
-    from ..data import FeatureData
+    from ..data.feature_data import FeatureData
     from ..study import Study
 
 

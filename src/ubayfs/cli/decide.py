@@ -16,8 +16,8 @@ from . import options, steps
 from .console import notes, tell
 
 if TYPE_CHECKING:
-    from ..data import FeatureData
-    from ..evidence import Evidence
+    from ..data.feature_data import FeatureData
+    from ..ensemble.evidence import Evidence
     from ..study import Study
 
 

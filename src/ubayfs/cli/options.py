@@ -289,16 +289,15 @@ def _number_or_word(text: str) -> float | str:
 def _constraints(
     study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases
 ) -> tuple[Constraint, ...]:
-    from .. import constraints as builders
     from .._arguments import check_choice
-    from ..rows import ROWS
+    from ..constraints import KINDS
     from ..study.problems import reported
 
     dropped = set()
     aliases[_WITHOUT] = "--without"
     for kind in arguments.without or ():
         with reported(problems, _WITHOUT, "kind"):
-            dropped.add(check_choice("kind", kind.replace("-", "_"), tuple(ROWS)))
+            dropped.add(check_choice("kind", kind.replace("-", "_"), tuple(KINDS)))
     asked: list[tuple[str, dict[str, Any]]] = []
     for kind in _ONE_OF_A_KIND:
         value = getattr(arguments, kind)
@@ -316,5 +315,5 @@ def _constraints(
         place = ("constraints", len(made))
         aliases[place] = _flag(kind)
         with reported(problems, place, *(f"{kind}: {name}" for name in given), f"{kind}:", kind):
-            made.append(getattr(builders, kind)(**given))
+            made.append(KINDS[kind].build(**given))
     return tuple(made)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from .console import notes, progress, say, stoppable, table, tell
 
 if TYPE_CHECKING:
-    from ..data import FeatureData
-    from ..evidence import Evidence
+    from ..data.feature_data import FeatureData
+    from ..ensemble.evidence import Evidence
     from ..selection import Selection
     from ..study import Study
 

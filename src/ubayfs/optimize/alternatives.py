@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..constraints.constraint import Inequalities
 from ..exceptions import InfeasibleError, OptimizationError
-from ..system import Rows
 from ..utility import Utility
 from .base import Optimizer, Solution
 from .exact import Exact
@@ -25,8 +25,8 @@ def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
     """
     row = sparse.csr_array(np.where(chosen, 1.0, -1.0)[np.newaxis, :])
     bound = np.array([chosen.sum() - 1.0])
-    cut = Rows(row, bound, np.array([np.inf]), lambda _: "differs from a set already listed")
-    return replace(utility, system=utility.system.with_rows(cut))
+    cut = Inequalities(row, bound, np.array([np.inf]), lambda _: "differs from a set already listed")
+    return replace(utility, system=utility.system.with_inequalities(cut))
 
 
 def find_alternatives(

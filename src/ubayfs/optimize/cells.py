@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..utility import Utility
-from .limits import Limit
+from .budget import Limit
 from .program import Programs
 
 # Sets within this distance of the best value count as equally good: "gap 0". Relative for values above one.

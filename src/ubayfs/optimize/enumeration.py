@@ -19,7 +19,7 @@ _MOST_ENTRIES = 2**18
 def few_sets(utility: Utility) -> bool:
     """Return whether looking at all sets is the fastest way."""
     n = utility.n_features
-    return n <= _MOST_FEATURES and utility.system.n_rows << n <= _MOST_ENTRIES
+    return n <= _MOST_FEATURES and utility.system.n_inequalities << n <= _MOST_ENTRIES
 
 
 def best_of_all(utility: Utility, known: float) -> CellResult:

@@ -37,7 +37,8 @@ there, which is what keeps the programs small.
 **Why presolve loses nothing** is said in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
 and they are put back until the best set of the program keeps its value under all rows.
 
-**Why a row that allows few blocks is taken apart** into small programs is said in :mod:`ubayfs.optimize.parts`.
+**Why a row that allows few blocks is taken apart** into small programs is said in
+:mod:`ubayfs.optimize.block_decomposition`.
 
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
 and evaluated by :class:`~ubayfs.utility.Utility`; only these values are reported. A set whose true value
@@ -57,13 +58,13 @@ from .._arguments import check_int, check_real
 from ..exceptions import InputError, OptimizationError
 from ..utility import Utility
 from .base import Solution
+from .block_decomposition import search
+from .budget import Limit
 from .cells import gap_tolerance
-from .conflicts import explain_conflict
-from .exclusions import GroupBounds
-from .limits import Limit
-from .parts import search
+from .conflict_groups import GroupBounds
+from .infeasibility import explain_conflict
+from .local_search import good_set
 from .presolve import Fillers, SizeBounds, reduce
-from .search import good_set
 from .shortlist import shortlist
 
 

@@ -154,7 +154,7 @@ class _Fitness:
     def _softened(self) -> Admissibility:
         system = self._utility.system
         hard = system.take(np.flatnonzero(np.isinf(system.rho)))
-        return Admissibility(replace(hard, rho=np.ones(hard.n_rows)))
+        return Admissibility(replace(hard, rho=np.ones(hard.n_inequalities)))
 
     def judge(self, sets: NDArray[np.bool_]) -> _Population:
         batch = sparse.csr_array(sets, dtype=np.float64)

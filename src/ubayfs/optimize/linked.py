@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..system import ConstraintSystem
+from ..constraints.system import ConstraintSystem
 from ..utility import Utility
 
 
@@ -104,7 +104,7 @@ def _over_units(utility: Utility, members: sparse.csr_array) -> Utility:
     selectable: Any = members.T @ (~utility.selectable).astype(np.float64) == 0
     return Utility(
         members.T @ utility.theta,
-        ConstraintSystem(A, system.b, system.rho, blocks, system.parts),
+        ConstraintSystem(A, system.b, system.rho, blocks, system.parts, system.numbers),
         utility.constraint_strength,
         selectable,
     )

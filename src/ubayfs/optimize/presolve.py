@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..system import ConstraintSystem, once_per_system
+from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import Utility, log_row_admissibility
 
 # A class of tied features must be this many times larger than any set to count as fillers.
@@ -71,7 +71,7 @@ class SizeBounds:
             excess[excess <= utility.admissibility.tolerance[row]] = 0.0
             log_kappa += log_row_admissibility(excess, system.rho[row])
         value = utility.combine(importance, log_kappa)
-        return cls(order, importance, log_kappa, value, len(rows) == system.n_rows)
+        return cls(order, importance, log_kappa, value, len(rows) == system.n_inequalities)
 
     def best_size(self) -> int:
         """Return the size with the highest bound; the smallest one among equals."""
@@ -126,7 +126,7 @@ def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
 
 @once_per_system
 def _rows_without_pairs(system: ConstraintSystem) -> NDArray[np.intp]:
-    return np.setdiff1d(np.arange(system.n_rows), pair_rows(system), assume_unique=True)
+    return np.setdiff1d(np.arange(system.n_inequalities), pair_rows(system), assume_unique=True)
 
 
 @once_per_system
@@ -147,7 +147,7 @@ def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray
     inside[features] = True
     pairs = pair_rows(system)
     first, columns = system.A.indptr[pairs], system.A.indices
-    idle = np.zeros(system.n_rows, dtype=bool)
+    idle = np.zeros(system.n_inequalities, dtype=bool)
     idle[pairs] = ~(inside[columns[first]] & inside[columns[first + 1]])
     return np.flatnonzero(~idle)
 
@@ -187,7 +187,12 @@ def reduce(utility: Utility, rows: NDArray[np.intp], features: NDArray[np.intp])
     """Restrict a utility to some rows and features; blocks that no row uses disappear."""
     system, n = utility.system, utility.n_features
     everything = np.ones(len(features), dtype=bool)
-    if len(features) == n and len(rows) == system.n_rows and system.n_blocks == 0 and (np.diff(features) > 0).all():
+    if (
+        len(features) == n
+        and len(rows) == system.n_inequalities
+        and system.n_blocks == 0
+        and (np.diff(features) > 0).all()
+    ):
         # The same system: what is known of it need not be found out again.
         return Reduced(Utility(utility.theta, system, utility.constraint_strength, everything), features)
     A = sparse.csc_array(system.A[rows])

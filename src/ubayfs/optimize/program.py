@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..utility import Utility, log_row_admissibility
-from .levels import Levels
-from .limits import Limit
+from .budget import Limit
+from .row_grid import Levels
 
 # HiGHS stops at an absolute gap of 1e-6 and accepts rows up to 1e-6 off. Utilities and logarithms of admissibility
 # are handed over multiplied by this, so that its tolerances stay at 1e-10 in utility.

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..constraints.system import ConstraintSystem
 from ..selectors.scoring import nth_highest
-from ..system import ConstraintSystem
 from ..utility import Utility
 from .presolve import SizeBounds
 
@@ -52,7 +52,7 @@ def shortlist(utility: Utility) -> SizeBounds | None:
 def _coefficients(utility: Utility) -> NDArray[np.float64] | None:
     """Return the one coefficient of each row if all rows weigh all features alike, else None."""
     system, n = utility.system, utility.n_features
-    if system.n_rows == 0 or system.n_blocks or system.A.nnz != system.n_rows * n:
+    if system.n_inequalities == 0 or system.n_blocks or system.A.nnz != system.n_inequalities * n:
         return None
     values = system.A.data.reshape(-1, n)
     return values[:, 0] if (values == values[:, :1]).all() else None

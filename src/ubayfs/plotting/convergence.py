@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_int
-from ..evidence import Evidence
+from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from ..selection import Selection
 from .base import Display

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_choice, check_int
-from ..blocks import Blocks
-from ..correlation import METHODS
-from ..data import FeatureData
+from ..data.blocks import Blocks
+from ..data.correlation import METHODS
+from ..data.feature_data import FeatureData
 from ..exceptions import InputError
 from ..selection import Selection
 from .base import Display

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import FeatureIndex
-from ..blocks import Blocks
 from ..constraints import resolve
+from ..data.blocks import Blocks
 from ..selection import Selection
 from .base import Display, leading, shown_of
 from .links import MARKS, Links, draw_links, find_links, headings_height, links_width

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..system import ConstraintSystem
+from ..constraints.system import ConstraintSystem
 from ..utility import Admissibility
 from .style import BLACK, SMALL, VERMILION, relaxation, right_margin, short, text_width
 
@@ -132,10 +131,9 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
 
 def constraint_groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
     """Yield the kind and the rows of each constraint."""
-    borders = [*(start for start, _ in system.parts), system.n_rows]
-    for start, stop in pairwise(borders):
-        kind = system.label(start).split()[0]  # labels begin with the kind
-        yield ("cost budget" if kind == "cost" else kind), np.arange(start, stop)
+    for part in system.parts:
+        if part.stop > part.start:
+            yield part.kind.replace("_", "-"), system.rows_of(part)
 
 
 def _listed_rows(

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constraints.system import ConstraintSystem
 from ..selection import Selection, Violation
-from ..system import ConstraintSystem
 from ..utility import log_row_admissibility
 from .base import Display, problem_of
 from .links import constraint_groups
@@ -103,7 +103,7 @@ class PenaltyDisplay(Display):
         # Hard rows leave nothing at any amount: how far they can be violated is of no interest beside others.
         possible = [min(curve.largest, _FARTHEST) for curve in curves if not np.isinf(curve.rho)] or [1.0]
         farthest = 1.1 * max([*possible, *(row.amount for row in listed)])
-        return cls(curves, float(farthest), listed, system.n_rows, len(violations))
+        return cls(curves, float(farthest), listed, system.n_inequalities, len(violations))
 
     def _heading(self) -> tuple[str, str]:
         if self.n_rows == 0:
@@ -185,9 +185,9 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
     be too many curves otherwise.
     """
     A = system.A
-    owner = np.repeat(np.arange(system.n_rows), np.diff(A.indptr))
-    largest = np.bincount(owner, weights=np.maximum(A.data, 0.0), minlength=system.n_rows) - system.b
-    fractional = np.bincount(owner, weights=A.data != np.round(A.data), minlength=system.n_rows) > 0
+    owner = np.repeat(np.arange(system.n_inequalities), np.diff(A.indptr))
+    largest = np.bincount(owner, weights=np.maximum(A.data, 0.0), minlength=system.n_inequalities) - system.b
+    fractional = np.bincount(owner, weights=A.data != np.round(A.data), minlength=system.n_inequalities) > 0
     whole = ~fractional & (system.b == np.round(system.b))
     constraints = [
         (kind, part)

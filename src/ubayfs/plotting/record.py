@@ -8,14 +8,14 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ..exceptions import InputError
-from ..selection import _plain
+from ..selection import plain
 
 T = TypeVar("T")
 
 
 def encode(record: Any) -> dict[str, Any]:
     """Return the fields of a dataclass, nested ones too, in plain types; infinite numbers become strings."""
-    content: dict[str, Any] = _plain(asdict(record))
+    content: dict[str, Any] = plain(asdict(record))
     return content
 
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arguments import check_int
+from ..constraints.constraint import Inequalities
 from ..exceptions import OptimizationError
 from ..optimize.base import Solution
+from ..optimize.budget import Limit
 from ..optimize.cells import gap_tolerance
 from ..optimize.exact import Exact
-from ..optimize.limits import Limit
 from ..optimize.presolve import SizeBounds
 from ..selection import Problem, Selection
-from ..system import Rows
 from ..utility import Utility
 from .base import Display, problem_of
 from .style import BLACK, BLUE, VERMILION, counted, divided, label_lines
@@ -248,11 +248,11 @@ def _best_of_sizes(
 def _best_of_size(utility: Utility, size: int, begin_with: NDArray[np.bool_], limit: Limit) -> Solution | None:
     """Return the best set of exactly this size (two hard rows, at most and at least), or None if there is none."""
     ones = np.ones((1, utility.n_features))
-    rows = Rows(
+    rows = Inequalities(
         sparse.csr_array(np.vstack([ones, -ones])),
         np.array([size, -size], dtype=np.float64),
         np.array([np.inf, np.inf]),
         lambda _: f"exact-size {size}",
     )
-    sized = replace(utility, system=utility.system.with_rows(rows))
+    sized = replace(utility, system=utility.system.with_inequalities(rows))
     return Exact(begin_with=np.flatnonzero(begin_with)).search(sized, limit)

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import RandomState, as_generator, check_int, check_real, freeze
-from ..blocks import Blocks
-from ..evidence import Evidence
-from ..exceptions import InputError
+from ..data.blocks import Blocks
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InputError
 from .weights import DEFAULT_WEIGHT, resolve_weights
 
 # Draws are made in pieces of about this many numbers, so that intermediate arrays stay small.
 _CHUNK = 2**21
+# Chains that disagree by more than this cannot be trusted.
+R_HAT_LIMIT = 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,14 @@ class Diagnostics:
     n_chains: int
     n_draws: int
     n_sweeps: int
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """That the chains disagree, if they do."""
+        if not self.r_hat > R_HAT_LIMIT:
+            return ()
+        facts = {"r_hat": float(self.r_hat), "limit": R_HAT_LIMIT, "n_draws": self.n_draws}
+        return (Advice("chains_disagree", facts),)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,6 +79,11 @@ class Posterior(ABC):
     def __post_init__(self) -> None:
         freeze(self.weights)
         freeze(self.mean)
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known about the means; empty where they are a closed form."""
+        return () if self.diagnostics is None else self.diagnostics.advice
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -179,9 +194,10 @@ class Prior(ABC):
         posterior : Posterior
         """
         if not isinstance(evidence, Evidence):
-            raise InputError(
-                f"evidence must be Evidence; got {type(evidence).__name__}. Use collect_evidence, or "
-                "Evidence.from_sets for the sets of another ensemble."
+            raise InputError.of(
+                "evidence",
+                f"must be Evidence; got {type(evidence).__name__}. Use collect_evidence, or "
+                "Evidence.from_sets for the sets of another ensemble.",
             )
         known = Blocks.of(blocks)
         return self._update(evidence, resolve_weights(weights, evidence.feature_names, known), known, random_state)

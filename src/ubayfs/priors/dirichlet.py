@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import RandomState
-from ..blocks import Blocks
-from ..evidence import Evidence
+from ..data.blocks import Blocks
+from ..ensemble.evidence import Evidence
 from .base import Posterior, Prior, log_gamma_draws, normalized_exp
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import RandomState
-from ..blocks import Blocks
-from ..evidence import Evidence
+from ..data.blocks import Blocks
+from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from .base import Posterior, Prior, log_gamma_draws
 

@@ -13,7 +13,6 @@ sets :math:`S_m` that the ensemble chose. Its mean has no closed form; it is sim
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -23,9 +22,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arguments import FeatureIndex, RandomState, as_generator, check_int
-from ..blocks import Blocks
-from ..evidence import Evidence
-from ..exceptions import ConvergenceWarning, InputError
+from ..data.blocks import Blocks
+from ..ensemble.evidence import Evidence
+from ..exceptions import InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, split_r_hat
 from .weights import is_feature
@@ -33,8 +32,6 @@ from .weights import is_feature
 # Sampling goes on until R-hat falls below this and the largest Monte Carlo error below this part of the largest mean.
 _R_HAT_AIM = 1.02
 _ERROR_AIM = 0.02
-# Chains that disagree by more than this are warned about.
-_R_HAT_LIMIT = 1.05
 _N_BLOCKS = 8
 
 
@@ -74,9 +71,10 @@ class Hyperdirichlet(Prior):
 
     def __post_init__(self) -> None:
         if self.set_weights is not None and not isinstance(self.set_weights, Mapping):
-            raise InputError(
-                "set_weights must map sets of features (tuple, frozenset or block name) to whole numbers; "
-                f"got {self.set_weights!r}."
+            raise InputError.of(
+                "set_weights",
+                "must map sets of features (tuple, frozenset or block name) to whole numbers; "
+                f"got {self.set_weights!r}.",
             )
         if self.set_weights is not None:
             object.__setattr__(
@@ -111,7 +109,8 @@ class Hyperdirichlet(Prior):
                 n_draws=n_draws,
                 n_sweeps=n_draws + self.n_warmup,
             )
-            _warn_unless_converged(diagnostics)
+            for advice in diagnostics.advice:
+                advice.warn(stacklevel=3)
         return HyperdirichletPosterior(
             prior=self.name,
             weights=weights,
@@ -244,9 +243,11 @@ def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> NDArray[np.i
             return index.positions([key], "set_weights")
         return index.positions(blocks.members[key], f"block {key!r}")
     if not isinstance(key, tuple | frozenset):
-        raise InputError(f"set_weights must name sets by a tuple or frozenset of features, or a block; got {key!r}.")
+        raise InputError.of(
+            "set_weights", f"must name sets by a tuple or frozenset of features, or a block; got {key!r}."
+        )
     if not key:
-        raise InputError("set_weights has an empty set; name at least one feature.")
+        raise InputError.of("set_weights", "has an empty set; name at least one feature.")
     return np.sort(index.positions(key, "set_weights"))
 
 
@@ -267,14 +268,3 @@ def _good_enough(grouped: GroupedSets, sampled: list[Block]) -> bool:
     mean_counts, error = mean_and_error(sampled)
     mean = grouped.spread(grouped.group_weights + mean_counts)
     return split_r_hat(sampled) < _R_HAT_AIM and grouped.spread(error).max() < _ERROR_AIM * mean.max()
-
-
-def _warn_unless_converged(diagnostics: Diagnostics) -> None:
-    if diagnostics.r_hat > _R_HAT_LIMIT:
-        warnings.warn(
-            f"The chains of the hyperdirichlet posterior disagree (R-hat {diagnostics.r_hat:.2f}, above "
-            f"{_R_HAT_LIMIT}) after {diagnostics.n_draws} draws each; its means cannot be trusted yet. Raise max_draws "
-            "(and n_warmup) of Hyperdirichlet, use larger weights, or take prior='dirichlet'.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

@@ -17,7 +17,7 @@ def key_figures(summary: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     figures = [(f"{n:,}", f"feature{'' if n == 1 else 's'} chosen", f"of {summary['data']['features']:,}")]
     gap = "gap 0: proved" if summary["proved"] else f"gap {_number(summary['gap'])}: not proved"
     figures.append((_number(summary["value"], 4), "value", gap))
-    lines = [line for line in summary["constraints"] if not line["belief"]]
+    lines = [line for line in summary["constraints"] if not line["from_prior"]]
     if lines:
         kept = sum(line["holds"] is not False for line in lines)
         remark = f"admissibility {_number(summary['admissibility'])}"
@@ -110,8 +110,8 @@ def constraints(summary: Mapping[str, Any]) -> tuple[Table, ...]:
     )
     rows = tuple(
         (
-            Cell(line["label"], badges=("prior",) * line["belief"]),
-            _MISSING if line["n_rows"] is None else Cell(f"{line['n_rows']:,}"),
+            Cell(line["label"], badges=("prior",) * line["from_prior"]),
+            _MISSING if line["n_inequalities"] is None else Cell(f"{line['n_inequalities']:,}"),
             Cell(_rho(line)),
             _holds(line),
             Cell(_amount(line)),
@@ -120,7 +120,7 @@ def constraints(summary: Mapping[str, Any]) -> tuple[Table, ...]:
         for line in lines
     )
     table = Table("Constraints and what they cost", columns, rows)
-    worst = [row for line in lines if line["n_rows"] != 1 for row in line["worst"]]
+    worst = [row for line in lines if line["n_inequalities"] != 1 for row in line["worst"]]
     return (table, _worst(worst)) if worst else (table,)
 
 
@@ -158,9 +158,9 @@ def _holds(line: Mapping[str, Any]) -> Cell:
 def _amount(line: Mapping[str, Any]) -> str:
     if line["holds"] is not False or line["violation"] is None:
         return ""
-    if line["n_rows"] == 1:
+    if line["n_inequalities"] == 1:
         return rounded(line["violation"])
-    return f"up to {rounded(line['violation'])} ({line['n_violated']:,} of {line['n_rows']:,} rows)"
+    return f"up to {rounded(line['violation'])} ({line['n_violated']:,} of {line['n_inequalities']:,} rows)"
 
 
 def alternatives(summary: Mapping[str, Any]) -> Table | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..target import CLASSIFICATION, Target
+from ..data.target import CLASSIFICATION, Target
 from .base import ElementarySelector
 from .scoring import Statistic, best_of_each_run, scatter
 

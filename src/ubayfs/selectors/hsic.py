@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..target import CLASSIFICATION, Target
+from ..data.target import CLASSIFICATION, Target
 from ._kernel_bounds import KernelBounds, kernel_factor
 from ._kernels import FeatureKernels, centered, gaussian_kernel
 from ._subsample import classes_present, standardized_target

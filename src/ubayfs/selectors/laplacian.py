@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_int
-from ..target import TASKS, Target
+from ..data.target import TASKS, Target
 from .base import TIE, ElementarySelector
 from .scoring import Statistic, best_of_each_run, blocks_of, centered, run_scores, scatter
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_real
-from ..target import CLASSIFICATION, Target
+from ..data.target import CLASSIFICATION, Target
 from ._lasso_path import LassoPath
 from ._subsample import output_columns, standardized
 from .base import PerRunSelector

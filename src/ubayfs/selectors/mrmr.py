@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..target import Target
+from ..data.target import Target
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
 from .scoring import SCREENING_ERROR, Statistic, blocks_of, centered, run_scores, scatter

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_real
-from ..target import CLASSIFICATION, Target
+from ..data.target import CLASSIFICATION, Target
 from ._subsample import output_columns, ranking, standardized
 from ._svm import LinearMachines
 from .base import TIE, PerRunSelector

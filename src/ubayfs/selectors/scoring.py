@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import feature_chunks
+from ..data.feature_data import feature_chunks
 from .base import TIE, best_first
 
 # Entries of the temporary arrays of one block of features; bounds memory, never changes a result.

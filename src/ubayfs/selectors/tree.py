@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_int
-from ..target import CLASSIFICATION, Target
+from ..data.target import CLASSIFICATION, Target
 from ._cart import tree_importances
 from ._subsample import output_columns
 from .base import ElementarySelector, best_first

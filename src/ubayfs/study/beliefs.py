@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..priors.weights import resolve_weights
 from .knowledge import Weights
 from .knowledge_table import KnowledgeTable, report_unknown

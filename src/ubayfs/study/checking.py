@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..constraints import Constraint, decorrelate, resolve
-from ..data import FeatureData
-from ..ensemble import check_features_per_model
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import check_features_per_model
+from ..ensemble.subsampling import plan_subsamples
 from ..exceptions import InfeasibleError, InputError, OptimizationError
 from ..optimize import as_optimizer
 from ..selectors.adapters import as_selector, check_task
-from ..subsampling import plan_subsamples
 from ..tables import feature_columns
 from ..utility import Utility
 from .features import find_features, find_table, known_roles

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..data import FeatureData
-from ..exceptions import InputError
+from ..data.feature_data import FeatureData
+from ..exceptions import InputError, Problem, StudyError
 from ..tables import Table, read_features, read_table, role_problems
 from .problems import Problems
 from .sections import DataSection
@@ -33,15 +32,15 @@ def find_features(told: DataSection, table: Table | None, problems: Problems) ->
     if table is None:
         return None
     if not problems.is_sound("data"):
-        for problem in role_problems(table, **known_roles(told, problems)):
-            problems(("data", problem.key), f"{table.path}: {problem.text}{'' if problem.text[-1] in '.?' else '.'}")
+        for wrong in role_problems(table, **known_roles(told, problems)):
+            problems(("data", wrong.key), f"{table.path}: {wrong.text}{'' if wrong.text[-1] in '.?' else '.'}")
         return None
     try:
         return read_features(
             table, target=told.target, task=told.task, groups=told.groups, ignore=told.ignore, missing=told.missing
         )
     except InputError as error:
-        keys: Sequence[str] = getattr(error, "keys", ("path",))
-        for key, problem in zip(keys, getattr(error, "problems", (str(error),)), strict=True):
-            problems(("data", key), problem)
+        found = error.problems if isinstance(error, StudyError) else (Problem(str(error), ("path",)),)
+        for problem in found:
+            problems(("data", *problem.path), problem.message)
     return None

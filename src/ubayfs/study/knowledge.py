@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from .._arguments import did_you_mean
-from .._constraint_arguments import as_items
-from ..blocks import Blocks
+from ..constraints.arguments import as_items
+from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
 from ..priors.weights import DEFAULT_WEIGHT, resolve_weights
 from .problems import Report, below, reported
@@ -171,8 +171,8 @@ def as_blocks(value: Any, report: Report) -> Blocks | PrefixBlocks | TableBlocks
             return None
     members = {}
     for name, features in value.items():
-        with reported(report, (name,), f"blocks: {name}"):
-            members[str(name)] = as_items("blocks", str(name), features)
+        with reported(report, (name,), str(name)):
+            members[str(name)] = as_items(str(name), features)
     return Blocks(members) if members else None
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from .._files import write_atomically
-from ..blocks import Blocks
 from ..constraints import Constraint
-from ..data import FeatureData
-from ..ensemble import Progress, versions
-from ..evidence import Evidence
-from ..exceptions import InputError, StudyError
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import Progress, versions
+from ..ensemble.evidence import Evidence
+from ..exceptions import InputError, Problem, StudyError
 from ..selection import Selection
 from ..workflow import collect_evidence, decide
 from .dumping import dump_document
@@ -268,7 +268,7 @@ class Study:
             write_atomically(file, content)
         except OSError as error:
             problem = f"{file} could not be written ({error.strerror or error}); nothing was changed there."
-            raise StudyError(problem, (problem,)) from error
+            raise StudyError(problem, (Problem(problem),)) from error
 
     def version_note(self) -> str | None:
         """Return a sentence if another version of ubayfs wrote the study, else None."""

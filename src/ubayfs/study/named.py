@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import check_choice, did_you_mean
-from ..exceptions import InputError, StudyError
+from ..exceptions import InputError, Problem, StudyError
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
@@ -126,7 +126,7 @@ def plain_named(family: Family, choice: Any) -> Any:
         f"{family.argument} is {choice!r}, which cannot be written to a study file. Use one of {known} with settings, "
         "or keep this study in Python."
     )
-    raise StudyError(problem, (problem,))
+    raise StudyError(problem, (Problem(problem),))
 
 
 def _configured(family: Family, value: Mapping[Any, Any], report: Report) -> Any:

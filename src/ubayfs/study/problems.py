@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from ..exceptions import InputError, StudyError
+from ..exceptions import InputError, Problem, StudyError
 
 # Keys and positions from the top of the study, such as ("constraints", 2, "must_link", "rho").
 Path = tuple[str | int, ...]
@@ -89,23 +89,6 @@ def without_name(message: str, *names: str) -> str:
     return message
 
 
-class Problem(NamedTuple):
-    """What is wrong, where.
-
-    Attributes
-    ----------
-    line : int
-        Of the study file; 0 when it has none.
-    in_file : bool
-        Whether the file says it, rather than an option.
-    text : str
-    """
-
-    line: int
-    in_file: bool
-    text: str
-
-
 @dataclass
 class Problems:
     """Collects problems, each with its file, line and key.
@@ -128,7 +111,7 @@ class Problems:
     lines: Mapping[Path, int] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     aliases: Mapping[Path, Path | str] = field(default_factory=dict)
-    found: list[Problem] = field(default_factory=list)
+    found: list[tuple[Problem, bool]] = field(default_factory=list)  # and whether the file says it
     wrong: set[Path] = field(default_factory=set)
     n_told: int = 0  # all that were told, also those of a value that was refused before
 
@@ -141,7 +124,7 @@ class Problems:
         in_file, line, place = self._place(path, line)
         # A value that runs over several lines must not break the list of problems into pieces.
         text = _SETTING.sub(r"\1: \2", " ".join(message.splitlines()).replace("rho = inf", "rho: hard"))
-        self.found.append(Problem(line, in_file, f"{place}: {text}" if place else text))
+        self.found.append((Problem(text, path, line, place), in_file))
 
     def place(self, path: Path) -> str:
         """Return where something is said, as people look for it: the option, or file, line and key."""
@@ -186,12 +169,13 @@ class Problems:
         """Raise one StudyError that lists all problems in the order of the file, if there are any."""
         if not self.found:
             return
-        texts = tuple(dict.fromkeys(problem.text for problem in sorted(self.found, key=lambda one: one.line)))
+        problems = tuple(dict.fromkeys(problem for problem, _ in sorted(self.found, key=lambda one: one[0].line)))
+        texts = [str(problem) for problem in problems]
         if len(texts) == 1:
-            raise StudyError(texts[0], texts)
+            raise StudyError(texts[0], problems)
         listed = "".join(f"\n- {text}" for text in texts[:_SHOWN])
         more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         by_options = any(isinstance(alias, str) for alias in self.aliases.values())
-        where = self.file if all(problem.in_file for problem in self.found) else ""
+        where = self.file if all(in_file for _, in_file in self.found) else ""
         has = f"{where or 'the study'} has" if where or not by_options else "there are"
-        raise StudyError(f"{has} {len(texts)} problems:{listed}{more}", texts)
+        raise StudyError(f"{has} {len(texts)} problems:{listed}{more}", problems)

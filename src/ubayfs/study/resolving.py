@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import constraints
 from .._arguments import FeatureIndex
-from ..blocks import Blocks
-from ..constraints import Constraint
-from ..evidence import Evidence
+from ..constraints import Constraint, exclude, resolve
+from ..data.blocks import Blocks
+from ..ensemble.evidence import Evidence
+from ..exceptions import ConstraintError
 from .beliefs import Beliefs, members_by_name
 from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .knowledge_table import KnowledgeTable, read_knowledge, report_unknown
@@ -138,7 +138,7 @@ class Resolver:
         if self.problems.n_told == n_before and self.problems.is_sound("blocks"):
             self._check_rows(found, blocks)
         made = [one for one, _ in found]
-        return [*made, replace(constraints.exclude(unlikely, rho=UNLIKELY_RHO), belief=True)] if unlikely else made
+        return [*made, replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True)] if unlikely else made
 
     def _constraint(self, one: Constraint, block_names: Names, report: Report) -> Constraint | None:
         n_before = self.problems.n_told
@@ -207,11 +207,11 @@ class Resolver:
         # decorrelate names no feature, and needs data.
         checked = [(one, report) for one, report in found if one.kind != "decorrelate"]
         try:
-            constraints.resolve([one for one, _ in checked], self.names.names, blocks)
-        except constraints.ConstraintError:
+            resolve([one for one, _ in checked], self.names.names, blocks)
+        except ConstraintError:
             for one, report in checked:
                 with reported(report, (), f"{one.kind}:", one.kind):
-                    constraints.resolve(one, self.names.names, blocks)
+                    resolve(one, self.names.names, blocks)
 
 
 def _is_one(item: Any, matches: list[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._arguments import as_seed_sequence, check_choice, check_int
-from ..ensemble import check_ensemble
+from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..workflow import check_decision
 from .problems import Report, reported

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .._arguments import did_you_mean
+from ..data.target import TASKS
 from ..exceptions import InputError
 from ..tables import MISSING_RULES
-from ..target import TASKS
 from ..workflow import check_decision
 from .knowledge import Weights, as_weights, read_weights
 from .named import OPTIMIZER, PRIOR, as_named, as_selectors, build

@@ -5,19 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .. import constraints as builders
 from .._arguments import did_you_mean
-from .._constraint_arguments import FrozenMatrix
-from ..constraints import Constraint
-from ..exceptions import InputError, StudyError
-from ..rows import ROWS
+from ..constraints import KINDS, Constraint
+from ..constraints.arguments import FrozenMatrix
+from ..exceptions import InputError, Problem, StudyError
 from .patterns import is_pattern
-from .problems import Path, Report, below, without_name
+from .problems import Path, Report, below
 
 # Taken for a required argument that is wrong, so that the others are checked all the same.
 _STAND_INS: dict[str, Any] = {
@@ -35,14 +32,12 @@ _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 
 def builder(kind: str) -> Callable[..., Constraint]:
     """Return the function that makes constraints of one kind."""
-    made: Callable[..., Constraint] = getattr(builders, kind)
-    return made
+    return KINDS[kind].build
 
 
-@lru_cache
 def parameters(kind: str) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a builder."""
-    return inspect.signature(builder(kind)).parameters
+    return KINDS[kind].parameters
 
 
 def as_constraints(value: Any, report: Report) -> tuple[Constraint, ...]:
@@ -80,8 +75,8 @@ def _as_constraint(value: Any, report: Report) -> Constraint | None:
         report((), f"must hold one constraint by the name of its builder; {way}; got {value!r}.")
         return None
     ((kind, arguments),) = value.items()
-    if kind not in ROWS:
-        hint = did_you_mean(kind, ROWS) or f" Known: {', '.join(ROWS)}."
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS) or f" Known: {', '.join(KINDS)}."
         report((kind,), f"must be the name of a constraint; got {kind!r}.{hint}")
         return None
     return _from_arguments(kind, arguments, below(report, kind))
@@ -119,11 +114,10 @@ def _make(kind: str, given: dict[str, Any], named: bool, report: Report) -> Cons
             made = _call(kind, given)
             return made if complete else None
         except InputError as error:
-            message = str(error)
+            wrong, rule = error.argument, error.rule
         complete = False
-        wrong = next((name for name in given if message.startswith(f"{kind}: {name} ")), None)
         path: Path = (wrong,) if wrong is not None and named else ()
-        report(path, without_name(message, f"{kind}: {wrong}", f"{kind}:", kind))
+        report(path, rule)
         wrong = wrong or first  # "must_link needs at least 2 features" is about what it is given first
         if given.pop(wrong, None) is _STAND_INS.get(wrong):
             return None
@@ -155,7 +149,8 @@ def arguments_of(constraint: Constraint) -> dict[str, Any]:
 
     Examples
     --------
-    >>> arguments_of(builders.cost_budget({"mri": 400.0}, budget=410))
+    >>> from ubayfs import cost_budget
+    >>> arguments_of(cost_budget({"mri": 400.0}, budget=410))
     {'costs': {'mri': 400.0}, 'budget': 410.0, 'rho': 1.0}
     """
     given = dict(constraint.arguments)
@@ -173,7 +168,8 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
 
     Examples
     --------
-    >>> plain_constraint(builders.max_size(10)), plain_constraint(builders.must_link(["a", "b"], rho=math.inf))
+    >>> from ubayfs import max_size, must_link
+    >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=math.inf))
     ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 'hard'}})
     """
     kind, known = constraint.kind, parameters(constraint.kind)
@@ -200,7 +196,7 @@ def _plain_argument(kind: str, name: str, value: Any) -> Any:
                 f"{kind}: {name} has {value.shape[0]} x {value.shape[1]} entries, too many for a study file. Give rows "
                 "as mappings of feature names to coefficients, one linear() for each."
             )
-            raise StudyError(problem, (problem,))
+            raise StudyError(problem, (Problem(problem),))
         value = value.toarray().tolist()
     return _plain(value)
 

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .named import OPTIMIZER, PRIOR, SELECTOR, plain_named
 from .sections import DataSection, OutputSection, PriorSection, Section

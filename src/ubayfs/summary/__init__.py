@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings as python_warnings
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
 from .._arguments import RandomState, check_int
-from ..advice import advise
 from ..attribution import attribution
-from ..blocks import Blocks
-from ..data import FeatureData
-from ..ensemble import Progress
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..data.target import Target
+from ..ensemble.collect import Progress
 from ..exceptions import InputError
 from ..selection import Selection
-from ..target import Target
 from .account import (
     LEVEL,
     alternatives,
@@ -157,10 +155,4 @@ def _answer(selection: Selection) -> dict[str, Any]:
 
 def _warnings(selection: Selection, given: Iterable[Any]) -> list[str]:
     """Return what was warned of and what there is to warn of, each once."""
-    told = [str(one) for one in given]
-    if selection.problem is not None:
-        with python_warnings.catch_warnings(record=True) as caught:
-            python_warnings.simplefilter("always")
-            advise(selection, selection.problem)
-        told += [str(one.message) for one in caught]
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys([*map(str, given), *map(str, selection.advice)]))

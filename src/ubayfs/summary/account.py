@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, RandomState
 from ..attribution import Attribution
-from ..blocks import Blocks
-from ..ensemble import Progress
+from ..data.blocks import Blocks
+from ..ensemble.collect import Progress
 from ..selection import FeatureSet, Selection
 from ..workflow import selection_probabilities
 from .plain import counted, number, rounded

@@ -46,7 +46,7 @@ def _unlikely(selection: Selection) -> list[str]:
     if selection.problem is None:
         return []
     system = selection.problem.utility.system
-    columns = np.unique(system.A[np.flatnonzero(system.believed)].indices)
+    columns = np.unique(system.A[np.flatnonzero(system.from_prior)].indices)
     return [str(name) for name in selection.feature_names[columns]]
 
 

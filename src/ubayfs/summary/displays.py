@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..plotting import DISPLAYS
 from ..selection import Selection
 from .plain import plain
@@ -17,7 +17,7 @@ def display_data(
 ) -> dict[str, dict[str, Any]]:
     """Return the displays that apply to a selection, each in plain types, in the order of a report."""
     by_ensemble, decided = selection.posterior is not None, selection.problem is not None
-    constrained = selection.problem is not None and selection.problem.utility.system.n_rows > 0
+    constrained = selection.problem is not None and selection.problem.utility.system.n_inequalities > 0
     arguments: dict[str, tuple[bool, dict[str, Any]]] = {
         "evidence": (by_ensemble, {"blocks": blocks}),
         "posterior": (by_ensemble, {"level": level}),

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data import FeatureData
-from ..ensemble import versions
-from ..evidence import Evidence
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import versions
+from ..ensemble.evidence import Evidence
 from ..metrics import redundancy_rate, stability
 from ..selection import Selection
 from .plain import number, plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..blocks import Blocks
+from ..data.blocks import Blocks
 from ..selection import Selection
 from .belief import prior_sentences
 from .plain import counted, listing, rounded
@@ -66,7 +66,7 @@ def _blocks(blocks: Blocks) -> str:
 
 
 def _constraints(constraints: list[dict[str, Any]]) -> list[str]:
-    told = [f"{line['label']}{_relaxation(line)}" for line in constraints if not line["belief"]]
+    told = [f"{line['label']}{_relaxation(line)}" for line in constraints if not line["from_prior"]]
     return [f"Constraints: {'; '.join(told)}."] if told else ["No constraints were set."]
 
 

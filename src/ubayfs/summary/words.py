@@ -127,8 +127,8 @@ def _compared(lead: str, change: Mapping[str, Any], n: int) -> str:
 
 
 def _constraints(summary: Mapping[str, Any]) -> list[str]:
-    lines = [line for line in summary["constraints"] if not line["belief"]]
-    beliefs = [line for line in summary["constraints"] if line["belief"]]
+    lines = [line for line in summary["constraints"] if not line["from_prior"]]
+    beliefs = [line for line in summary["constraints"] if line["from_prior"]]
     if not lines and not beliefs:
         return ["No constraints were set."]
     violated = [line for line in summary["constraints"] if line["holds"] is False]

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, StudyError
+from ..exceptions import Problem as StudyProblem
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
@@ -38,13 +39,7 @@ class Problem(NamedTuple):
 
 
 class TableError(StudyError):
-    """The columns of a table cannot have the roles that they are given.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Key of each of the `problems`.
-    """
+    """The columns of a table cannot have the roles that they are given; each problem's path is the argument."""
 
     def __init__(self, path: Path, found: Sequence[Problem], limit: int = 10) -> None:
         shown = [f"{path}: {one.text}{'' if one.text[-1] in '.?)' else '.'}" for one in found]
@@ -52,8 +47,8 @@ class TableError(StudyError):
         if len(found) > 1:
             rest = f"\n- and {len(found) - limit} more" if len(found) > limit else ""
             message = f"{path} has {len(found)} problems:\n- " + "\n- ".join(one.text for one in found[:limit]) + rest
-        super().__init__(message, tuple(shown))
-        self.keys = tuple(one.key for one in found)
+        problems = [StudyProblem(text, (one.key,)) for text, one in zip(shown, found, strict=True)]
+        super().__init__(message, problems)
 
 
 @dataclass(frozen=True, eq=False)

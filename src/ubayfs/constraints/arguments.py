@@ -1,0 +1,167 @@
+"""Arguments of constraint builders, checked and turned into immutable values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._arguments import check_real
+from ..exceptions import ConstraintError, InputError
+
+_SHOWN = 60  # entries of an argument that repr still lists
+
+
+@dataclass(frozen=True, repr=False)
+class FrozenMatrix:
+    """A sparse matrix of float as an immutable value that can be compared and hashed."""
+
+    shape: tuple[int, int]
+    indptr: bytes
+    indices: bytes
+    data: bytes
+
+    @classmethod
+    def of(cls, name: str, values: Any) -> FrozenMatrix:
+        """Make it of an array-like or a sparse array; one row may come as a vector."""
+        if sparse.issparse(values):
+            as_numbers(name, values.tocoo().data)
+        else:
+            values = np.atleast_2d(as_numbers(name, values))
+        if values.ndim != 2 or 0 in values.shape:
+            raise ConstraintError.of(name, f"must be one row or a matrix of rows; got shape {values.shape}.", values)
+        matrix = sparse.csr_array(values, dtype=np.float64, copy=True)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        parts = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
+        return cls(matrix.shape, *(part.tobytes() for part in parts))
+
+    def thaw(self) -> sparse.csr_array:
+        """Return it as a csr_array."""
+        indptr, indices = (np.frombuffer(part, dtype=np.int64) for part in (self.indptr, self.indices))
+        data = np.frombuffer(self.data, dtype=np.float64)
+        return sparse.csr_array((data, indices, indptr), shape=self.shape, copy=True)
+
+    def __repr__(self) -> str:
+        if math.prod(self.shape) <= _SHOWN:
+            return repr(self.thaw().toarray().tolist())
+        return f"<{self.shape[0]} x {self.shape[1]} matrix>"
+
+
+def shown(value: Any) -> str:
+    """Return a stored argument as it may be passed to its builder, shortened when it is long.
+
+    Examples
+    --------
+    >>> shown(("radius", "area")), shown((("radius", 1.0), ("area", 2.0)))
+    ("['radius', 'area']", "{'radius': 1.0, 'area': 2.0}")
+    """
+    if not isinstance(value, tuple):
+        return repr(value)
+    pairs = bool(value) and all(isinstance(item, tuple) for item in value)
+    entries = [f"{item[0]!r}: {shown(item[1])}" if pairs else repr(item) for item in value[:_SHOWN]]
+    if len(value) > _SHOWN:
+        entries.append(f"... {len(value) - _SHOWN} more")
+    return ("{%s}" if pairs else "[%s]") % ", ".join(entries)
+
+
+def plain_argument(value: Any) -> Any:
+    """Return a stored argument in plain types, ready for JSON; an infinite rho is "hard", as in a study file.
+
+    Examples
+    --------
+    >>> plain_argument(("radius", "area")), plain_argument((("radius", 1.0), ("area", 2.0)))
+    (['radius', 'area'], {'radius': 1.0, 'area': 2.0})
+    """
+    if isinstance(value, FrozenMatrix):
+        return value.thaw().toarray().tolist() if math.prod(value.shape) <= _SHOWN else repr(value)
+    if not isinstance(value, tuple):
+        return "hard" if value == math.inf else value
+    if value and all(isinstance(item, tuple) for item in value):
+        return {str(item[0]): plain_argument(item[1]) for item in value}
+    return [plain_argument(item) for item in value]
+
+
+def as_items(argument: str, items: Any) -> tuple[str | int, ...]:
+    """Return names or positions as a tuple that is not empty."""
+    if isinstance(items, str | Integral):
+        items = [items]
+    if not isinstance(items, Iterable):
+        raise ConstraintError.of(argument, f"must be given by names (str) or positions (int); got {items!r}.", items)
+    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
+    if not plain:
+        raise ConstraintError.of(argument, "must not be empty.", items)
+    for item in plain:
+        if isinstance(item, bool) or not isinstance(item, str | int):
+            raise ConstraintError.of(argument, f"must be names (str) or positions (int); got {item!r}.", items)
+    return plain
+
+
+def as_pairs(argument: str, values: Any) -> tuple[tuple[str | int, float], ...] | None:
+    """Return the entries of a mapping or a Series as (item, number); None if it is something else."""
+    if hasattr(values, "columns"):
+        raise ConstraintError.of(
+            argument,
+            "must not be a DataFrame, whose columns may come in any order; order them like the features and pass "
+            ".to_numpy().",
+        )
+    if hasattr(values, "to_dict"):
+        values = values.to_dict()
+    if not isinstance(values, Mapping):
+        return None
+    return tuple(zip(as_items(argument, values), as_vector(argument, list(values.values())), strict=True))
+
+
+def as_vector(argument: str, values: Any) -> tuple[float, ...]:
+    """Return finite numbers in one row."""
+    numbers = as_numbers(argument, values)
+    if numbers.ndim != 1 or not len(numbers):
+        raise ConstraintError.of(argument, f"must be a mapping or one row of numbers; got {values!r}.", values)
+    return tuple(numbers.tolist())
+
+
+def as_relaxation(rho: Any) -> float:
+    """Return one rho."""
+    try:
+        return check_real("rho", rho, low=0.0)
+    except InputError as error:
+        raise ConstraintError.of("rho", f"{error.rule} 0 leaves the constraint out, inf makes it hard.", rho) from None
+
+
+def as_relaxations(rho: Any) -> NDArray[np.float64]:
+    """Return rho of one or several inequalities."""
+    values = as_numbers("rho", rho, finite=False)
+    if not (values >= 0).all():
+        raise ConstraintError.of(
+            "rho", f"must be >= 0 and not NaN; got {rho!r}. 0 leaves an inequality out, inf makes it hard.", rho
+        )
+    return values
+
+
+def per_inequality(argument: str, values: NDArray[np.float64], n: int) -> float | tuple[float, ...]:
+    """Return one number for all inequalities, or one for each."""
+    if values.ndim == 0:
+        return float(values)
+    if values.shape != (n,):
+        raise ConstraintError.of(
+            argument, f"must be one number or one per row of A, which has {n}; got shape {values.shape}.", values
+        )
+    return tuple(values.tolist())
+
+
+def as_numbers(argument: str, values: Any, finite: bool = True) -> NDArray[np.float64]:
+    """Return an array of float, or raise if something else or (unless allowed) not finite is in it."""
+    try:
+        array = np.asarray(values)
+        numbers = array.astype(np.float64) if array.dtype.kind in "biufO" else None
+    except (TypeError, ValueError):
+        numbers = None
+    if numbers is None or (finite and not np.isfinite(numbers).all()):
+        raise ConstraintError.of(argument, f"must hold {'finite ' if finite else ''}numbers; got {values!r}.", values)
+    return numbers

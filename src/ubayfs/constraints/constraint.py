@@ -1,0 +1,273 @@
+"""Constraint: what an expert wants of a set, by name; and Inequalities: what it means for the features at hand.
+
+Every kind of constraint is two functions that stand together (see :mod:`ubayfs.constraints.sizes`): a builder, which
+checks what the user says, and a function of the same arguments that returns the inequalities a^T z <= b once it is
+known which features and blocks there are. :func:`builder` ties the two together and registers the kind.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, partial, wraps
+from typing import Any, ParamSpec
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._arguments import FeatureIndex
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..exceptions import ConstraintError, InputError
+from .arguments import plain_argument, shown
+
+P = ParamSpec("P")
+
+_LISTED = 6  # names shown in one label
+
+
+@dataclass(frozen=True, repr=False)
+class Constraint:
+    """A side constraint by name, not yet tied to a data set; made by builders such as :func:`~ubayfs.max_size`.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the builder.
+    arguments : tuple of (str, value)
+        Its arguments, checked and immutable: constraints can be compared, hashed, copied and pickled.
+    from_prior : bool
+        Whether it stands for prior knowledge about features ("unlikely") rather than for a demand on the set. The
+        answer is the same.
+    note : str
+        What the user wrote, where that is more telling than the arguments, such as ``radius*``.
+    """
+
+    kind: str
+    arguments: tuple[tuple[str, Any], ...]
+    from_prior: bool = field(default=False, compare=False)
+    note: str = field(default="", compare=False)
+
+    @property
+    def rho(self) -> float | tuple[float, ...] | None:
+        """The relaxation; None for kinds that derive it from data."""
+        return dict(self.arguments).get("rho")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the constraint in plain types: kind and arguments; long matrices are abbreviated."""
+        return {
+            "kind": self.kind,
+            "arguments": {name: plain_argument(value) for name, value in self.arguments},
+            **({"from_prior": True} if self.from_prior else {}),
+            **({"note": self.note} if self.note else {}),
+        }
+
+    def __repr__(self) -> str:
+        parameters = KINDS[self.kind].parameters
+        listed = [
+            f"{name}={shown(value)}" if parameters[name].default is not inspect.Parameter.empty else shown(value)
+            for name, value in self.arguments
+            if value != parameters[name].default
+        ]
+        return f"{self.kind}({', '.join(listed)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Inequalities:
+    """What one constraint means: a^T z <= b with relaxation rho, on features or on blocks.
+
+    Attributes
+    ----------
+    A : csr_array of float of shape (n_inequalities, n_features), or (n_inequalities, n_blocks) when `on_blocks`
+    b, rho : ndarray of float of shape (n_inequalities,)
+    label : callable
+        Number of an inequality -> words for people. Called only for those that are shown: there may be a million.
+    title : str
+        All of them in a few words, such as ``must-link radius, area, perimeter``.
+    on_blocks : bool
+    """
+
+    A: sparse.csr_array
+    b: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    label: Callable[[int], str]
+    title: str = ""
+    on_blocks: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What names in constraints refer to.
+
+    Attributes
+    ----------
+    index : FeatureIndex
+    blocks : Blocks
+    X : array-like, DataFrame, FeatureData or None
+        The data of the fit; only correlations need it.
+    """
+
+    index: FeatureIndex
+    blocks: Blocks
+    X: Any = None
+
+    @cached_property
+    def membership(self) -> sparse.csr_array:
+        """Members of each block, a csr_array of bool of shape (n_blocks, n_features)."""
+        return self.blocks.matrix(self.index)
+
+    def names(self, on: str) -> Any:
+        """Return the names of all features or all blocks."""
+        return self.blocks.names if on == "blocks" else self.index.names
+
+    def require_blocks(self, kind: str) -> None:
+        """Raise unless there are blocks."""
+        if not len(self.blocks):
+            rule = "is about blocks, but none were given; pass blocks=, a mapping of names to features."
+            raise ConstraintError(f"{kind} {rule}", argument="blocks", rule=rule)
+
+    def positions(self, items: Any, on: str, kind: str) -> NDArray[np.intp]:
+        """Return the positions of features or blocks, given by name or position."""
+        if on == "features":
+            return self.index.positions(items, kind, ConstraintError)
+        self.require_blocks(kind)
+        found = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
+        if len(np.unique(found)) < len(found):
+            raise ConstraintError.of(kind, f"names a block more than once: {listing(self.blocks.names, found)}.", items)
+        return found
+
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The data of the fit as a matrix whose columns are the features."""
+        if self.X is None:
+            raise ConstraintError(
+                "decorrelate needs correlations between features; pass X=, the data of the fit.", argument="X"
+            )
+        return FeatureData.of_fit(self.X, self.index.names).X
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of constraint: its builder and what it means.
+
+    Attributes
+    ----------
+    build : callable
+        Takes what the user says and returns a Constraint.
+    inequalities : callable
+        Takes a Context and the checked arguments and returns Inequalities.
+    """
+
+    build: Callable[..., Constraint]
+    inequalities: Callable[..., Inequalities]
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Parameters of the builder by name."""
+        return dict(inspect.signature(self.build).parameters)
+
+
+# Filled by `builder`, in the order in which the kinds are defined.
+KINDS: dict[str, Kind] = {}
+
+
+def builder(
+    inequalities: Callable[..., Inequalities],
+) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, Constraint]]:
+    """Make a builder of a function that checks arguments, and register it under its name.
+
+    Parameters
+    ----------
+    inequalities : callable
+        What the kind means: ``(context, **checked arguments) -> Inequalities``.
+    """
+
+    def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:
+        kind = check.__name__
+
+        @wraps(check)
+        def build(*args: P.args, **kwargs: P.kwargs) -> Constraint:
+            try:
+                return Constraint(kind, tuple(check(*args, **kwargs).items()))
+            except InputError as error:
+                raise ConstraintError(
+                    f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule
+                ) from None
+
+        build.__signature__ = inspect.signature(check).replace(return_annotation="Constraint")  # type: ignore[attr-defined]
+        KINDS[kind] = Kind(build, inequalities)
+        return build
+
+    return decorate
+
+
+def as_constraints(constraints: Any) -> list[Constraint]:
+    """Return one or several constraints as a list; anything else is an error."""
+    if isinstance(constraints, Constraint):
+        return [constraints]
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    items = list(constraints) if several else [constraints]
+    for item in items:
+        if not isinstance(item, Constraint):
+            raise ConstraintError.of(
+                "constraints",
+                f"must be made by builders such as max_size(10) or must_link(['a', 'b']); got {item!r}.",
+                item,
+            )
+    return items
+
+
+# -- what kinds share --------------------------------------------------------------------------------------------------
+# Labels are partials of plain functions rather than closures, so that systems, and all that holds one, can be pickled.
+
+
+def listing(names: Any, positions: NDArray[np.intp]) -> str:
+    """Return the first few names at some positions."""
+    first = ", ".join(str(names[int(i)]) for i in positions[:_LISTED])
+    return first + (f" and {len(positions) - _LISTED:,} more" if len(positions) > _LISTED else "")
+
+
+def one_text(text: str, number: int) -> str:
+    """Label of a constraint with one inequality."""
+    return text
+
+
+def one_name(text: str, names: Any, positions: NDArray[np.intp], number: int) -> str:
+    """Label of an inequality on one feature or block."""
+    return f"{text} {names[int(positions[number])]}"
+
+
+def two_names(text: str, names: Any, first: NDArray[np.intp], second: NDArray[np.intp], number: int) -> str:
+    """Label of an inequality on two features or blocks."""
+    return text.format(names[int(first[number])], names[int(second[number])])
+
+
+def inequalities(
+    A: sparse.csr_array, b: Any, rho: Any, label: Callable[[int], str] | str, title: str = "", on: str = "features"
+) -> Inequalities:
+    """Make Inequalities; `b` and `rho` may be one number for all, `label` one text for one."""
+    bound, relaxation = (np.array(np.broadcast_to(np.asarray(v, dtype=np.float64), A.shape[0])) for v in (b, rho))
+    label_of = partial(one_text, label) if isinstance(label, str) else label
+    title = title or (label if isinstance(label, str) else "")
+    return Inequalities(A, bound, relaxation, label_of, title, on_blocks=on == "blocks")
+
+
+def one_row(positions: Any, coefficient: Any, n_columns: int) -> sparse.csr_array:
+    """Return a matrix of one row with coefficients at some positions."""
+    data = np.broadcast_to(np.asarray(coefficient, dtype=np.float64), len(positions))
+    return sparse.csr_array((data, positions, [0, len(positions)]), shape=(1, n_columns))
+
+
+def single_rows(positions: NDArray[np.intp], coefficient: float, n_columns: int) -> sparse.csr_array:
+    """Return one row per position with one coefficient there."""
+    data = np.full(len(positions), coefficient)
+    return sparse.csr_array((data, positions, np.arange(len(positions) + 1)), shape=(len(positions), n_columns))
+
+
+def pair_rows(first: Any, second: Any, coefficient: float, n_columns: int) -> sparse.csr_array:
+    """Return one row z_first + coefficient * z_second per pair."""
+    columns = np.column_stack([first, second]).ravel()
+    data = np.tile([1.0, coefficient], len(first))
+    return sparse.csr_array((data, columns, np.arange(0, len(columns) + 1, 2)), shape=(len(first), n_columns))

@@ -1,0 +1,130 @@
+"""Weighted sums: a budget of costs, and inequalities of the user's own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arguments import check_real
+from ..data.blocks import Blocks
+from ..exceptions import ConstraintError
+from .arguments import FrozenMatrix, as_numbers, as_pairs, as_relaxation, as_relaxations, as_vector, per_inequality
+from .constraint import Context, Inequalities, builder, inequalities, one_row
+
+_LISTED = 12  # terms that a title spells out
+
+
+def _coefficients(context: Context, values: Any, on: str, kind: str, argument: str) -> sparse.csr_array:
+    """Return one row of coefficients: pairs (item, coefficient), the others 0, or one coefficient per item."""
+    n_columns = len(context.names(on))
+    if values and isinstance(values[0], tuple):
+        positions = context.positions([item for item, _ in values], on, kind)
+        return one_row(positions, [coefficient for _, coefficient in values], n_columns)
+    if len(values) != n_columns:
+        rule = f"must have one number per {on[:-1]}, {n_columns}; got {len(values)}."
+        raise ConstraintError(f"{kind}: {argument} {rule}", argument=argument, rule=rule)
+    return one_row(np.arange(n_columns), values, n_columns)
+
+
+def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> Inequalities:
+    A, names = _coefficients(context, costs, "features", "cost_budget", "costs"), context.index.names
+    terms = [f"{names[i]} {cost:g}" for i, cost in zip(A.indices[:_LISTED], A.data[:_LISTED], strict=True)]
+    more = f" and {A.nnz - _LISTED:,} more" if A.nnz > _LISTED else ""
+    label = f"cost budget {budget:g}"
+    return inequalities(A, budget, rho, label, f"{label} (costs: {', '.join(terms)}{more})")
+
+
+@builder(_within_budget)
+def cost_budget(costs: Any, budget: float, rho: float = 1.0) -> dict[str, Any]:
+    """Keep the total cost of the selected features within a budget: one inequality.
+
+    Parameters
+    ----------
+    costs : mapping of str or int to float, Series, or array-like of shape (n_features,)
+        Features that a mapping does not name cost nothing.
+    budget : float
+    rho : float
+        Per unit of cost.
+
+    Examples
+    --------
+    >>> cost_budget({"mri": 400.0, "blood": 25.0}, budget=410)
+    cost_budget({'mri': 400.0, 'blood': 25.0}, 410.0)
+    """
+    return {
+        "costs": as_pairs("costs", costs) or as_vector("costs", costs),
+        "budget": check_real("budget", budget, low_open=True, high_open=True),
+        "rho": as_relaxation(rho),
+    }
+
+
+def _as_given(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequalities:
+    on = "features" if blocks is None else "blocks"
+    if on == "blocks":
+        context.require_blocks("linear")
+    names = context.names(on)
+    if isinstance(A, tuple):
+        label = f"linear {_sum(A)} <= {b if isinstance(b, float) else b[0]:g}"
+        return inequalities(_coefficients(context, A, on, "linear", "A"), b, rho, label, on=on)
+    matrix = A.thaw()
+    if matrix.shape[1] != len(names):
+        rule = f"must have one column per {on[:-1]}, {len(names)}; got {matrix.shape[1]}."
+        raise ConstraintError(f"linear: A {rule}", argument="A", rule=rule)
+    bounds = np.broadcast_to(np.asarray(b, dtype=np.float64), matrix.shape[0])
+    n = matrix.shape[0]
+    title = f"linear: {n:,} inequalities" if n > 1 else _numbered(matrix, bounds, names, 0)
+    return inequalities(matrix, b, rho, partial(_numbered, matrix, bounds, names), title, on)
+
+
+def _sum(terms: Any) -> str:
+    """Return a weighted sum in words.
+
+    >>> _sum([("radius", 1.0), ("area", 2.0), ("texture", -1.0)])
+    'radius + 2 area - texture'
+    """
+    text = ""
+    for name, value in terms[:_LISTED]:
+        sign = (" - " if value < 0 else " + ") if text else ("-" if value < 0 else "")
+        text += f"{sign}{'' if abs(value) == 1 else f'{abs(value):g} '}{name}"
+    return (text or "0") + (f" + {len(terms) - _LISTED:,} more terms" if len(terms) > _LISTED else "")
+
+
+def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) -> str:
+    entries = slice(matrix.indptr[number], matrix.indptr[number + 1])
+    terms = [(names[i], value) for i, value in zip(matrix.indices[entries], matrix.data[entries], strict=True)]
+    which = f" ({number + 1} of {matrix.shape[0]:,})" if matrix.shape[0] > 1 else ""
+    return f"linear {_sum(terms)} <= {bounds[number]:g}{which}"
+
+
+@builder(_as_given)
+def linear(A: Any, b: Any, rho: Any = 1.0, blocks: Any = None) -> dict[str, Any]:
+    """Inequalities A z <= b over features or blocks, as they are.
+
+    Parameters
+    ----------
+    A : array-like or sparse array of shape (n_columns,) or (n_inequalities, n_columns), or mapping of features to float
+        One column per feature, or per block if `blocks` is given; what a mapping does not name has coefficient 0.
+    b, rho : float or array-like of shape (n_inequalities,)
+    blocks : bool, mapping, DataFrame or Blocks, optional
+        True: the inequalities are on the blocks that are in use anyway. A mapping and the like: on blocks of their own.
+
+    Examples
+    --------
+    >>> linear({"radius": 1, "area": 2, "texture": -1}, b=1.5)
+    linear({'radius': 1.0, 'area': 2.0, 'texture': -1.0}, 1.5)
+    """
+    matrix = as_pairs("A", A) or FrozenMatrix.of("A", A)
+    n = matrix.shape[0] if isinstance(matrix, FrozenMatrix) else 1
+    if blocks is not None and not isinstance(blocks, bool):
+        blocks = tuple(Blocks.of(blocks).members.items())
+        if not blocks:
+            raise ConstraintError.of("blocks", "must not be empty; leave it out for inequalities on features.")
+    return {
+        "A": matrix,
+        "b": per_inequality("b", as_numbers("b", b), n),
+        "rho": per_inequality("rho", as_relaxations(rho), n),
+        "blocks": blocks or None,
+    }

@@ -1,0 +1,205 @@
+"""Relations between features or blocks: together, not together, one because of another; required and excluded ones."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import check_choice, check_real
+from ..data import correlation
+from ..exceptions import ConstraintError
+from .arguments import as_items, as_relaxation
+from .constraint import (
+    Context,
+    Inequalities,
+    builder,
+    inequalities,
+    listing,
+    one_name,
+    one_row,
+    pair_rows,
+    single_rows,
+    two_names,
+)
+
+
+def _linked(features: Any, rho: Any, on: Any, at_least: int = 1) -> dict[str, Any]:
+    on = check_choice("on", on, ("features", "blocks"))
+    items = as_items("features", features)
+    if len(items) < at_least:
+        raise ConstraintError.of("features", f"must name at least {at_least} {on}; got {list(items)!r}.", items)
+    return {"features": items, "rho": as_relaxation(rho), "on": on}
+
+
+def _implications(
+    context: Context, first: Any, second: Any, rho: float, on: str, text: str, title: str
+) -> Inequalities:
+    """One inequality z_i - z_j <= 0 per pair."""
+    names = context.names(on)
+    label = partial(two_names, text, names, first, second)
+    return inequalities(pair_rows(first, second, -1.0, len(names)), 0.0, rho, label, title, on)
+
+
+def _together(context: Context, features: Any, rho: float, on: str) -> Inequalities:
+    positions = context.positions(features, on, "must_link")
+    i, j = np.nonzero(~np.eye(len(positions), dtype=bool))
+    title = f"must-link {listing(context.names(on), positions)}"
+    return _implications(context, positions[i], positions[j], rho, on, "must-link {}, {}", title)
+
+
+@builder(_together)
+def must_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+    """Select these features all together or not at all: one inequality per ordered pair.
+
+    Parameters
+    ----------
+    features : iterable of str or int
+        At least two, by name or position; with ``on="blocks"`` names or positions of blocks, and likewise below.
+    rho : float
+    on : {"features", "blocks"}
+
+    Examples
+    --------
+    >>> must_link(["radius", "area"], rho=0.5)
+    must_link(['radius', 'area'], rho=0.5)
+    """
+    return _linked(features, rho, on, at_least=2)
+
+
+def _one_sum(context: Context, features: Any, sign: float, rho: float, on: str, kind: str) -> Inequalities:
+    positions, names = context.positions(features, on, kind), context.names(on)
+    label = f"{kind.replace('_', '-')} {listing(names, positions)}"
+    return inequalities(one_row(positions, sign, len(names)), sign, rho, label, on=on)
+
+
+def _not_together(context: Context, features: Any, rho: float, on: str) -> Inequalities:
+    return _one_sum(context, features, 1.0, rho, on, "cannot_link")
+
+
+@builder(_not_together)
+def cannot_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+    """Select at most one of these features: one inequality, so that each further one counts.
+
+    Examples
+    --------
+    >>> cannot_link(["mean", "worst"], on="blocks")
+    cannot_link(['mean', 'worst'], on='blocks')
+    """
+    return _linked(features, rho, on, at_least=2)
+
+
+def _if_then(context: Context, if_features: Any, then_features: Any, rho: float, on: str) -> Inequalities:
+    left = context.positions(if_features, on, "implies")
+    right = context.positions(then_features, on, "implies")
+    names, both = context.names(on), np.intersect1d(left, right)
+    if len(both):
+        raise ConstraintError.of("implies", f"has {names[int(both[0])]!r} on both sides; drop it from one.")
+    title = f"implies {listing(names, left)} -> {listing(names, right)}"
+    first, second = np.repeat(left, len(right)), np.tile(right, len(left))
+    return _implications(context, first, second, rho, on, "implies {} -> {}", title)
+
+
+@builder(_if_then)
+def implies(if_features: Any, then_features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+    """Select a feature on the left only with all features on the right: one inequality per pair.
+
+    Examples
+    --------
+    >>> implies("interaction", ["radius", "area"])
+    implies(['interaction'], ['radius', 'area'])
+    """
+    return {
+        "if_features": as_items("if_features", if_features),
+        "then_features": as_items("then_features", then_features),
+        "rho": as_relaxation(rho),
+        "on": check_choice("on", on, ("features", "blocks")),
+    }
+
+
+def _any_of(context: Context, features: Any, rho: float, on: str) -> Inequalities:
+    return _one_sum(context, features, -1.0, rho, on, "at_least_one")
+
+
+@builder(_any_of)
+def at_least_one(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+    """Select at least one of these features: one inequality."""
+    return _linked(features, rho, on)
+
+
+def _each(
+    context: Context, features: Any, coefficient: float, b: float, rho: float, on: str, kind: str
+) -> Inequalities:
+    positions, names = context.positions(features, on, kind), context.names(on)
+    A, label = single_rows(positions, coefficient, len(names)), partial(one_name, kind, names, positions)
+    return inequalities(A, b, rho, label, f"{kind} {listing(names, positions)}", on)
+
+
+def _required(context: Context, features: Any, rho: float, on: str) -> Inequalities:
+    return _each(context, features, -1.0, -1.0, rho, on, "require")
+
+
+@builder(_required)
+def require(features: Any, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
+    """Select these features: one inequality each; hard unless `rho` is finite.
+
+    Examples
+    --------
+    >>> require("age")
+    require(['age'])
+    """
+    return _linked(features, rho, on)
+
+
+def _excluded(context: Context, features: Any, rho: float, on: str) -> Inequalities:
+    return _each(context, features, 1.0, 0.0, rho, on, "exclude")
+
+
+@builder(_excluded)
+def exclude(features: Any, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
+    """Do not select these features: one inequality each; hard unless `rho` is finite."""
+    return _linked(features, rho, on)
+
+
+def _correlated(context: Context, threshold: float, method: str) -> Inequalities:
+    first, second, strength = correlation.PAIRS.find(context.values, threshold, method)
+    with np.errstate(divide="ignore"):
+        odds = strength / (1.0 - strength)
+    names, n = context.index.names, len(first)
+    label = partial(_correlated_names, method, names, first, second, strength)
+    pairs = f"{n:,} pair{'' if n == 1 else 's'} of correlated features, {method.capitalize()} correlation"
+    title = f"decorrelate: {pairs} above {threshold:g}" if n else f"decorrelate: no pair correlated above {threshold:g}"
+    return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds, label, title)
+
+
+def _correlated_names(
+    method: str, names: Any, first: NDArray[np.intp], second: NDArray[np.intp], strength: Any, number: int
+) -> str:
+    return two_names("decorrelate {}, {}", names, first, second, number) + f" (|{method}| {strength[number]:.2f})"
+
+
+@builder(_correlated)
+def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, Any]:
+    """Avoid correlated features: one soft inequality per pair whose absolute correlation exceeds a threshold.
+
+    The relaxation of a pair is the odds of its correlation, ``|tau| / (1 - |tau|)``; a pair that is perfectly
+    correlated is a hard inequality. Correlations are those of the data passed as ``X=`` when the constraint is
+    resolved.
+
+    Parameters
+    ----------
+    threshold : float in [0, 1)
+    method : {"spearman", "pearson", "kendall"}
+
+    Examples
+    --------
+    >>> decorrelate(0.8)
+    decorrelate(threshold=0.8)
+    """
+    return {
+        "threshold": check_real("threshold", threshold, low=0.0, high=1.0, high_open=True),
+        "method": check_choice("method", method, correlation.METHODS),
+    }

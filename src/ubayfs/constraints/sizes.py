@@ -1,0 +1,103 @@
+"""Limits on how many: features, features of a block, blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arguments import check_int
+from .arguments import as_items, as_relaxation
+from .constraint import Context, Inequalities, builder, inequalities, listing, one_name, one_row
+
+
+def _size(n: Any, rho: Any) -> dict[str, Any]:
+    return {"n": check_int("n", n, low=0), "rho": as_relaxation(rho)}
+
+
+def _at_most(context: Context, n: int, rho: float) -> Inequalities:
+    n_features = len(context.index.names)
+    return inequalities(one_row(np.arange(n_features), 1.0, n_features), n, rho, f"max-size {n}")
+
+
+@builder(_at_most)
+def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+    """Select at most `n` features: one inequality of ones.
+
+    Examples
+    --------
+    >>> max_size(10)
+    max_size(10)
+    >>> max_size(10, rho=float("inf"))  # hard
+    max_size(10, rho=inf)
+    """
+    return _size(n, rho)
+
+
+def _at_least(context: Context, n: int, rho: float) -> Inequalities:
+    n_features = len(context.index.names)
+    return inequalities(one_row(np.arange(n_features), -1.0, n_features), -n, rho, f"min-size {n}")
+
+
+@builder(_at_least)
+def min_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+    """Select at least `n` features: one inequality of minus ones."""
+    return _size(n, rho)
+
+
+def _exactly(context: Context, n: int, rho: float) -> Inequalities:
+    both = _at_most(context, n, rho), _at_least(context, n, rho)
+    A = sparse.csr_array(sparse.vstack([part.A for part in both], format="csr"))
+    return inequalities(A, [n, -n], rho, partial(_either, n), f"exact-size {n}")
+
+
+def _either(n: int, number: int) -> str:
+    return f"exact-size {n} (at {('most', 'least')[number]})"
+
+
+@builder(_exactly)
+def exact_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+    """Select exactly `n` features: one inequality for at most, one for at least."""
+    return _size(n, rho)
+
+
+def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
+    context.require_blocks("max_per_block")
+    names = context.blocks.names
+    chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block")
+    A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
+    text = f"max-per-block {n}:"
+    return inequalities(A, n, rho, partial(one_name, text, names, chosen), f"{text} {listing(names, chosen)}")
+
+
+@builder(_each_block)
+def max_per_block(n: int, rho: float = 1.0, blocks: Any = None) -> dict[str, Any]:
+    """Select at most `n` features of each block: one inequality per block.
+
+    Parameters
+    ----------
+    n : int
+    rho : float
+    blocks : str or iterable of str, optional
+        The blocks that are limited; default all.
+
+    Examples
+    --------
+    >>> max_per_block(2, blocks=["mean", "worst"])
+    max_per_block(2, blocks=['mean', 'worst'])
+    """
+    return {**_size(n, rho), "blocks": None if blocks is None else as_items("blocks", blocks)}
+
+
+def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
+    context.require_blocks("max_blocks")
+    n_blocks = len(context.blocks)
+    return inequalities(one_row(np.arange(n_blocks), 1.0, n_blocks), n, rho, f"max-blocks {n}", on="blocks")
+
+
+@builder(_number_of_blocks)
+def max_blocks(n: int, rho: float = 1.0) -> dict[str, Any]:
+    """Select features of at most `n` blocks: one inequality on blocks."""
+    return _size(n, rho)

@@ -1,0 +1,288 @@
+"""ConstraintSystem: all side constraints as one sparse system of inequalities over features and blocks.
+
+The system knows which constraint each inequality came from, also of constraints that have none: `parts` has one entry
+for each. :func:`resolve` makes it for the features at hand.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._arguments import FeatureIndex
+from ..data.blocks import Blocks
+from ..exceptions import ConstraintError
+from .constraint import KINDS, Constraint, Context, Inequalities, as_constraints
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The inequalities of one constraint in a system.
+
+    Attributes
+    ----------
+    start, stop : int
+        Numbers of its inequalities; equal when it has none.
+    label : callable
+        Number of an inequality, counted from `start` -> words for people.
+    title : str
+        The constraint in words.
+    constraint : Constraint or None
+        None for inequalities that an algorithm added.
+    """
+
+    start: int
+    stop: int
+    label: Callable[[int], str]
+    title: str = ""
+    constraint: Constraint | None = None
+
+    @property
+    def kind(self) -> str:
+        """Kind of the constraint; empty for what an algorithm added."""
+        return "" if self.constraint is None else self.constraint.kind
+
+    @property
+    def from_prior(self) -> bool:
+        """Whether the constraint stands for prior knowledge about features."""
+        return self.constraint is not None and self.constraint.from_prior
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintSystem:
+    """Resolved side constraints: A z <= b, where z holds one entry per feature, then one per block.
+
+    Attributes
+    ----------
+    A : csr_array of float of shape (n_inequalities, n_features + n_blocks)
+    b : ndarray of float of shape (n_inequalities,)
+    rho : ndarray of float of shape (n_inequalities,)
+        Positive; inf for hard inequalities.
+    blocks : csr_array of bool of shape (n_blocks, n_features)
+        A block counts as selected when any of its members is.
+    parts : tuple of Part
+        One per constraint, in the order given.
+    numbers : ndarray of int of shape (n_inequalities,) or None
+        The numbers that `parts` know the inequalities by, if the system is a part of another one.
+    derived : dict
+        What functions found out about the system (see :func:`once_per_system`); it lives as long as the system.
+    """
+
+    A: sparse.csr_array
+    b: NDArray[np.float64]
+    rho: NDArray[np.float64]
+    blocks: sparse.csr_array
+    parts: tuple[Part, ...] = ()
+    numbers: NDArray[np.intp] | None = None
+    derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def stack(
+        cls,
+        given: Sequence[Inequalities],
+        n_features: int,
+        blocks: sparse.csr_array | None = None,
+        constraints: Sequence[Constraint | None] | None = None,
+    ) -> ConstraintSystem:
+        """Stack the inequalities of several constraints; those with rho = 0 are left out."""
+        if blocks is None:
+            blocks = sparse.csr_array((0, n_features), dtype=bool)
+        n_columns = n_features + blocks.shape[0]
+        matrices, bounds, rhos, parts, start = [], [np.empty(0)], [np.empty(0)], [], 0
+        for one, constraint in zip(given, constraints or [None] * len(given), strict=True):
+            used = np.flatnonzero(one.rho > 0)
+            everything = len(used) == len(one.rho)
+            rows = one.A if everything else one.A[used]
+            stop = start + len(used)
+            label = one.label if everything else partial(_renumbered, one.label, used)
+            parts.append(Part(start, stop, label, one.title, constraint))
+            start = stop
+            if len(used) == 0:
+                continue
+            values = np.ascontiguousarray(rows.data, dtype=np.float64)
+            columns = rows.indices + n_features if one.on_blocks else rows.indices
+            matrices.append(sparse.csr_array((values, columns, rows.indptr), shape=(len(used), n_columns)))
+            bounds.append(one.b[used])
+            rhos.append(one.rho[used])
+        if not matrices:
+            A = sparse.csr_array((0, n_columns))
+        else:
+            A = matrices[0] if len(matrices) == 1 else sparse.csr_array(sparse.vstack(matrices, format="csr"))
+        if not (A.has_canonical_format and A.data.all()):
+            A = A.copy()  # the rows may belong to the caller
+            A.sum_duplicates()
+            A.eliminate_zeros()
+        return cls(A, np.concatenate(bounds), np.concatenate(rhos), blocks, tuple(parts))
+
+    @property
+    def n_inequalities(self) -> int:
+        """Number of inequalities."""
+        return int(self.A.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.blocks.shape[1])
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return int(self.blocks.shape[0])
+
+    @property
+    def from_prior(self) -> NDArray[np.bool_]:
+        """Mask of the inequalities that stand for prior knowledge, of shape (n_inequalities,)."""
+        mask = np.zeros(self.n_inequalities, dtype=bool)
+        for part in self.parts:
+            if part.from_prior:
+                mask[self.rows_of(part)] = True
+        return mask
+
+    def rows_of(self, part: Part) -> NDArray[np.intp]:
+        """Return the positions of the inequalities of one constraint."""
+        if self.numbers is None:
+            return np.arange(part.start, part.stop)
+        return np.flatnonzero((self.numbers >= part.start) & (self.numbers < part.stop))
+
+    def position(self, row: int) -> int:
+        """Return the position, in the list that was resolved, of the constraint that an inequality came from."""
+        number = row if self.numbers is None else int(self.numbers[row])
+        # Constraints without inequalities begin where the next one does.
+        return bisect_right(_starts(self), number) - 1
+
+    def label(self, row: int) -> str:
+        """Return the words for one inequality, such as ``must-link radius, area``."""
+        number = row if self.numbers is None else int(self.numbers[row])
+        part = self.parts[self.position(row)]
+        return part.label(number - part.start)
+
+    def with_inequalities(self, extra: Inequalities) -> ConstraintSystem:
+        """Return the system with more inequalities at its end."""
+        added = ConstraintSystem.stack([extra], self.n_features, self.blocks)
+        A = sparse.csr_array(sparse.vstack([self.A, added.A], format="csr"))
+        b, rho = np.concatenate([self.b, added.b]), np.concatenate([self.rho, added.rho])
+        start = max((part.stop for part in self.parts), default=0)
+        (part,) = added.parts
+        part = replace(part, start=start, stop=start + part.stop)
+        numbers = self.numbers
+        if numbers is not None:
+            numbers = np.concatenate([numbers, np.arange(part.start, part.stop)])
+        return ConstraintSystem(A, b, rho, self.blocks, (*self.parts, part), numbers)
+
+    def take(self, rows: Any) -> ConstraintSystem:
+        """Return the system with some of its inequalities only, given by position."""
+        rows = np.asarray(rows, dtype=np.intp)
+        numbers = rows if self.numbers is None else self.numbers[rows]
+        return ConstraintSystem(self.A[rows], self.b[rows], self.rho[rows], self.blocks, self.parts, numbers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "derived": {}}
+
+
+def once_per_system(function: Callable[[ConstraintSystem], T]) -> Callable[[ConstraintSystem], T]:
+    """Store what a function returns for a system in ``system.derived``.
+
+    Deciding again under other importances (a hundred times for selection probabilities) then looks at a million
+    inequalities once. What is returned must not be changed.
+    """
+
+    @wraps(function)
+    def stored(system: ConstraintSystem) -> T:
+        if stored not in system.derived:
+            system.derived[stored] = function(system)
+        value: T = system.derived[stored]
+        return value
+
+    return stored
+
+
+@once_per_system
+def _starts(system: ConstraintSystem) -> list[int]:
+    return [part.start for part in system.parts]
+
+
+def _renumbered(label: Callable[[int], str], used: NDArray[np.intp], number: int) -> str:
+    return label(int(used[number]))
+
+
+def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = None) -> ConstraintSystem:
+    """Tie constraints to features and blocks.
+
+    Parameters
+    ----------
+    constraints : Constraint or iterable of Constraint
+    feature_names : array-like of str of shape (n_features,)
+    blocks : mapping of block name to features, DataFrame (feature, block), Blocks, optional
+    X : array-like or DataFrame of shape (n_samples, n_features), optional
+        The data of the fit; only :func:`decorrelate` needs it.
+
+    Returns
+    -------
+    system : ConstraintSystem
+        With one part per constraint, in their order. It holds only those blocks that inequalities refer to.
+
+    Raises
+    ------
+    ConstraintError
+        If a constraint does not fit the features or blocks; its `position` tells which.
+
+    Examples
+    --------
+    >>> from ubayfs import max_size, must_link
+    >>> system = resolve([max_size(1), must_link(["a", "b"])], ["a", "b", "c"])
+    >>> system.A.toarray()
+    array([[ 1.,  1.,  1.],
+           [ 1., -1.,  0.],
+           [-1.,  1.,  0.]])
+    >>> [system.label(row) for row in range(3)]
+    ['max-size 1', 'must-link a, b', 'must-link b, a']
+    >>> [part.title for part in system.parts]
+    ['max-size 1', 'must-link a, b']
+    """
+    shared = Context(FeatureIndex(feature_names), Blocks.of(blocks), X)
+    listed = as_constraints(constraints)
+    given: list[Inequalities] = []
+    memberships, n_known = [shared.membership], len(shared.blocks)
+    for position, constraint in enumerate(listed):
+        context, offset, own = shared, 0, _own_blocks(constraint)
+        try:
+            if own is not None:
+                context, offset = replace(shared, blocks=own), n_known
+                memberships.append(context.membership)
+                n_known += len(own)
+            found = KINDS[constraint.kind].inequalities(context, **dict(constraint.arguments))
+        except ConstraintError as error:
+            error.position = position
+            raise
+        given.append(_on_columns(found, found.A.indices + offset, n_known) if found.on_blocks else found)
+    membership = sparse.csr_array(sparse.vstack(memberships, format="csr"))
+    # Blocks that nothing refers to would only burden the optimizer.
+    columns = [one.A.indices for one in given if one.on_blocks and (one.rho > 0).any()]
+    used = np.unique(np.concatenate(columns)) if columns else np.empty(0, dtype=np.intp)
+    given = [
+        _on_columns(one, np.searchsorted(used, one.A.indices), len(used)) if one.on_blocks else one for one in given
+    ]
+    return ConstraintSystem.stack(given, membership.shape[1], membership[used], listed)
+
+
+def _own_blocks(constraint: Constraint) -> Blocks | None:
+    """Return the blocks that a constraint brings along."""
+    blocks = dict(constraint.arguments).get("blocks")
+    if isinstance(blocks, tuple) and blocks and isinstance(blocks[0], tuple):
+        return Blocks(dict(blocks))
+    return None
+
+
+def _on_columns(one: Inequalities, columns: Any, n_columns: int) -> Inequalities:
+    """Return inequalities whose entries stand in other columns."""
+    A = sparse.csr_array((one.A.data, columns, one.A.indptr), shape=(len(one.b), n_columns))
+    return replace(one, A=A)

@@ -1,0 +1,134 @@
+"""Blocks: named groups of features. They may overlap and need not cover all features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arguments import FeatureIndex, did_you_mean
+from ..exceptions import ConstraintError
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Named groups of features, by feature name or position, not yet tied to a data set.
+
+    Parameters
+    ----------
+    members : mapping of str to iterable of str or int
+        Block name -> its features.
+
+    Examples
+    --------
+    >>> blocks = Blocks({"size": ["radius", "area"], "shape": ["concavity"]})
+    >>> blocks.names
+    ('size', 'shape')
+    >>> blocks.matrix(["radius", "area", "concavity"]).toarray().astype(int)
+    array([[1, 1, 0],
+           [0, 0, 1]])
+    """
+
+    members: Mapping[str, tuple[str | int, ...]]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.members, Mapping):
+            raise ConstraintError.of(
+                "blocks",
+                f"must be a mapping of names to features; got {type(self.members).__name__}. Blocks.of reads tables.",
+            )
+        members = {}
+        for name, features in dict(self.members).items():
+            if not isinstance(name, str):
+                raise ConstraintError.of("blocks", f"must have names that are strings; got {name!r}.")
+            if isinstance(features, str | int | np.integer):
+                features = (features,)
+            if not isinstance(features, Iterable):
+                raise ConstraintError(f"block {name!r} must list its features; got {features!r}.")
+            members[name] = tuple(features)
+            if not members[name]:
+                raise ConstraintError(f"block {name!r} has no features; leave it out or name its members.")
+        object.__setattr__(self, "members", members)
+
+    @classmethod
+    def of(cls, blocks: Any) -> Blocks:
+        """Make Blocks of a mapping name -> features, a frame with columns feature and block, or Blocks.
+
+        None gives no blocks at all.
+        """
+        if blocks is None:
+            return cls({})
+        if isinstance(blocks, Blocks):
+            return blocks
+        if isinstance(blocks, Mapping):
+            return cls(blocks)
+        if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
+            missing = {"feature", "block"} - set(blocks.columns)
+            if missing:
+                raise ConstraintError.of(
+                    "blocks",
+                    f"as a frame needs the columns 'feature' and 'block'; {sorted(missing)} missing "
+                    f"among {list(map(str, blocks.columns))}.",
+                )
+            from pandas import isna
+
+            members: dict[str, list[Any]] = {}
+            for feature, block in zip(blocks["feature"], blocks["block"], strict=True):
+                # Rows without a block are features outside all blocks.
+                if not isna(block):
+                    members.setdefault(_block_name(block), []).append(feature)
+            return cls({name: tuple(features) for name, features in members.items()})
+        raise ConstraintError.of(
+            "blocks",
+            "must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
+            f"or Blocks; got {type(blocks).__name__}.",
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Block names in the order given."""
+        return tuple(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def position(self, name: Any, argument: str) -> int:
+        """Return the position of a block given by name, or by position counted from 0."""
+        if isinstance(name, int | np.integer) and not isinstance(name, bool) and 0 <= name < len(self):
+            return int(name)
+        if not isinstance(name, str) or name not in self.members:
+            known = ", ".join(map(repr, self.names[:8])) or "none were given; pass blocks="
+            raise ConstraintError.of(
+                argument,
+                f"names block {name!r}, which is not a block.{did_you_mean(name, self.names)} Known blocks: {known}.",
+            )
+        return self.names.index(name)
+
+    def matrix(self, feature_names: Any) -> sparse.csr_array:
+        """Return the membership matrix.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,)
+
+        Returns
+        -------
+        matrix : csr_array of bool of shape (n_blocks, n_features)
+        """
+        index = feature_names if isinstance(feature_names, FeatureIndex) else FeatureIndex(feature_names)
+        columns = [
+            index.positions(features, f"block {name!r}", ConstraintError) for name, features in self.members.items()
+        ]
+        lengths = [len(c) for c in columns]
+        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        indices = np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
+        shape = (len(columns), len(index.names))
+        return sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
+
+
+def _block_name(value: Any) -> str:
+    # A column of whole numbers with gaps is read as floats; 2.0 is still block "2".
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,0 +1,187 @@
+"""Absolute correlations between all pairs of features, block by block: never one matrix of all pairs at once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import freeze
+from .feature_data import feature_chunks
+from .mapped_array import hash_values
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+
+# Columns per block of correlations, and rows of one chunk of sample pairs: both bound memory only.
+_BLOCK = 512
+_SAMPLE_PAIRS = 8192
+
+# Correlations this close to each other, to a threshold or to 1 differ by rounding only.
+_ROUNDING = 1e-12
+
+
+def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield the absolute correlations of some features with themselves and all later ones.
+
+    Parameters
+    ----------
+    X : ndarray of float of shape (n_samples, n_features)
+        Finite.
+    method : {"pearson", "spearman", "kendall"}
+        Spearman uses average ranks, Kendall is tau-b; both respect ties.
+
+    Yields
+    ------
+    part : slice
+        Consecutive features.
+    values : ndarray of float of shape (len(part), n_features - part.start)
+        In [0, 1]; entry (i, j) belongs to the features ``part.start + i`` and ``part.start + j``. A constant
+        feature has correlation 0 with everything, itself included.
+    """
+    for part, values in METHODS[method](X):
+        np.abs(values, out=values)
+        values[values > 1.0 - _ROUNDING] = 1.0
+        yield part, values
+
+
+def correlated_pairs(X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+    """Return all pairs of features whose absolute correlation exceeds a threshold.
+
+    Returns
+    -------
+    first, second : ndarray of int of shape (n_pairs,)
+        ``first < second``, in lexicographic order.
+    strength : ndarray of float of shape (n_pairs,)
+        The absolute correlation; exactly 1 when it differs from 1 by rounding only.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [3.0, 9.0, 4.0]])
+    >>> first, second, strength = correlated_pairs(X, threshold=0.6, method="spearman")
+    >>> first, second, strength
+    (array([0]), array([1]), array([1.]))
+    """
+    firsts, seconds, strengths = [], [], []
+    for part, values in absolute_correlations(X, method):
+        above = values > threshold + _ROUNDING
+        # Keep j > i only: the diagonal and what lies below it belongs to the same pairs.
+        above[:, : len(values)] &= ~np.tri(len(values), dtype=bool)
+        row, column = np.nonzero(above)
+        firsts.append(row + part.start)
+        seconds.append(column + part.start)
+        strengths.append(values[row, column])
+    return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(strengths)
+
+
+class PairCache:
+    """Correlated pairs of the tables seen last.
+
+    An expert decides many times on the same data, and correlations take most of the time of a decision. A table is
+    known by its values: one that was changed in place is another table.
+
+    Parameters
+    ----------
+    n_tables : int
+        How many results are stored.
+    n_pairs : int
+        Results with more pairs than this are not stored.
+    """
+
+    def __init__(self, n_tables: int = 2, n_pairs: int = 2**21) -> None:
+        self.n_tables, self.n_pairs = n_tables, n_pairs
+        self._stored: OrderedDict[tuple[str, float, str], Pairs] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def find(self, X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+        """Return what :func:`correlated_pairs` returns, read-only; from an earlier call if the values are the same."""
+        key = (hash_values(X), threshold, method)
+        with self._lock:
+            if key in self._stored:
+                self._stored.move_to_end(key)
+                return self._stored[key]
+        first, second, strength = correlated_pairs(X, threshold, method)
+        pairs = freeze(first), freeze(second), freeze(strength)
+        if len(first) <= self.n_pairs:
+            with self._lock:
+                self._stored[key] = pairs
+                while len(self._stored) > self.n_tables:
+                    self._stored.popitem(last=False)
+        return pairs
+
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._stored.clear()
+
+
+# At most two tables of 50 MB.
+PAIRS = PairCache()
+
+
+def _pearson(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    return _products(_standardized(X))
+
+
+def _spearman(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    from scipy.stats import rankdata
+
+    ranks = np.empty(X.shape)
+    for part in feature_chunks(X.shape[1]):
+        ranks[:, part] = rankdata(X[:, part], axis=0)
+    return _products(_standardized(ranks))
+
+
+def _standardized(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the columns of X with mean 0 and length 1; constant ones become 0."""
+    standardized = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
+    # The mean of equal numbers may be off by rounding, so constant columns are told by equality. Dividing by the
+    # largest entry first keeps squares of huge or tiny values in range.
+    standardized[:, (X[:1] == X).all(axis=0)] = 0.0
+    for scale in (np.abs(standardized).max(axis=0), None):
+        length = np.linalg.norm(standardized, axis=0) if scale is None else scale
+        standardized /= np.where(length > 0, length, 1.0)
+    return standardized
+
+
+def _products(standardized: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    for part in feature_chunks(standardized.shape[1], _BLOCK):
+        yield part, standardized[:, part].T @ standardized[:, part.start :]
+
+
+def _kendall(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Tau-b: the signs of all differences between samples, correlated without centering.
+
+    Concordant minus discordant pairs of samples is one matrix product of signs. The signs are small integers and a
+    chunk has fewer than 2**24 of them, so that single precision is exact.
+    """
+    from scipy.stats import rankdata
+
+    n_samples, n_features = X.shape
+    later, earlier = np.tril_indices(n_samples, -1)
+    untied = np.empty(n_features)
+    for part in feature_chunks(n_features):
+        tied = rankdata(X[:, part], "max", axis=0) - rankdata(X[:, part], "min", axis=0)
+        untied[part] = len(later) - tied.sum(axis=0) / 2.0
+    scale = np.sqrt(np.where(untied > 0, untied, 1.0))
+    for part in feature_chunks(n_features, _BLOCK):
+        balance = np.zeros((part.stop - part.start, n_features - part.start))
+        for start in range(0, len(later), _SAMPLE_PAIRS):
+            pairs = slice(start, start + _SAMPLE_PAIRS)
+            right = X[:, part.start :]
+            signs = np.sign(right[later[pairs]] - right[earlier[pairs]]).astype(np.float32)
+            balance += signs[:, : len(balance)].T @ signs
+        yield part, balance / scale[part, None] / scale[part.start :]
+
+
+METHODS: dict[str, Callable[[NDArray[Any]], Iterator[tuple[slice, NDArray[np.float64]]]]] = {
+    "pearson": _pearson,
+    "spearman": _spearman,
+    "kendall": _kendall,
+}

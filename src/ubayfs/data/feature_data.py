@@ -1,0 +1,347 @@
+"""FeatureData: the only reader of tables and the only checker of missing values, shapes and labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import FeatureIndex
+from ..exceptions import ColumnTypeError, InputError
+from .mapped_array import TableFile, hash_values, map_table
+from .target import Target, check_length, plain, read_target
+
+# Features per pass over the data: bounds the size of temporary arrays, never changes a result.
+_CHUNK = 4096
+
+
+def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
+    """Yield slices of at most `size` consecutive features."""
+    for start in range(0, n_features, size):
+        yield slice(start, min(start + size, n_features))
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """What became of values that a table did not have.
+
+    Attributes
+    ----------
+    rule : {"drop_rows", "drop_columns", "median"}
+    n_values : int
+        Values of features that were missing.
+    n_rows : int
+        Rows that had any; with the first rule they are gone.
+    columns : tuple of str
+        Columns that had any; with the second rule they are gone.
+    """
+
+    rule: str
+    n_values: int
+    n_rows: int
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        n = len(self.columns)
+        found = f"{self.n_values:,} value{'s were' if self.n_values > 1 else ' was'} missing in " + (
+            f"{n:,} feature column{'s' if n > 1 else ''} ({_some(self.columns)})"
+        )
+        if self.rule == "drop_rows":
+            return f"{found}: {self.n_rows:,} row{'s were' if self.n_rows > 1 else ' was'} dropped."
+        if self.rule == "drop_columns":
+            return f"{found}: {'these columns were' if n > 1 else 'this column was'} dropped."
+        return f"{found}: {'each' if self.n_values > 1 else 'it'} was filled with the median of its column."
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureData:
+    """A checked table: finite numbers, distinct names, a target that fits.
+
+    Attributes
+    ----------
+    X : ndarray of float32 or float64 of shape (n_samples, n_features)
+        Shares memory with the caller's array where it could; never written to.
+    target : Target
+    feature_names : ndarray of str (object) of shape (n_features,)
+    groups : ndarray of int of shape (n_samples,) or None
+        Rows with the same number stay together in every subsample.
+    path : str or None
+        The file that X is mapped from, when the caller named one.
+    missing : MissingValues or None
+        What the reader of the table did about missing values; None if there were none.
+    """
+
+    X: NDArray[Any]
+    target: Target
+    feature_names: NDArray[Any]
+    groups: NDArray[np.intp] | None = None
+    path: str | None = None
+    missing: MissingValues | None = None
+
+    @classmethod
+    def from_table(cls, X: Any, y: Any = None, *, task: str | None = None, groups: Any = None) -> FeatureData:
+        """Read and check a table.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+        task : str, optional
+            Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
+        groups : array-like of shape (n_samples,), optional
+            Patient, mouse, subject... of each sample.
+        """
+        path = None
+        if isinstance(X, str | os.PathLike):
+            path = os.path.abspath(os.fsdecode(X))
+            X = map_table(path)
+        matrix, names = _read_matrix(X)
+        n_samples = matrix.shape[0]
+        return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples), path)
+
+    @classmethod
+    def of_fit(cls, X: Any, feature_names: Any) -> FeatureData:
+        """Read the data that features were chosen on: one column per feature, in their order.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+            Columns of a frame are put into the order of the features by name. When they share no name with the
+            features (those of an array are made up), columns count by position.
+        feature_names : array-like of str of shape (n_features,)
+        """
+        data = X if isinstance(X, FeatureData) else cls.from_table(X)
+        names = np.asarray(feature_names, dtype=object)
+        if data.n_features != len(names):
+            raise InputError.of(
+                "X", f"must have one column per feature, {len(names)}; got {data.n_features}. Pass the data of the fit."
+            )
+        shared = set(data.feature_names) & set(names)
+        if not shared or np.array_equal(data.feature_names, names):
+            return data
+        unknown = [name for name in data.feature_names if name not in shared]
+        if unknown:
+            raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
+        order = FeatureIndex(data.feature_names).positions(names, "X")
+        return cls(data.X[:, order], data.target, names, data.groups, missing=data.missing)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def constant(self) -> NDArray[np.bool_]:
+        """Mask of columns that have one value in all samples, of shape (n_features,)."""
+        mask = np.empty(self.n_features, dtype=bool)
+        for part in feature_chunks(self.n_features):
+            mask[part] = (self.X[:, part] == self.X[0, part]).all(axis=0)
+        return mask
+
+    @cached_property
+    def values_hash(self) -> str:
+        """Hash of the shape, the precision and the values of X."""
+        return hash_values(self.X)
+
+    @property
+    def file(self) -> TableFile | None:
+        """The file of X in a form that can be sent to other machines; None when X is no file."""
+        return None if self.path is None else TableFile(self.path, self.values_hash)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of values, names, target and groups: tells data sets apart in checkpoints and merges."""
+        digest = hashlib.sha256(f"{self.values_hash} {self.target.task}".encode())
+        # Classes and their order count too: foreign selectors see the labels, concordance the order.
+        classes = None if self.target.classes is None else [str(c) for c in self.target.classes]
+        digest.update(json.dumps([list(self.feature_names), classes, self.target.ordered]).encode())
+        for extra in (self.target.values, self.groups):
+            digest.update(b"-" if extra is None else f"{extra.dtype} {extra.shape}".encode())
+            if extra is not None:
+                digest.update(np.ascontiguousarray(extra).data)
+        return digest.hexdigest()
+
+
+def _some(names: Any, limit: int = 5) -> str:
+    """List a few names and say how many more there are."""
+    shown = ", ".join(repr(str(n)) for n in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return X as a finite float matrix, and its feature names."""
+    if X is None:
+        raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        values, names = _read_frame(X)
+    else:
+        values, names = _read_array(X), None
+    if values.ndim != 2:
+        raise InputError.of(
+            "X",
+            f"must be a table with rows and columns; got an array of shape {values.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample.",
+        )
+    n_samples, n_features = values.shape
+    if n_samples == 0:
+        raise InputError.of("X", f"has 0 samples (shape {values.shape}); at least 2 are needed.")
+    if n_features == 0:
+        raise InputError.of(
+            "X",
+            f"has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required). Pass a table "
+            "with one column per feature.",
+        )
+    if n_samples == 1:
+        raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
+    if names is None:
+        names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
+    _check_finite(values, names)
+    return values, names
+
+
+def _read_array(X: Any) -> NDArray[Any]:
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise InputError.of("X", "is a sparse matrix; dense data are needed, for example X.toarray().")
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise InputError.of("X", f"must be a table whose rows have the same length; {error}.") from error
+    if values.dtype.kind == "c":
+        raise InputError("Complex data not supported: X must hold real numbers.", argument="X")
+    if values.dtype in (np.float32, np.float64):
+        return values
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.ndim == 2:
+        reasons = {f"x{j}": reason for j in range(values.shape[1]) if (reason := _why_not_numbers(values[:, j]))}
+        if reasons:
+            raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())), argument="X")
+    try:
+        return _as_floats(values)
+    except (TypeError, ValueError) as error:
+        raise InputError.of("X", f"must be a table of numbers; {error}.") from error
+
+
+def _not_numeric(columns: Any, types: set[str]) -> str:
+    return (
+        f"X has non-numeric columns: {_some(columns)} (type {', '.join(sorted(types))}). Drop them or encode them "
+        "first, for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder in a pipeline."
+    )
+
+
+def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
+    if values.dtype == object:
+        from pandas import isna
+
+        values = np.where(isna(values), np.nan, values)
+    return values.astype(np.float64)
+
+
+def _why_not_numbers(column: NDArray[Any]) -> str | None:
+    """Return why a column holds more than numbers and missing values, or None; text never is a number."""
+    if column.dtype != object:
+        return None if column.dtype.kind in "biuf" else str(column.dtype)
+    try:
+        _as_floats(column)
+    except (TypeError, ValueError) as error:
+        return f"object: {error}"
+    wrong = {type(entry).__name__ for entry in column if isinstance(entry, str | bytes | complex)}
+    return f"object: {', '.join(sorted(wrong))}" if wrong else None
+
+
+def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
+    names = np.array([str(c) for c in frame.columns], dtype=object)
+    unique, counts = np.unique(names.astype(str), return_counts=True)
+    if (counts > 1).any():
+        raise InputError.of(
+            "X", f"has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
+        )
+    dtypes = list(frame.dtypes)
+    is_pandas = isinstance(frame, pd.DataFrame)
+    if is_pandas:
+        numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_complex_dtype(t) for t in dtypes]
+    else:
+        numeric = [t.is_numeric() or str(t) == "Boolean" for t in dtypes]
+    # Columns of objects may still be numbers, e.g. after reading a table row by row.
+    for j, dtype in enumerate(dtypes):
+        if str(dtype) in ("object", "Object"):
+            column = (frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy()
+            numeric[j] = _why_not_numbers(column) is None
+    if not all(numeric):
+        types = {str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok}
+        raise ColumnTypeError(_not_numeric(names[~np.array(numeric)], types), argument="X")
+    single = {str(t).lower() for t in dtypes} == {"float32"}
+    wanted = np.float32 if single else np.float64
+    if is_pandas:
+        return frame.to_numpy(dtype=wanted, na_value=np.nan), names
+    values = frame.to_numpy()
+    return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
+
+
+def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
+    # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
+    bad: list[str] = []
+    kinds: set[str] = set()
+    for part in feature_chunks(values.shape[1]):
+        chunk = values[:, part]
+        with np.errstate(all="ignore"):
+            if np.isfinite(chunk.sum(dtype=np.float64)):
+                continue
+        wrong = ~np.isfinite(chunk)
+        bad.extend(names[part][wrong.any(axis=0)])
+        if np.isnan(chunk).any():
+            kinds.add("missing values (NaN)")
+        if np.isinf(chunk).any():
+            kinds.add("infinite values (inf)")
+    if bad:
+        way = (
+            " Imputers fill NaN only: turn infinite values into NaN before." if "infinite values (inf)" in kinds else ""
+        )
+        raise InputError.of(
+            "X",
+            f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
+            "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
+            f"UBayFSSelector()).{way}",
+        )
+
+
+def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
+    if groups is None:
+        return None
+    from pandas import factorize, isna
+
+    try:
+        values = np.asarray(groups)
+    except ValueError as error:
+        raise InputError.of("groups", f"must be one column, one group per sample of X; {error}.") from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
+    check_length("groups", len(values), n_samples)
+    if isna(values).any():
+        raise InputError.of("groups", "contains missing values; give each sample its group.")
+    codes = np.asarray(factorize(values)[0], dtype=np.intp)
+    if codes.max() == 0:
+        raise InputError.of(
+            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
+        )
+    return codes

@@ -1,0 +1,213 @@
+"""Batches of elementary runs: the unit of parallel work, of progress and of checkpoints.
+
+A run is determined by its index alone: its seed is the child of the ensemble's seed with that index, its selector the
+index modulo the number of selectors. So neither workers nor batches nor their order can change what it finds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.feature_data import Target
+from ..data.mapped_array import TableFile
+from ..exceptions import InputError
+from ..selectors.base import ElementarySelector
+from .evidence import RunFailure
+from .subsampling import SubsamplePlan
+
+# Fixed boundaries: checkpoints of one ensemble fit together whatever n_models or n_jobs was.
+BATCH_SIZE = 25
+
+Outcome = NDArray[np.intp] | RunFailure
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleTask:
+    """What every run needs besides the table: picklable, so that it can travel to other processes.
+
+    Attributes
+    ----------
+    target : Target
+        Of all samples.
+    plan : SubsamplePlan
+    selectors : tuple of ElementarySelector
+        Run m uses number m modulo their count.
+    n_features : int
+        The most that a run may choose.
+    entropy : int or tuple of int
+        With `spawn_key`, the seed of the ensemble.
+    spawn_key : tuple of int
+    """
+
+    target: Target
+    plan: SubsamplePlan
+    selectors: tuple[ElementarySelector, ...]
+    n_features: int
+    entropy: int | Sequence[int]
+    spawn_key: tuple[int, ...] = ()
+
+    def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
+        """Return fresh generators of one run: for its subsample, and for its selector."""
+        # What SeedSequence.spawn makes of the seed of the run, without making that one first.
+        rows, selector = (
+            np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, run, child)) for child in range(2)
+        )
+        return np.random.default_rng(rows), np.random.default_rng(selector)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What consecutive runs found, from run `start` on: chosen columns in ascending order, or a failure."""
+
+    start: int
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def stop(self) -> int:
+        """One more than the last run."""
+        return self.start + len(self.outcomes)
+
+    @property
+    def failures(self) -> tuple[RunFailure, ...]:
+        """The runs that failed."""
+        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, RunFailure))
+
+    def head(self, stop: int) -> Batch:
+        """Return the runs before `stop`."""
+        return Batch(self.start, self.outcomes[: stop - self.start])
+
+    def pieces(self) -> Iterator[Batch]:
+        """Yield the runs in batches of the usual size; `start` is the beginning of one."""
+        for first in range(0, len(self.outcomes), BATCH_SIZE):
+            yield Batch(self.start + first, self.outcomes[first : first + BATCH_SIZE])
+
+
+def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of each batch of runs.
+
+    Examples
+    --------
+    >>> list(batch_bounds(60))
+    [(0, 25), (25, 50), (50, 60)]
+    """
+    for start in range(0, n_models, BATCH_SIZE):
+        yield start, min(start + BATCH_SIZE, n_models)
+
+
+def run_batch(
+    table: NDArray[Any] | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
+) -> Batch:
+    """Run one batch.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_features), or TableFile
+        An argument of its own, so that joblib can map or scatter it once for all batches.
+    task : EnsembleTask
+    start, stop : int
+        The runs start, ..., stop - 1.
+    inner_threads : int, optional
+        The most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
+        leaves both alone.
+    """
+    X = table.open() if isinstance(table, TableFile) else table
+    if not X.flags.aligned:
+        # As Dask hands over what came through the network; numpy would be several times slower on it.
+        X = X.copy(order="K")
+    outcomes: dict[int, Outcome] = {}
+    n_selectors = len(task.selectors)
+    with _inner_limits(inner_threads):
+        for number, selector in enumerate(task.selectors):
+            runs = range(start + (number - start) % n_selectors, stop, n_selectors)
+            if runs:
+                outcomes.update(zip(runs, _run_selector(X, task, selector, runs), strict=True))
+    return Batch(start, tuple(outcomes[run] for run in range(start, stop)))
+
+
+@contextmanager
+def _inner_limits(threads: int | None) -> Iterator[None]:
+    if threads is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    with thread_limit(threads, "openmp"), parallel_config(backend="sequential"):
+        yield
+
+
+def thread_limit(threads: int, kind: str) -> AbstractContextManager[Any]:
+    """Limit the threads of numerical libraries, of kind "blas" (for the process) or "openmp" (for this thread)."""
+    # Selected first: a limit is taken back for all libraries of its controller, whichever it was set for.
+    limit: AbstractContextManager[Any] = _libraries(len(sys.modules)).select(user_api=kind).limit(limits=threads)
+    return limit
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> Any:
+    """Return what controls the libraries loaded now; looking for them again takes milliseconds.
+
+    Libraries come with modules, so their number tells when to look again.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:
+    """Run one selector; when it raises on many runs, find out which by running them one at a time."""
+    subsamples, rngs = [], []
+    for run in runs:
+        rows_rng, selector_rng = task.generators(run)
+        subsamples.append(task.plan.draw(rows_rng))
+        rngs.append(selector_rng)
+    try:
+        found = selector.select_many(X, task.target, np.array(subsamples), task.n_features, rngs)
+        if len(found) != len(runs):
+            raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
+    except Exception as error:
+        if len(runs) > 1:
+            return [outcome for run in runs for outcome in _run_selector(X, task, selector, range(run, run + 1))]
+        return [_failure(runs[0], selector, error)]
+    outcomes: list[Outcome] = []
+    for run, rows, picks in zip(runs, subsamples, found, strict=True):
+        try:
+            columns = _checked_columns(picks, X.shape[1], task.n_features, selector)
+        except InputError as error:
+            outcomes.append(_failure(run, selector, error))
+            continue
+        part = X[np.ix_(rows, columns)]
+        # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
+        outcomes.append(np.sort(columns[(part != part[0]).any(axis=0)]))
+    return outcomes
+
+
+def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:
+    return RunFailure(run, selector.name, f"{type(error).__name__}: {error}", isinstance(error, InputError))
+
+
+def _checked_columns(picks: Any, n_columns: int, n_features: int, selector: ElementarySelector) -> NDArray[np.intp]:
+    """Return what a selector chose as column positions, or raise saying what is wrong with it."""
+    columns = np.asarray(picks)
+    who = f"selector {selector.name!r} must return at most {n_features} distinct column positions"
+    if columns.ndim != 1:
+        raise InputError(f"{who} in one dimension; got {type(picks).__name__} of shape {columns.shape}.")
+    if len(columns) == 0:
+        return np.empty(0, dtype=np.intp)
+    if columns.dtype.kind not in "iu":
+        raise InputError(f"{who} as whole numbers; got {columns.dtype} such as {columns[0]!r}.")
+    outside = columns[(columns < 0) | (columns >= n_columns)]
+    if len(outside):
+        raise InputError(f"{who} from 0 to {n_columns - 1}; got {outside[0]}.")
+    if len(np.unique(columns)) < len(columns):
+        raise InputError(f"{who}; got duplicates in {columns.tolist()}.")
+    if len(columns) > n_features:
+        raise InputError(f"{who}; got {len(columns)}.")
+    return columns.astype(np.intp)

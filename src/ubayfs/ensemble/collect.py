@@ -1,0 +1,266 @@
+"""The ensemble: many elementary selectors on many subsamples, gathered into Evidence."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import lru_cache
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._arguments import RandomState, as_seed_sequence, check_int, check_real
+from ..data.feature_data import FeatureData
+from ..exceptions import EnsembleError, InputError
+from ..selectors.adapters import as_selector, check_task, describe
+from .batches import Batch, EnsembleTask, batch_bounds
+from .checkpoint import Checkpoint, as_directory, identity, read_manifest
+from .evidence import Evidence, RunFailure
+from .subsampling import plan_subsamples
+from .workers import completed_batches
+
+_DEFAULT_FEATURES_PER_MODEL = 10
+
+Progress = Callable[[int, int], Any]
+
+
+def collect_evidence(
+    X: Any,
+    y: Any = None,
+    selector: Any = "mrmr",
+    n_models: int = 100,
+    train_size: float = 0.75,
+    n_features_per_model: int | None = None,
+    task: str | None = None,
+    groups: Any = None,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Evidence:
+    """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+        FeatureData bring their own target and groups; `y`, `task` and `groups` are ignored then.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+    selector : str, estimator, callable or list of these
+        Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
+        run m of a list uses its entry m modulo its length.
+    n_models : int
+        Number of runs.
+    train_size : float in (0, 1)
+        Share of the samples in a subsample; share of the groups when `groups` is given.
+    n_features_per_model : int, optional
+        The most that a run may choose. Default: 10, or all if there are fewer.
+    task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
+        Default: inferred from `y`.
+    groups : array-like of shape (n_samples,), optional
+        Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample.
+    random_state : int, Generator, SeedSequence, RandomState or None
+        The same one gives the same result, whatever `n_jobs`; run m is the same for every `n_models`. None takes
+        fresh entropy, which ``Evidence.settings["seed"]`` records.
+    n_jobs : int, optional
+        Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors. Inside
+        ``joblib.parallel_config(backend="dask")`` the ensemble runs on all threads of the cluster.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` after each batch of 25 runs, in the thread of the caller. When it returns
+        False the ensemble stops, and the runs that are finished make the evidence.
+    checkpoint : path of a directory, optional
+        Every finished batch is stored there at once, and the same call continues from there. `n_models` may be
+        larger (or smaller) then; other data or other settings are refused. With ``random_state=None`` the stored seed
+        is used again.
+
+    Returns
+    -------
+    evidence : Evidence
+        Runs that raised are in ``evidence.failures``.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks a rule; before any run.
+    EnsembleError
+        If more than half of the runs fail, worker processes or the cluster are lost for good, or `checkpoint`
+        belongs to another ensemble.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> collect_evidence(X, y, selector="fisher", n_models=10, n_features_per_model=2, random_state=0).counts
+    array([ 0,  0, 10, 10])
+    """
+    n_models, train_size = check_ensemble(n_models, train_size, n_features_per_model, n_jobs)
+    if on_progress is not None and not callable(on_progress):
+        raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
+    directory = None if checkpoint is None else as_directory(checkpoint)
+    selectors = as_selector(selector)
+    data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
+    check_task(selectors, data.target.task)
+    n_features = check_features_per_model(n_features_per_model, data.n_features)
+    plan = plan_subsamples(data, train_size)
+    seed = _seed(random_state, directory)
+    settings = {
+        "selector": [describe(one) for one in selectors],
+        "n_models": n_models,
+        "train_size": train_size,
+        "n_features_per_model": n_features,
+        "task": data.target.task,
+        "n_samples": data.n_samples,
+        "n_features": data.n_features,
+        "grouped": data.groups is not None,
+        "seed": seed,
+        "data_fingerprint": data.fingerprint,
+        "versions": versions(),
+    }
+    store = None if directory is None else Checkpoint.open(directory, settings)
+    ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
+    batches = _run_all(data, ensemble, n_models, n_jobs, on_progress, store)
+    failures = tuple(failure for batch in batches for failure in batch.failures)
+    _judge(batches, failures)
+    evidence = _gather(batches, failures, data, settings)
+    for advice in evidence.advice:
+        advice.warn()
+    return evidence
+
+
+def check_ensemble(
+    n_models: Any = 1, train_size: Any = 0.5, n_features_per_model: Any = None, n_jobs: Any = None
+) -> tuple[int, float]:
+    """Raise what :func:`collect_evidence` would raise for these arguments, before there are any data.
+
+    Returns
+    -------
+    n_models : int
+    train_size : float
+    """
+    n_models = check_int("n_models", n_models, low=1)
+    train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
+    if n_features_per_model is not None:
+        check_int("n_features_per_model", n_features_per_model, low=1)
+    if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
+        raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
+    return n_models, train_size
+
+
+def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
+    """Return how many features a run may choose of `n_features`, or raise as :func:`collect_evidence` does."""
+    if n_features_per_model is None:
+        return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
+    wanted = int(n_features_per_model)
+    if wanted > n_features:
+        raise InputError.of(
+            "n_features_per_model",
+            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out "
+            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
+        )
+    return wanted
+
+
+def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
+    """Return the seed in plain types: that of the checkpoint when the caller leaves the choice."""
+    stored = read_manifest(directory) if random_state is None and directory is not None else None
+    if stored is not None and "seed" in stored["settings"]:
+        return dict(stored["settings"]["seed"])
+    sequence = as_seed_sequence(random_state)
+    entropy: Any = sequence.entropy
+    plain = int(entropy) if isinstance(entropy, Integral) else [int(word) for word in entropy]
+    return {"entropy": plain, "spawn_key": [int(key) for key in sequence.spawn_key]}
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that a result may depend on."""
+    return {package: _version(package) for package in ("ubayfs", "numpy", "scipy", "scikit-learn")}
+
+
+@lru_cache  # reading metadata takes longer than a small ensemble's share of anything else
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a source tree
+        return "unknown"
+
+
+def _run_all(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    n_models: int,
+    n_jobs: int | None,
+    on_progress: Progress | None,
+    store: Checkpoint | None,
+) -> list[Batch]:
+    """Return the finished batches in order: those of the checkpoint, then those that are run now."""
+    bounds = list(batch_bounds(n_models))
+    finished = [] if store is None else store.load_all(bounds)
+    done = {batch.start for batch in finished}
+    missing = [b for b in bounds if b[0] not in done]
+    watch = _Watch(finished, n_models, on_progress)
+    if finished:
+        watch.report()
+    with closing(completed_batches(data, ensemble, missing, n_jobs, lambda: watch.stopped)) as completed:
+        for batch in completed:
+            if store is not None:
+                store.save(batch)
+            finished.append(batch)
+            watch.report()
+    return sorted(finished, key=lambda batch: batch.start)
+
+
+class _Watch:
+    """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
+
+    def __init__(self, finished: list[Batch], n_models: int, on_progress: Progress | None) -> None:
+        self.finished = finished
+        self.n_models = n_models
+        self.on_progress = on_progress
+        self.stopped = False
+
+    def report(self) -> None:
+        done = sum(len(batch.outcomes) for batch in self.finished)
+        if self.on_progress is not None and not self.stopped and self.on_progress(done, self.n_models) is False:
+            self.stopped = True
+        # Past this point the ensemble has failed, whatever the other runs find.
+        if 2 * sum(len(batch.failures) for batch in self.finished) > self.n_models:
+            self.stopped = True
+
+
+def _judge(batches: list[Batch], failures: tuple[RunFailure, ...]) -> None:
+    """Raise when too many runs failed."""
+    n_run = sum(len(batch.outcomes) for batch in batches)
+    if failures:
+        counts = Counter(failure.error for failure in failures)
+        error, times = counts.most_common(1)[0]
+        if len(failures) == n_run and all(failure.by_caller for failure in failures):
+            raise InputError(f"every elementary run failed: {error.removeprefix('InputError: ')}")
+        if 2 * len(failures) > n_run:
+            raise EnsembleError(
+                f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
+                "An ensemble needs at least half of its runs."
+            )
+
+
+def _gather(
+    batches: list[Batch], failures: tuple[RunFailure, ...], data: FeatureData, settings: Mapping[str, Any]
+) -> Evidence:
+    found = {
+        run: outcome
+        for batch in batches
+        for run, outcome in enumerate(batch.outcomes, start=batch.start)
+        if not isinstance(outcome, RunFailure)
+    }
+    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns in found.values()], dtype=np.int64)])
+    indices = np.concatenate([*found.values(), np.empty(0, dtype=np.intp)])
+    shape = (len(found), data.n_features)
+    sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices.astype(np.int64), indptr), shape=shape)
+    ensemble = identity(settings)
+    runs = tuple(f"{ensemble}:{run}" for run in found)
+    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings))

@@ -1,0 +1,262 @@
+"""Evidence: what the ensemble found, M feature sets over named features."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._arguments import check_feature_names, freeze
+from .._files import load_record, save_record
+from ..exceptions import Advice, EnsembleError, InputError
+
+_KIND, _VERSION = "ubayfs evidence", 1
+
+
+@dataclass(frozen=True)
+class RunFailure:
+    """An elementary run that raised.
+
+    Attributes
+    ----------
+    run : int
+        Index of the run in its ensemble.
+    selector : str
+        Name of the selector.
+    error : str
+        The error, as ``"ValueError: its message"``.
+    by_caller : bool
+        True for an :class:`~ubayfs.exceptions.InputError`: something that was handed in is wrong.
+    """
+
+    run: int
+    selector: str
+    error: str
+    by_caller: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """M feature sets, one per elementary run.
+
+    Attributes
+    ----------
+    sets : csr_array of bool of shape (n_models, n_features)
+        Row m marks the features that run m chose.
+    feature_names : ndarray of str (object) of shape (n_features,)
+    constant : ndarray of bool of shape (n_features,)
+        Columns that are constant in the whole data set; never chosen.
+    runs : tuple of str
+        Identity of each run (data, settings, seed and index), so that no run is counted twice; empty when unknown.
+    failures : tuple of RunFailure
+    settings : mapping
+        How the evidence was made, in plain types (selector, train_size, seed, versions, data fingerprint...);
+        ``np.random.SeedSequence(**settings["seed"])`` as `random_state` repeats it. Merged evidence lists the
+        settings of its ``"parts"``.
+    """
+
+    sets: sparse.csr_array
+    feature_names: NDArray[Any]
+    constant: NDArray[np.bool_]
+    runs: tuple[str, ...] = ()
+    failures: tuple[RunFailure, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n_models, n_features = self.sets.shape
+        if len(self.feature_names) != n_features or self.constant.shape != (n_features,):
+            raise InputError.of(
+                "evidence",
+                f"over {n_features} features needs as many names and marks of constant columns; got "
+                f"{len(self.feature_names)} and {self.constant.shape}.",
+            )
+        if len(self.runs) not in (0, n_models):
+            raise InputError.of(
+                "evidence", f"of {n_models} runs needs as many identities, or none; got {len(self.runs)}."
+            )
+        for array in (self.sets.data, self.sets.indices, self.sets.indptr, self.feature_names, self.constant):
+            freeze(array)
+
+    @classmethod
+    def from_sets(cls, sets: Any, feature_names: Any = None) -> Evidence:
+        """Make evidence of the sets of any other ensemble.
+
+        Parameters
+        ----------
+        sets : array-like or sparse array of bool of shape (n_models, n_features)
+        feature_names : array-like of str of shape (n_features,), optional
+            Default: the columns of a DataFrame, else x0, x1, ...
+
+        Examples
+        --------
+        >>> Evidence.from_sets([[True, False, True], [True, False, False]]).counts
+        array([2, 0, 1])
+        """
+        if feature_names is None and hasattr(sets, "columns"):
+            feature_names = [str(c) for c in sets.columns]
+        csr = _read_sets(sets)
+        n_features = csr.shape[1]
+        names = check_feature_names(feature_names, n_features)
+        return cls(csr, names, np.zeros(n_features, dtype=bool))
+
+    @property
+    def n_models(self) -> int:
+        """Number of runs that finished."""
+        return int(self.sets.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.sets.shape[1])
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many runs chose each feature, of shape (n_features,)."""
+        return freeze(np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64))
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known about the evidence: failed and cancelled runs, no votes at all."""
+        found: list[Advice] = []
+        n_runs, n_asked = self.n_models + len(self.failures), self.settings.get("n_models")
+        if self.failures:
+            error, times = Counter(failure.error for failure in self.failures).most_common(1)[0]
+            facts = {"n_failed": len(self.failures), "n_runs": n_runs, "error": error, "times": times}
+            found.append(Advice("runs_failed", facts))
+        if n_asked is not None and n_runs < n_asked:
+            found.append(Advice("runs_cancelled", {"n_runs": n_runs, "n_models": n_asked}))
+        if self.sets.nnz == 0:
+            found.append(Advice("no_votes"))
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        return f"Evidence(n_models={self.n_models}, n_features={self.n_features}, failures={len(self.failures)})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the evidence to one file of plain data (.npz; no pickle), whole or not at all."""
+        metadata = {
+            "feature_names": list(self.feature_names),
+            "runs": list(self.runs),
+            "failures": [asdict(failure) for failure in self.failures],
+            "settings": dict(self.settings),
+        }
+        arrays = {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
+        save_record(Path(path), _KIND, _VERSION, metadata, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Evidence:
+        """Read evidence that :meth:`save` wrote.
+
+        Raises
+        ------
+        EnsembleError
+            If the file is missing, damaged, of a newer format, or something else.
+        """
+        metadata, arrays = load_record(Path(path), _KIND, _VERSION)
+        try:
+            names = np.array(metadata["feature_names"], dtype=object)
+            indptr, indices = arrays["indptr"], arrays["indices"]
+            shape = (len(indptr) - 1, len(names))
+            sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
+            sets.check_format(full_check=True)
+            failures = tuple(RunFailure(**failure) for failure in metadata["failures"])
+            return cls(sets, names, arrays["constant"], tuple(metadata["runs"]), failures, metadata["settings"])
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
+
+    def merge(self, *others: Evidence) -> Evidence:
+        """Put evidence from several ensembles over the same data together; counts add up.
+
+        The ensembles may differ in selector, seed or settings, or be parts of one. Evidence made by
+        :meth:`from_sets` carries no identity, so that nobody can tell whether such runs overlap.
+
+        Raises
+        ------
+        EnsembleError
+            If features or data differ, or a run would be counted twice.
+
+        Examples
+        --------
+        >>> first = Evidence.from_sets([[True, False]])
+        >>> first.merge(Evidence.from_sets([[True, True]])).counts
+        array([2, 1])
+        """
+        parts = (self, *others)
+        for number, other in enumerate(others, start=2):
+            if not isinstance(other, Evidence):
+                raise InputError(f"merge takes Evidence; part {number} is {type(other).__name__}.")
+            _check_same_features(self.feature_names, other.feature_names, number)
+        fingerprint = _common_fingerprint(parts)
+        settings: dict[str, Any] = {"parts": [s for part in parts for s in part.settings.get("parts", [part.settings])]}
+        if fingerprint is not None:
+            settings["data_fingerprint"] = fingerprint
+        return Evidence(
+            sparse.csr_array(sparse.vstack([part.sets for part in parts], format="csr")),
+            self.feature_names,
+            np.logical_or.reduce([part.constant for part in parts]),
+            _joined_runs(parts),
+            tuple(failure for part in parts for failure in part.failures),
+            settings,
+        )
+
+
+def _read_sets(sets: Any) -> sparse.csr_array:
+    """Return any matrix of 0/1 as sorted, canonical csr."""
+    matrix = sets if sparse.issparse(sets) else np.asarray(sets)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
+    if matrix.dtype == object:  # such as nullable columns of a frame
+        matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)
+    csr = sparse.csr_array(matrix) if matrix.dtype.kind in "biuf" else None
+    if csr is None or not np.isin(csr.data, (0, 1)).all():
+        raise InputError.of("sets", "must hold only True/False or 0/1, one row per model.")
+    csr = csr.astype(bool, copy=True)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    csr.sort_indices()
+    return csr
+
+
+def _check_same_features(first: NDArray[Any], other: NDArray[Any], number: int) -> None:
+    if len(first) != len(other):
+        raise EnsembleError(f"cannot merge: part 1 has {len(first)} features, part {number} has {len(other)}.")
+    different = np.flatnonzero(first != other)
+    if len(different):
+        position = int(different[0])
+        raise EnsembleError(
+            f"cannot merge: feature {position} is {first[position]!r} in part 1 and {other[position]!r} in part "
+            f"{number}; the same features in the same order are needed."
+        )
+
+
+def _common_fingerprint(parts: Iterable[Evidence]) -> str | None:
+    known = {part.settings["data_fingerprint"] for part in parts if "data_fingerprint" in part.settings}
+    if len(known) > 1:
+        raise EnsembleError(
+            "cannot merge: the parts come from different data (values, target, groups or names differ). Evidence "
+            "adds up only over one data set."
+        )
+    return known.pop() if known else None
+
+
+def _joined_runs(parts: Iterable[Evidence]) -> tuple[str, ...]:
+    """Return the identity of every run ("" where unknown), refusing runs that occur twice."""
+    if not any(part.runs for part in parts):
+        return ()
+    runs = [run for part in parts for run in part.runs or ("",) * part.n_models]
+    known = [run for run in runs if run]
+    n_repeated = len(known) - len(set(known))
+    if n_repeated:
+        raise EnsembleError(
+            f"cannot merge: {n_repeated} run(s) occur in more than one part and would count twice. Use another "
+            "random_state for each ensemble."
+        )
+    return tuple(runs)

@@ -1,0 +1,160 @@
+"""Subsamples: stratified by class, plain, or by whole groups.
+
+One scheme serves all three. *Units* are drawn (samples, or whole groups of them), a fixed number from each *stratum*:
+
+- classification: samples are the units and classes the strata;
+- regression, multi-label, unsupervised: samples are the units, in one stratum;
+- with groups: groups are the units. In a classification the stratum of a group is the one of its classes that occurs
+  in the fewest groups.
+
+Why that stratum keeps at least two classes in every subsample: each stratum sends at least one group, and that group
+holds the stratum's class, so two strata bring two classes. If there is a single stratum, its class occurs in all
+groups and no class occurs in fewer, so every group holds every class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.feature_data import FeatureData
+from ..data.target import plain
+from ..exceptions import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class SubsamplePlan:
+    """How many units of each stratum a subsample holds.
+
+    Attributes
+    ----------
+    strata : ndarray of int of shape (n_units,)
+        Stratum of each unit, 0..n_strata-1.
+    takes : ndarray of int of shape (n_strata,)
+        Units of each stratum in a subsample, at least one.
+    unit_of_row : ndarray of int of shape (n_samples,) or None
+        Group of each sample; None when samples are the units.
+    """
+
+    strata: NDArray[np.intp]
+    takes: NDArray[np.intp]
+    unit_of_row: NDArray[np.intp] | None = None
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw one subsample: a mask of the samples inside, of shape (n_samples,)."""
+        lots = rng.random(len(self.strata))
+        inside = np.zeros(len(self.strata), dtype=bool)
+        for members, take in zip(self._members, self.takes.tolist(), strict=True):
+            inside[members[np.argpartition(lots[members], take - 1)[:take]]] = True
+        return inside if self.unit_of_row is None else inside[self.unit_of_row]
+
+    @cached_property
+    def _members(self) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(self.strata == stratum) for stratum in range(len(self.takes))]
+
+
+def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
+    """Plan subsamples of a share `train_size` of the samples, or of the groups if there are any.
+
+    Raises
+    ------
+    InputError
+        If a subsample would be empty or everything, or a class cannot be represented in it.
+    """
+    if data.groups is not None:
+        return _plan_groups(data, train_size)
+    n_inside = _units_inside(data.n_samples, train_size, "samples", at_least=2)
+    codes, classes = data.target.strata, np.asarray(data.target.classes)
+    if codes is None:
+        return SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside]))
+    sizes = np.bincount(codes, minlength=len(classes))
+    smallest = int(np.argmin(sizes))
+    who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} sample(s)"
+    if sizes[smallest] < 2:
+        hint = " If y is a measured number, pass task='regression'." if classes.dtype.kind in "iuf" else ""
+        raise InputError(
+            f"{who}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
+            f"drop its samples, or collect more.{hint}",
+            argument="y",
+        )
+    if n_inside < len(sizes):
+        raise InputError(
+            f"{who} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
+            f"sample(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
+            argument="train_size",
+            value=train_size,
+        )
+    return SubsamplePlan(codes, allocate(sizes, n_inside))
+
+
+def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
+    groups = np.asarray(data.groups, dtype=np.intp)
+    n_groups = int(groups.max()) + 1
+    n_inside = _units_inside(n_groups, train_size, "groups", at_least=1)
+    codes, classes = data.target.strata, np.asarray(data.target.classes)
+    if codes is None:
+        return SubsamplePlan(np.zeros(n_groups, dtype=np.intp), np.array([n_inside]), groups)
+    occurs = np.zeros((n_groups, len(classes)), dtype=bool)
+    occurs[groups, codes] = True
+    rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), n_groups + 1), axis=1)
+    present, strata = np.unique(rarest, return_inverse=True)
+    sizes = np.bincount(strata)
+    if n_inside < len(sizes):
+        smallest = int(np.argmin(sizes))
+        name = plain(classes[int(present[smallest])])
+        raise InputError(
+            f"class {name!r} of y has {sizes[smallest]} group(s) of its own and no place in a subsample: "
+            f"train_size={train_size:g} of {n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to "
+            "represent the classes. Raise train_size, or give more groups.",
+            argument="train_size",
+            value=train_size,
+        )
+    return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
+
+
+def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
+    n_inside = round(train_size * n_units)
+    if n_inside < at_least:
+        raise InputError(
+            f"train_size={train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least "
+            f"{at_least} are needed. Raise train_size.",
+            argument="train_size",
+            value=train_size,
+        )
+    if n_inside >= n_units:
+        raise InputError(
+            f"train_size={train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the "
+            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
+            argument="train_size",
+            value=train_size,
+        )
+    return n_inside
+
+
+def allocate(sizes: NDArray[Any], total: int) -> NDArray[np.intp]:
+    """Share `total` places among strata by size: largest remainders, and at least one place each.
+
+    Parameters
+    ----------
+    sizes : ndarray of int of shape (n_strata,)
+        Units in each stratum, all positive.
+    total : int
+        At least n_strata and less than the sum of `sizes`.
+
+    Examples
+    --------
+    >>> allocate(np.array([6, 3, 1]), 7)
+    array([4, 2, 1])
+    """
+    # Whole numbers throughout: equal remainders are then equal, and the tie goes to the first stratum.
+    whole, remainder = np.divmod(np.asarray(sizes, dtype=np.int64) * total, int(np.sum(sizes)))
+    order = np.argsort(-remainder, kind="stable")
+    whole[order[: total - whole.sum()]] += 1
+    for empty in np.flatnonzero(whole == 0):
+        whole[empty] = 1
+        whole[np.argmax(whole)] -= 1
+    return whole.astype(np.intp)

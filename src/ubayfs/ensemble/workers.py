@@ -1,0 +1,396 @@
+"""Workers: where batches run. Threads, processes or a Dask cluster, as joblib is configured.
+
+Workers may get lost: a process is killed, a machine leaves the cluster, and with it perhaps the only copy of the table
+there. Runs are determined by their index, so what was lost is simply begun anew; only workers that are lost again and
+again without finishing anything end the ensemble.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+from ..data.feature_data import FeatureData
+from ..exceptions import EnsembleError, MissingDependencyError, UBayFSError
+from .batches import Batch, EnsembleTask, run_batch, thread_limit
+
+# Entries of the table times runs that a worker does at once when its selectors are joint (see ElementarySelector): a
+# tenth of a second. With more to do, batches are what progress and cancelling need.
+_MOST_AT_ONCE = 1 << 26
+# With less to do, threads wait for the interpreter more than they gain.
+_WORTH_A_THREAD = 1 << 23
+
+# So many losses in a row, without a finished batch between them, and there is nothing to wait for.
+_MAX_LOSSES = 3
+# Dask's nannies tell the C library to give memory above 64 kB back at once, which made trees take five times as long.
+_MALLOC_THRESHOLDS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+_DASK_DEFAULT, _KEPT_BYTES = "65536", 2**28
+
+
+@contextmanager
+def on_cluster(address: str | None = None, **client_options: Any) -> Iterator[Any]:
+    """Run every ensemble inside the ``with`` block on a Dask cluster.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the scheduler, such as ``"tcp://10.0.0.1:8786"``; None starts workers on this machine, with the memory
+        settings that docs/cluster.md recommends.
+    **client_options
+        Handed to ``distributed.Client``, for example ``timeout`` or ``security``.
+
+    Yields
+    ------
+    client : distributed.Client
+        Closed at the end of the block.
+
+    Raises
+    ------
+    MissingDependencyError
+        If Dask is not installed.
+    EnsembleError
+        If no scheduler answers.
+    """
+    from joblib import parallel_config
+
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'a Dask cluster needs the packages dask and distributed ({error}). Run: pip install "ubayfs[dask]"'
+        ) from error
+    try:
+        with nullcontext() if address is not None else _memory_settings():
+            client = Client(address, **client_options)
+    except (OSError, ValueError) as error:
+        raise EnsembleError(
+            f"no Dask scheduler answers at {address!r} ({error}). Check the address, and that `dask scheduler` runs "
+            "there and can be reached; without on_cluster() the ensemble runs on this machine."
+        ) from error
+    with client, parallel_config(backend="dask", client=client):
+        yield client
+
+
+@contextmanager
+def _memory_settings() -> Iterator[None]:
+    """Let workers that are started now keep the memory of large arrays, instead of fetching it anew for each.
+
+    A nanny prefers the environment to its configuration, and leaves its own settings there for the next one.
+    """
+    before = {name: os.environ.get(name) for name in _MALLOC_THRESHOLDS}
+    os.environ.update({name: str(_KEPT_BYTES) for name, value in before.items() if value in (None, _DASK_DEFAULT)})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def completed_batches(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    bounds: Sequence[tuple[int, int]],
+    n_jobs: int | None,
+    stopped: Callable[[], bool],
+) -> Generator[Batch, None, None]:
+    """Yield batches as they are finished, in any order.
+
+    Parameters
+    ----------
+    data : FeatureData
+    ensemble : EnsembleTask
+    bounds : sequence of (start, stop)
+        The batches to run.
+    n_jobs : int or None
+        As joblib understands it; a Dask cluster always uses all of its threads.
+    stopped : callable
+        Once it returns True, no further batch is begun.
+
+    Raises
+    ------
+    EnsembleError
+        If a selector cannot be sent to the workers, or these are lost too often.
+    """
+    in_this_process = _shares_memory(_backend())
+    missing, losses = list(bounds), list[Exception]()
+    while missing and not stopped():
+        try:
+            with closing(_attempt(data, ensemble, tuple(missing), n_jobs, stopped)) as batches:
+                for batch in batches:
+                    missing.remove((batch.start, batch.stop))
+                    losses.clear()
+                    yield batch
+            return
+        except Exception as error:  # noqa: PERF203 - once per loss
+            # A batch records whatever its selectors raise. From other processes, all that is left is their loss.
+            if in_this_process or isinstance(error, UBayFSError):
+                raise
+            losses.append(error)
+            if len(losses) == _MAX_LOSSES:
+                first = f"{type(losses[0]).__name__}: {losses[0]}".partition("\n")[0].rstrip(".")
+                raise EnsembleError(
+                    f"the workers were lost {_MAX_LOSSES} times without finishing a batch, at first with {first}. "
+                    "Check that the cluster is still there and that its workers have enough memory, then repeat the "
+                    "call; with checkpoint=... finished batches are never run again."
+                ) from losses[0]
+
+
+def _backend() -> Any:
+    from joblib.parallel import get_active_backend
+
+    return get_active_backend(prefer="threads")[0]
+
+
+def _shares_memory(backend: Any) -> bool:
+    """Return whether the workers are threads of this process."""
+    return bool(getattr(backend, "supports_sharedmem", False))
+
+
+def _attempt(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    missing: Sequence[tuple[int, int]],
+    n_jobs: int | None,
+    stopped: Callable[[], bool],
+) -> Generator[Batch, None, None]:
+    from joblib import effective_n_jobs
+
+    backend = _backend()
+    on_dask = hasattr(backend, "client")  # no other backend has one
+    # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
+    n_workers = min(_cluster_threads(backend) if on_dask else effective_n_jobs(n_jobs), len(missing))
+    if _shares_memory(backend):
+        return _in_this_process(data, ensemble, missing, n_workers, stopped)
+    unstopped = (bounds for bounds in missing if not stopped())
+    if on_dask:
+        return _on_dask(backend, data, ensemble, unstopped, n_workers)
+    return _in_processes(data, ensemble, unstopped, n_workers)
+
+
+def _cluster_threads(backend: Any) -> int:
+    """Return how many threads a Dask cluster has, once it has a worker."""
+    try:
+        return int(backend.effective_n_jobs(-1))
+    except TimeoutError as error:
+        raise EnsembleError(
+            f"the Dask cluster has no workers ({error}). Start `dask worker` with the address of the scheduler, then "
+            "repeat the call; with checkpoint=... finished batches are never run again."
+        ) from error
+
+
+def _in_this_process(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    missing: Sequence[tuple[int, int]],
+    n_workers: int,
+    stopped: Callable[[], bool],
+) -> Generator[Batch, None, None]:
+    """Yield batches that this thread or others have finished; those of a small table are run together."""
+    inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
+    if all(selector.joint for selector in ensemble.selectors):
+        entries = data.X.size * sum(stop - start for start, stop in missing)
+        if entries <= _MOST_AT_ONCE * n_workers:
+            n_workers = min(n_workers, 1 + entries // _WORTH_A_THREAD)
+            missing = _joined(missing, -(-len(missing) // n_workers))
+            # The products are too small for the threads of BLAS.
+            inner_threads = 1
+    unstopped = (bounds for bounds in missing if not stopped())
+    with _blas_limit(inner_threads):
+        if n_workers == 1:
+            batches = (run_batch(data.X, ensemble, *bounds, inner_threads) for bounds in unstopped)
+        else:
+            batches = _in_threads(data, ensemble, unstopped, n_workers, inner_threads)
+        with closing(batches):
+            for batch in batches:
+                yield from batch.pieces()
+
+
+def _joined(bounds: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """Join bounds that follow each other without a gap, at most so many.
+
+    Examples
+    --------
+    >>> _joined([(0, 25), (25, 50), (50, 75), (100, 110)], 2)
+    [(0, 50), (50, 75), (100, 110)]
+    """
+    joined: list[tuple[int, int]] = []
+    n_inside = most
+    for start, stop in bounds:
+        if joined and n_inside < most and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], stop)
+            n_inside += 1
+        else:
+            joined.append((start, stop))
+            n_inside = 1
+    return joined
+
+
+def _in_threads(
+    data: FeatureData,
+    ensemble: EnsembleTask,
+    bounds: Iterator[tuple[int, int]],
+    n_workers: int,
+    inner_threads: int | None,
+) -> Generator[Batch, None, None]:
+    """Yield batches that threads have finished.
+
+    joblib's own loop sleeps 10 ms at a time, as long as a small ensemble takes. As its threads do, these let the
+    program end when the caller leaves early.
+    """
+    results = SimpleQueue[Batch | BaseException | None]()
+    lock, left = Lock(), False
+
+    def next_bounds() -> tuple[int, int] | None:
+        with lock:
+            return None if left else next(bounds, None)
+
+    def work() -> None:
+        try:
+            while (here := next_bounds()) is not None:
+                results.put(run_batch(data.X, ensemble, *here, inner_threads))
+            results.put(None)
+        except BaseException as error:
+            results.put(error)
+
+    try:
+        for _ in range(n_workers):
+            Thread(target=work, daemon=True).start()
+        while n_workers:
+            with suppress(Empty):
+                # The time limit lets an interrupt through on systems where waiting would not.
+                found = results.get(timeout=0.1)
+                if isinstance(found, BaseException):
+                    raise found
+                if found is None:
+                    n_workers -= 1
+                else:
+                    yield found
+    finally:
+        left = True
+
+
+def _in_processes(
+    data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
+) -> Generator[Batch, None, None]:
+    """Yield batches that processes (or whatever joblib is configured for) have finished."""
+    from joblib import Parallel, delayed
+
+    _check_portable(ensemble)
+    inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
+    tasks = (delayed(run_batch)(data.X, ensemble, start, stop, inner_threads) for start, stop in bounds)
+    # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
+    one_by_one = getattr(_backend(), "supports_return_generator", False)
+    parallel = Parallel(
+        n_jobs=n_workers,
+        prefer="threads",
+        return_as="generator_unordered" if one_by_one else "list",
+        batch_size=1,
+        pre_dispatch="n_jobs",
+    )
+    with _blas_limit(inner_threads):
+        results = parallel(tasks)
+        if not one_by_one:
+            yield from results
+            return
+        try:
+            # Not "yield from": it would close `results` by itself, before the filter below is set.
+            for batch in results:  # noqa: UP028
+                yield batch
+        finally:
+            # Closing an unfinished generator makes joblib warn about dropped tasks; the caller knows why it left.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results.close()
+
+
+def _threads_per_worker(n_workers: int) -> int:
+    from joblib import cpu_count
+
+    return max(cpu_count() // n_workers, 1)
+
+
+def _on_dask(
+    backend: Any, data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
+) -> Generator[Batch, None, None]:
+    """Yield batches that the workers of a Dask cluster have finished.
+
+    joblib's own loop would run everything in this process whenever the cluster has a single thread, for example while
+    the other worker is being restarted.
+    """
+    from distributed import as_completed
+
+    _check_portable(ensemble)
+    client = backend.client
+    # Sent once; workers fetch it from each other. A file is opened where it is needed.
+    table = data.file or client.scatter(data.X, hash=False)
+    shared = client.scatter(ensemble, hash=False)
+
+    def submit_next(n_batches: int) -> list[Any]:
+        return [
+            client.submit(run_batch, table, shared, start, stop, 1, pure=False, **backend.submit_kwargs)
+            for start, stop in islice(bounds, n_batches)
+        ]
+
+    # Workers may be threads of this process. If this is itself a task of the cluster, the context of the backend gives
+    # its thread back while it waits.
+    with _blas_limit(1), backend.retrieval_context():
+        running = as_completed(submit_next(n_workers))
+        for future in running:
+            yield future.result()
+            running.update(submit_next(1))
+
+
+def _check_portable(ensemble: EnsembleTask) -> None:
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(ensemble)
+    except Exception as error:
+        raise EnsembleError(
+            f"the selector cannot be sent to other processes ({type(error).__name__}: {error}). Write it without open "
+            "files, locks and connections, or run it in threads of this one."
+        ) from error
+
+
+class _ProcessLimit:
+    """A limit for the whole process that several ensembles may want at once: the first sets it, the last takes it back.
+
+    If each restored what it had found, one that began later and ended later would leave the limit behind.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_holders = 0
+        self._limit: AbstractContextManager[Any] = nullcontext()
+
+    @contextmanager
+    def __call__(self, threads: int | None) -> Iterator[None]:
+        if threads is None:
+            yield
+            return
+        with self._lock:
+            if self._n_holders == 0:
+                self._limit = thread_limit(threads, "blas")
+            self._n_holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_holders -= 1
+                if self._n_holders == 0:
+                    self._limit.__exit__(None, None, None)
+
+
+# Limits BLAS, so that its threads and our workers do not multiply. That is global to the process and therefore set by
+# the thread that waits for all workers. The limit of OpenMP belongs to each thread; workers set it themselves. Worker
+# processes of joblib and of Dask set theirs when they start.
+_blas_limit = _ProcessLimit()

@@ -1,0 +1,143 @@
+r"""A row that allows few blocks, taken apart: one small program per group of blocks instead of a large one.
+
+Let a row count some blocks (max-blocks, cannot-link on blocks), and let :math:`t` be the largest number of them that a
+better set may touch: the bound of the row, or as many more as its penalty leaves room for. Every better set touches at
+most the blocks of one group :math:`G` of :math:`t` of these blocks, so it consists of features that are in none of the
+others. The groups therefore cover all better sets, and the best of their optima is the optimum.
+
+A group is bounded by the sizes alone: the s best importances among its features, the rows that see only the size, and
+the row's own penalty where :math:`G` exceeds its bound. Groups are solved from the highest bound on; those bounded by
+a value already reached need no program. This bound is close where a linear program is not: half a block counts half
+there, so that the solver has to find out for itself that no mixture of all blocks will do.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..utility import Utility
+from .budget import Limit
+from .cells import CellResult, CellSearch, gap_tolerance, lowest_log_kappa
+from .enumeration import best_of_all, few_sets
+from .presolve import SizeBounds, reduce, rows_within
+from .row_grid import Levels
+
+# Groups times features: bounding them all takes a few hundredths of a second at most.
+_MOST_ENTRIES = 1e6
+# So many groups are solved one by one; what remains then is solved together.
+_MOST_PROGRAMS = 32
+
+
+class Groups(NamedTuple):
+    """Parts of a problem that cover every set worth more than the one known.
+
+    Attributes
+    ----------
+    members : ndarray of bool of shape (n_groups, n_features)
+        Features that a set in this part may contain.
+    log_kappa : ndarray of float of shape (n_groups,)
+        Upper bound of log kappa of the sets in this part that are in no earlier one.
+    """
+
+    members: NDArray[np.bool_]
+    log_kappa: NDArray[np.float64]
+
+
+def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
+    """Maximize a utility whose features are all selectable: by hand if it is tiny, in parts if its rows allow that.
+
+    Parameters and result are those of :class:`~ubayfs.optimize.cells.CellSearch`.
+    """
+    if few_sets(utility):
+        return best_of_all(utility, known)
+    groups = block_groups(utility, min(lowest_log_kappa(utility, known, largest_importance), 0.0))
+    if groups is None or np.isneginf(known):  # without a set to beat, every group would have to be solved
+        return CellSearch(utility, known, largest_importance, limit).run()
+    return _best_of(utility, groups, known, limit or Limit())
+
+
+def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
+    """Return the groups of the row that needs fewest of them; None if there is no such row or it needs too many.
+
+    Parameters
+    ----------
+    utility : Utility
+    log_kappa : float
+        Sets with a lower log kappa are of no interest.
+    """
+    if utility.system.n_blocks == 0:
+        return None
+    n, levels = utility.n_features, Levels.of(utility)
+    highest = levels.highest_level(log_kappa) if np.isfinite(log_kappa) else np.where(levels.hard, 0.0, np.inf)
+    fewest, found = _MOST_ENTRIES / max(n, 1), None
+    for row in np.flatnonzero(levels.on_grid & (highest < levels.top_level)).tolist():
+        part = slice(levels.A.indptr[row], levels.A.indptr[row + 1])
+        columns, ceiling = levels.A.indices[part], int(levels.ceiling[row])
+        if (columns < n).any() or (levels.A.data[part] != 1.0).any():
+            continue
+        sizes = range(max(ceiling, 0), ceiling + int(highest[row]) + 1)
+        count = sum(comb(len(columns), size) for size in sizes)
+        if 1 < count <= fewest:
+            fewest, found = count, (row, columns - n, sizes)
+    if found is None:
+        return None
+    row, blocks, sizes = found
+    inside = np.zeros((int(fewest), len(blocks)), dtype=bool)
+    for number, group in enumerate(chain.from_iterable(combinations(range(len(blocks)), size) for size in sizes)):
+        inside[number, list(group)] = True
+    elsewhere = utility.system.blocks[blocks].T.astype(np.float64) @ (~inside).T.astype(np.float64)
+    return Groups(elsewhere.T == 0.0, -levels.penalty(row, inside.sum(axis=1) - levels.ceiling[row]))
+
+
+def group_bounds(utility: Utility, groups: Groups) -> NDArray[np.float64]:
+    """Bound the utility of the sets in each group by their sizes; shape (n_groups,)."""
+    sizes = SizeBounds.of(utility)
+    ordered = groups.members[:, sizes.order]
+    importance = np.cumsum(ordered * utility.theta[sizes.order], axis=1)
+    log_kappa = sizes.log_kappa[np.cumsum(ordered, axis=1)] + groups.log_kappa[:, None]
+    empty = utility.combine(0.0, sizes.log_kappa[0] + groups.log_kappa)
+    return np.maximum(empty, utility.combine(importance, log_kappa).max(axis=1, initial=-np.inf))
+
+
+def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> CellResult:
+    """Solve groups from the highest bound on, until none is left that may hold a better set."""
+    bounds = group_bounds(utility, groups)
+    order = np.argsort(-bounds, kind="stable")
+    best, chosen, settled, n_programs = known, None, -np.inf, 0
+    for number, group in enumerate(order.tolist()):
+        if bounds[group] <= best + gap_tolerance(best) or limit.reached():
+            settled = max(settled, float(bounds[group]))
+            break
+        last = number == _MOST_PROGRAMS
+        rest = order[number:][bounds[order[number:]] > best] if last else order[number : number + 1]
+        features = np.flatnonzero(groups.members[rest].any(axis=0))
+        part = _solve_part(utility, features, best, limit)
+        n_programs += part.n_programs
+        settled = max(settled, min(float(bounds[group]), part.bound))
+        if part.chosen is not None:
+            best, chosen = part.value, part.chosen
+        if last:
+            break
+    return CellResult(chosen, best, max(best, settled), n_programs)
+
+
+def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, limit: Limit) -> CellResult:
+    """Look for a better set among some features."""
+    whole = reduce(utility, rows_within(utility.system, features), features).utility
+    sizes = SizeBounds.of(whole)
+    plausible = sizes.plausible(best)
+    if len(plausible) == 0:
+        return CellResult(None, best, best, 0)
+    kept = np.sort(sizes.contenders(best, utility.constraint_strength))
+    part = reduce(whole, rows_within(whole.system, kept), kept)
+    result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), limit).run()
+    if result.chosen is None:
+        return result
+    chosen = np.zeros(utility.n_features, dtype=bool)
+    chosen[features[kept[result.chosen]]] = True
+    return result._replace(chosen=chosen)

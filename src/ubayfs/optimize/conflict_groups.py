@@ -1,0 +1,160 @@
+r"""Features that exclude each other, and what that says of the value of sets by their size.
+
+A set worth more than a known value must keep log kappa above some floor (see :mod:`ubayfs.optimize.exact`). Two
+features that together violate a row so far that log kappa falls below it are in no better set together. Features any
+two of which exclude each other form a *group*; a better set takes at most one feature of each group. Once all features
+are divided into groups, a better set of s features is worth at most the s highest of the groups' best importances, plus
+:math:`\lambda` times the admissibility of the rows that see only the size.
+
+A linear program says much less here: it takes half of each of two features that exclude each other. With a thousand
+features in a hundred thousand correlated pairs, groups leave a few dozen features that a better set may contain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..constraints.system import ConstraintSystem, once_per_system
+from ..utility import Admissibility, Utility, log_row_admissibility
+from .cells import lowest_log_kappa
+from .presolve import SizeBounds, reduce, rows_within
+
+# Rows with more entries are not looked through for pairs.
+_WIDEST_ROW = 8
+# So many of the most important features are put into groups; each of the others is a group of its own.
+_MOST_GROUPED = 300
+
+
+@once_per_system
+def exclusions(system: ConstraintSystem) -> NDArray[np.float64]:
+    """Return what two features at once cost at least, as far as rows without negative coefficients tell.
+
+    Returns
+    -------
+    log_kappa : ndarray of float of shape (n_features, n_features)
+        Symmetric; an upper bound of log kappa of sets that contain both, -inf if they violate a hard row.
+    """
+    A, n = system.A, system.n_features
+    tolerance = Admissibility(system).tolerance
+    lengths = np.diff(A.indptr)
+    log_kappa = np.zeros((n, n))
+    for length in range(2, _WIDEST_ROW + 1):
+        rows = np.flatnonzero(lengths == length)
+        entries = A.indptr[rows][:, None] + np.arange(length)
+        usable = (A.data[entries] >= 0).all(axis=1) & (A.indices[entries] < n).all(axis=1)
+        rows, entries = rows[usable], entries[usable]
+        for i, j in combinations(range(length), 2):
+            excess = A.data[entries[:, i]] + A.data[entries[:, j]] - system.b[rows]
+            excess = np.where(excess > tolerance[rows], excess, 0.0)
+            ends = A.indices[entries[:, i]], A.indices[entries[:, j]]
+            # Rows on the same two features multiply their admissibilities.
+            np.add.at(log_kappa, ends, log_row_admissibility(excess, system.rho[rows]))
+    return log_kappa + log_kappa.T
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBounds:
+    """What is known from sizes and groups of features that exclude each other; of sets better than a known one only.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        Most important first; features that are in no better set may be missing.
+    theta : ndarray of float
+        Importance of each of them.
+    group : ndarray of int
+        Group of each; groups are numbered by their most important feature.
+    importance, log_kappa, value : ndarray of float of shape (n_sizes,)
+        For s = 0, 1, ...: highest importance of s features, log admissibility of the rows that see only the size, and
+        the utility that this bounds.
+    """
+
+    features: NDArray[np.intp]
+    theta: NDArray[np.float64]
+    group: NDArray[np.intp]
+    importance: NDArray[np.float64]
+    log_kappa: NDArray[np.float64]
+    value: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, utility: Utility, sizes: SizeBounds, cutoff: float) -> GroupBounds:
+        """Bound the utility of sets worth more than `cutoff`, which some size must leave room for."""
+        largest = int(sizes.plausible(cutoff)[-1])
+        floor = lowest_log_kappa(utility, cutoff, float(sizes.importance[largest]))
+        group = _groups(utility, sizes, cutoff, largest, floor)
+        features = sizes.order[: len(group)]
+        theta = utility.theta[features]
+        _, best = np.unique(group, return_index=True)  # features stand by importance: the first is the best
+        importance = np.concatenate([[0.0], np.cumsum(theta[best])])[: largest + 1]
+        log_kappa = sizes.log_kappa[: len(importance)]
+        return cls(features, theta, group, importance, log_kappa, utility.combine(importance, log_kappa))
+
+    def plausible(self, cutoff: float) -> NDArray[np.intp]:
+        """Return the sizes whose bound exceeds a value already reached."""
+        return np.flatnonzero(self.value > cutoff)
+
+    def contenders(self, cutoff: float, strength: float) -> NDArray[np.intp]:
+        """Return the features that may be part of a set worth more than `cutoff`, most important first."""
+        if len(self.features) == 0 or len(self.plausible(cutoff)) == 0:
+            return np.empty(0, dtype=np.intp)
+        likely = self.value > cutoff
+        # A feature of one of the s best groups takes the place of the best of its group, ...
+        inside = np.where(likely, self.value, -np.inf)
+        # ... any other one the place of the last group.
+        without_last = np.concatenate([[-np.inf], self.importance[:-1] + strength * np.exp(self.log_kappa[1:])])
+        outside = np.where(likely, without_last, -np.inf)
+        larger = np.append(np.maximum.accumulate(inside[::-1])[::-1][1:], -np.inf)  # sizes beyond the group's number
+        smaller = np.maximum.accumulate(outside)
+        rank = np.minimum(self.group, len(self.value) - 1)
+        _, first = np.unique(self.group, return_index=True)
+        among_best = self.theta - self.theta[first][self.group] + larger[rank]
+        return self.features[np.maximum(among_best, self.theta + smaller[rank]) > cutoff]
+
+
+def _exclusions_among(utility: Utility, features: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return :func:`exclusions` of some features only."""
+    system = utility.system
+    if utility.n_features <= _MOST_GROUPED:
+        return exclusions(system)[np.ix_(features, features)]
+    rows = rows_within(system, features)
+    # A feature that is not among them may make up for two that are: such rows say nothing of the two alone.
+    return exclusions(reduce(utility, rows[_only_rising(system)[rows]], features).utility.system)
+
+
+@once_per_system
+def _only_rising(system: ConstraintSystem) -> NDArray[np.bool_]:
+    """Return which rows have no negative coefficient and no blocks; shape (n_rows,)."""
+    owner = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
+    wrong = (system.A.data < 0) | (system.A.indices >= system.n_features)
+    return np.bincount(owner[wrong], minlength=system.n_inequalities) == 0
+
+
+def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> NDArray[np.intp]:
+    """Return the group of each feature in `sizes.order`, up to the first one that no better set can contain."""
+    head = sizes.order[:_MOST_GROUPED]
+    cost = _exclusions_among(utility, head)
+    excluded = (cost < floor) | np.isneginf(cost)
+    theta, strength = utility.theta[head].tolist(), utility.constraint_strength
+    group = np.arange(len(sizes.order))
+    members: list[int] = []  # of each group
+    worth, rest = 0.0, -np.inf  # of the groups so far; of the best set but for one feature
+    for place in range(len(head)):
+        if len(members) >= largest and theta[place] + rest <= cutoff:
+            return group[:place]
+        found = np.bincount(group[:place][excluded[place, :place]], minlength=len(members))
+        fitting = np.flatnonzero(found == members)
+        if len(fitting):
+            group[place] = fitting[0]
+            members[fitting[0]] += 1
+            continue
+        group[place] = len(members)
+        members.append(1)
+        if len(members) <= largest and sizes.value[len(members)] > cutoff:
+            rest = max(rest, worth + strength * float(np.exp(sizes.log_kappa[len(members)])))
+        worth += theta[place]
+    group[len(head) :] += len(members) - len(head)
+    return group

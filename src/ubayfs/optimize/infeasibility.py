@@ -1,0 +1,54 @@
+"""Why hard rows cannot hold together: an irreducible contradicting group of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InfeasibleError
+from ..utility import Utility
+from .presolve import reduce
+from .program import Programs
+
+
+def explain_conflict(utility: Utility) -> InfeasibleError:
+    """Return the error that names an irreducible group of hard rows which contradict each other.
+
+    Parameters
+    ----------
+    utility : Utility
+        Its hard rows cannot all hold.
+    """
+    hard = np.flatnonzero(np.isinf(utility.system.rho))
+    group = _irreducible(utility, np.empty(0, dtype=np.intp), hard, False)
+    labels = tuple(utility.system.label(int(row)) for row in group)
+    blocked = int((~utility.selectable).sum())
+    message = f"No feature set keeps all hard constraints (rho = inf). These cannot hold together: {'; '.join(labels)}."
+    if blocked:
+        message += (
+            f" ({blocked} feature(s) may not be selected at all: constant columns, or fewer votes than min_votes.)"
+        )
+    message += " Drop one of them or make it soft with a finite rho."
+    positions = sorted({utility.system.position(int(row)) for row in group})
+    return InfeasibleError(message, labels, tuple(positions))
+
+
+def _feasible(utility: Utility, rows: NDArray[np.intp]) -> bool:
+    part = reduce(utility, rows, np.flatnonzero(utility.selectable))
+    return not Programs(part.utility).solve(-np.inf, -1.0, None).infeasible
+
+
+def _irreducible(utility: Utility, kept: NDArray[np.intp], rows: NDArray[np.intp], check: bool) -> NDArray[np.intp]:
+    """Return a smallest part of `rows` that contradicts itself and `kept` (Junker's QuickXplain).
+
+    Halves the rows instead of leaving them out one by one: a group of g among n rows takes about
+    ``g log(n / g)`` programs.
+    """
+    if check and not _feasible(utility, kept):
+        return np.empty(0, dtype=np.intp)
+    if len(rows) == 1:
+        return rows
+    left, right = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    from_right = _irreducible(utility, np.concatenate([kept, left]), right, len(left) > 0)
+    from_left = _irreducible(utility, np.concatenate([kept, from_right]), left, len(from_right) > 0)
+    return np.sort(np.concatenate([from_left, from_right]))

@@ -1,0 +1,266 @@
+"""A good set to begin with: greedy moves and swaps on the true utility.
+
+The exact method does not need it, but a good set cuts off most of its work. Hard rows are counted by how far they
+are violated, so that the search finds its way to sets that keep them.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..constraints.system import ConstraintSystem, once_per_system
+from ..utility import Utility, log_row_admissibility
+from .presolve import reduce, rows_within
+
+# Features considered for moves: the most important ones, and those that rows with a negative bound ask for.
+_POOL = 400
+# Sets to begin with are not larger: dropping and swapping features one by one would take too long to pay.
+_LARGEST_START = 200
+
+
+class _Columns(NamedTuple):
+    """A sparse matrix by columns: the entries of column j stand at ``starts[j]`` to ``starts[j + 1]``."""
+
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array) -> _Columns:
+        columns = sparse.csc_array(matrix)
+        return cls(columns.indptr.astype(np.intp), columns.indices.astype(np.intp), columns.data.astype(np.float64))
+
+    def of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+        """Return rows and values of the entries of some columns, and the number of the column of each."""
+        first = self.starts[columns]
+        lengths = self.starts[columns + 1] - first
+        owner = np.repeat(np.arange(len(columns)), lengths)
+        entries = np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner]
+        return self.rows[entries], self.values[entries], owner
+
+
+@once_per_system
+def _columns(system: ConstraintSystem) -> tuple[_Columns, _Columns]:
+    """Return the columns of the rows and of the blocks."""
+    return _Columns.of(system.A), _Columns.of(system.blocks)
+
+
+class LocalSearch:
+    """Adds, drops and swaps features as long as the utility rises.
+
+    Parameters
+    ----------
+    utility : Utility
+        All its features are selectable.
+    """
+
+    def __init__(self, utility: Utility) -> None:
+        self.utility = utility
+        system = utility.system
+        self.n = utility.n_features
+        self.hard = np.isinf(system.rho)
+        self.rho = np.where(self.hard, 1.0, system.rho)
+        self.b = system.b + utility.admissibility.tolerance
+        # Plain arrays are looked up ten times as fast as sparse ones, of which a search takes thousands of parts.
+        self.columns, self.blocks = _columns(system)
+        self.n_blocks = system.n_blocks
+        # One unit of hard violation outweighs everything else.
+        self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
+
+    @cached_property
+    def groups(self) -> list[NDArray[np.intp]]:
+        """Features to add together: each with all that its rows ``d_i - d_j <= 0`` draw in."""
+        system = self.utility.system
+        A = system.A
+        pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.b - system.b))
+        first, second = A.indptr[pairs], A.indptr[pairs] + 1
+        opposite = (A.data[first] * A.data[second] < 0) & (A.indices[first] < self.n) & (A.indices[second] < self.n)
+        first, second = first[opposite], second[opposite]
+        if len(first) == 0:
+            return []
+        up = np.where(A.data[first] > 0, A.indices[first], A.indices[second])
+        down = np.where(A.data[first] > 0, A.indices[second], A.indices[first])
+        graph = sparse.csr_array((np.ones(len(up)), (up, down)), shape=(self.n, self.n))
+        found: dict[tuple[int, ...], None] = {}
+        for start in np.unique(up).tolist():
+            members = sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)
+            found[tuple(sorted(members.tolist()))] = None
+        return [np.array(group, dtype=np.intp) for group in found]
+
+    def _terms(self, activity: NDArray[Any], rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
+        excess = activity - self.b[rows]
+        log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
+        violated = np.flatnonzero(excess > 0.0)
+        excess = excess[violated]
+        hard, rho = self.hard[rows][violated], self.rho[rows][violated]
+        log_terms[violated] = np.where(hard, 0.0, log_row_admissibility(excess, rho))
+        hard_terms[violated] = np.where(hard, excess, 0.0)
+        return log_terms, hard_terms
+
+    def score(self, chosen: NDArray[np.bool_]) -> float:
+        """Return the utility, less a penalty for violated hard rows."""
+        return float(self.one_more(chosen, np.empty(0, dtype=np.intp))[0])
+
+    def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set with each one of `extra` added."""
+        return self._one_flipped(chosen, extra)
+
+    def one_less(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set without each one of its members."""
+        return self._one_flipped(chosen, np.flatnonzero(chosen))
+
+    def _one_flipped(self, chosen: NDArray[np.bool_], features: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the score of a set, then of the set with each one of `features` added, or dropped if it is there."""
+        members = np.flatnonzero(chosen)
+        n_chosen = np.bincount(self.blocks.of_columns(members)[0], minlength=self.n_blocks)
+        activity = self._activity(members, n_chosen)
+        log_terms, hard_terms = self._terms(activity, slice(None))
+        sign = np.where(chosen[features], -1.0, 1.0)
+        rows, change, owner = self._changes(features, sign, n_chosen)
+        log_new, hard_new = self._terms(activity[rows] + change, rows)
+        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(features))
+        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(features))
+        log_all = log_terms.sum() + np.concatenate([[0.0], log_gain])
+        hard_all = hard_terms.sum() + np.concatenate([[0.0], hard_gain])
+        importances = self.utility.theta[members].sum() + np.concatenate([[0.0], sign * self.utility.theta[features]])
+        # Sums of gains may miss zero by rounding.
+        hard_all = np.where(hard_all < 1e-9, 0.0, hard_all)
+        return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
+
+    def _activity(self, members: NDArray[np.intp], n_chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return a^T z of every row; `n_chosen` are the members of each block."""
+        columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
+        rows, values, _ = self.columns.of_columns(columns)
+        return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
+
+    def _changes(
+        self, features: NDArray[np.intp], sign: NDArray[np.float64], n_chosen: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+        """Return what each flipped feature changes in a^T z: rows, changes, and the number of the feature.
+
+        That is its own column, and those of blocks that it is the first or the last to touch.
+        """
+        rows, values, owner = self.columns.of_columns(features)
+        if self.n_blocks == 0:
+            return rows, sign[owner] * values, owner
+        blocks, _, toucher = self.blocks.of_columns(features)
+        turned = n_chosen[blocks] == np.where(sign[toucher] > 0, 0, 1)
+        more_rows, more_values, touched = self.columns.of_columns(self.n + blocks[turned])
+        rows, values = np.concatenate([rows, more_rows]), np.concatenate([values, more_values])
+        owner = np.concatenate([owner, toucher[turned][touched]])
+        # A row may hold both a feature and its blocks: one change for each feature and row.
+        pairs, place = np.unique(owner * len(self.b) + rows, return_inverse=True)
+        values = np.bincount(place, weights=values, minlength=len(pairs)).astype(np.float64)
+        owner, rows = np.divmod(pairs, max(len(self.b), 1))
+        return rows, sign[owner] * values, owner
+
+    def improve(
+        self, chosen: NDArray[np.bool_], deadline: float | None = None, max_moves: int = 200
+    ) -> NDArray[np.bool_]:
+        """Follow the best move (add, add a group, drop, swap) until none helps or time, by `monotonic`, is up."""
+        chosen = chosen.copy()
+        best = self.score(chosen)
+        for _ in range(max_moves):
+            if deadline is not None and time.monotonic() >= deadline:
+                break
+            candidate, value = self._best_move(chosen)
+            if value <= best + 1e-12:
+                candidate, value = self._best_swap(chosen, best)
+            if value <= best + 1e-12:
+                break
+            chosen, best = candidate, value
+        return chosen
+
+    def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
+        inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        values = self._one_flipped(chosen, np.concatenate([outside, inside]))
+        pick = int(np.argmax(values))
+        best, value = chosen.copy(), float(values[pick])
+        if pick:
+            flipped = np.concatenate([outside, inside])[pick - 1]
+            best[flipped] = ~best[flipped]
+        for group in self.groups:
+            if chosen[group].all():
+                continue
+            changed = chosen.copy()
+            changed[group] = True
+            score = self.score(changed)
+            if score > value:
+                best, value = changed, score
+        return best, value
+
+    def _best_swap(self, chosen: NDArray[np.bool_], best: float) -> tuple[NDArray[np.bool_], float]:
+        """Return the best set reached by one feature out and one in."""
+        result = chosen
+        outside = np.flatnonzero(~chosen)
+        for out in np.flatnonzero(chosen):
+            base = chosen.copy()
+            base[out] = False
+            values = self.one_more(base, outside)
+            pick = int(np.argmax(values))
+            if values[pick] > best + 1e-12:
+                best, result = float(values[pick]), base
+                if pick:
+                    result = base.copy()
+                    result[outside[pick - 1]] = True
+        return result, best
+
+
+def _pool(utility: Utility) -> NDArray[np.intp]:
+    """Return the features that moves consider."""
+    theta, system, n = utility.theta, utility.system, utility.n_features
+    candidates = np.flatnonzero(utility.selectable)
+    if len(candidates) <= _POOL:
+        return candidates
+    wanted = np.zeros(n, dtype=bool)
+    wanted[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
+    demanding = np.flatnonzero(system.b < -utility.admissibility.tolerance)[:_POOL]
+    rows = sparse.coo_array(system.A[demanding])
+    asked = rows.coords[1][rows.data < 0]
+    members = system.blocks[asked[asked >= n] - n].indices
+    asked = np.unique(np.concatenate([asked[asked < n], members]))
+    wanted[asked[np.argsort(-theta[asked], kind="stable")[:_POOL]]] = True
+    return np.flatnonzero(wanted & utility.selectable)
+
+
+def good_set(
+    utility: Utility, deadline: float | None = None, begin_with: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_] | None:
+    """Return a good set that keeps all hard rows, or None when the search finds none by the deadline.
+
+    Parameters
+    ----------
+    utility : Utility
+    deadline : float or None
+    begin_with : ndarray of bool of shape (n_features,), optional
+        A set of selectable features to improve; other starts are tried only if that leads to no set, or if it is
+        too large.
+    """
+    pool = _pool(utility)
+    if begin_with is not None and begin_with.sum() > _LARGEST_START:
+        begin_with = None
+    if begin_with is not None:
+        pool = np.union1d(pool, np.flatnonzero(begin_with))
+    small = reduce(utility, rows_within(utility.system, pool), pool)
+    search = LocalSearch(small.utility)
+    starts = [np.zeros(len(pool), dtype=bool)]
+    if len(pool) <= _LARGEST_START:
+        starts.append(np.ones(len(pool), dtype=bool))
+    if begin_with is not None:
+        starts.insert(0, begin_with[pool])
+    best, best_value = None, -np.inf
+    for number, start in enumerate(starts):
+        found = small.lift(search.improve(start, deadline), utility.n_features)
+        value = float(utility(found)[0])
+        if value > best_value:
+            best, best_value = found, value
+        if number == 0 and begin_with is not None and best is not None:
+            break
+    return best

@@ -1,0 +1,159 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from problems import one_row, random_row, selectable_sets, utility_of
+from ubayfs.optimize import Exact, parts
+from ubayfs.optimize.block_decomposition import block_groups, group_bounds, search
+from ubayfs.optimize.budget import Limit
+from ubayfs.optimize.cells import CellSearch, gap_tolerance, lowest_log_kappa
+
+pytestmark = pytest.mark.usefixtures("always_programs")
+
+INF = np.inf
+
+
+def block_problem(seed):
+    """Rows of all kinds, and one or two that count blocks; blocks may overlap, be empty and leave features out."""
+    rng = np.random.default_rng(seed)
+    n, n_blocks = int(rng.integers(2, 10)), int(rng.integers(2, 7))
+    theta = rng.dirichlet(np.full(n, rng.choice([0.3, 1.0, 10.0])))
+    if rng.random() < 0.4:
+        theta = np.round(theta, 1)
+    blocks = sparse.csr_array(rng.random((n_blocks, n)) < rng.choice([0.15, 0.3, 0.5]))
+    rows = [random_row(rng, n, n_blocks) for _ in range(rng.integers(0, 4))]
+    for _ in range(rng.integers(1, 3)):
+        counted = rng.choice([1.0, 2.5]) * (rng.random(n_blocks) < rng.choice([0.6, 2.0]))
+        bound = rng.integers(-1, 4) + rng.choice([0, 0, 0.5])
+        rho = INF if rng.random() < 0.3 else 10 ** rng.uniform(-1.5, 1.5)
+        rows.append(one_row(counted, bound, rho, on_blocks=True))
+    return utility_of(theta, rows, 10 ** rng.uniform(-1, 1.5), blocks)
+
+
+def some_value(values, seed):
+    """The value of any set that keeps the hard rows; None if there is no such set."""
+    finite = values[np.isfinite(values)]
+    return float(np.random.default_rng(seed).choice(finite)) if len(finite) else None
+
+
+@pytest.mark.parametrize("most_programs", [0, 1, 32])
+@pytest.mark.parametrize("seed", range(60))
+def test_parts_find_the_best_set_whatever_is_known(seed, most_programs, monkeypatch):
+    """Zero programs by group: all that is left is solved together at once."""
+    monkeypatch.setattr(parts, "_MOST_PROGRAMS", most_programs)
+    utility = block_problem(seed)
+    values = utility(selectable_sets(utility))
+    known, optimum = some_value(values, seed), values.max()
+    if known is None:
+        return
+    result = search(utility, known, float(utility.theta.sum()), None)
+    if result.chosen is None:
+        assert optimum <= known + gap_tolerance(known)
+    else:
+        assert result.value == pytest.approx(utility(result.chosen)[0], abs=1e-12)
+        assert optimum - gap_tolerance(optimum) <= result.value
+    assert abs(result.bound - optimum) <= gap_tolerance(optimum)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_exact_agrees_with_brute_force_on_rows_over_blocks(seed):
+    utility = block_problem(1000 + seed)
+    optimum = utility(selectable_sets(utility)).max()
+    if np.isneginf(optimum):
+        return
+    solution = Exact().maximize(utility)
+    assert abs(solution.value - optimum) <= gap_tolerance(optimum)
+    assert solution.gap <= gap_tolerance(optimum)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_better_set_is_in_a_group_that_bounds_it(seed):
+    utility = block_problem(seed)
+    sets = selectable_sets(utility)
+    values = utility(sets)
+    known = some_value(values, seed)
+    if known is None:
+        return
+    groups = block_groups(utility, min(lowest_log_kappa(utility, known, float(utility.theta.sum())), 0.0))
+    if groups is None:
+        return
+    better = values > known + 1e-9
+    inside = ~(sets[better][:, None, :] & ~groups.members).any(axis=2)
+    bounds = np.where(inside, group_bounds(utility, groups), -INF).max(axis=1)
+    assert (bounds >= values[better] - 1e-12 * max(1.0, abs(values.max()))).all()
+
+
+def two_of_four(rho=INF, **changes):
+    """Four blocks of two features, two of which may be touched."""
+    blocks = sparse.csr_array(np.kron(np.eye(4), np.ones(2)) > 0)
+    theta = np.array([0.2, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1])
+    return utility_of(theta, [one_row(np.ones(4), 2, rho, on_blocks=True)], blocks=blocks, **changes)
+
+
+def test_the_groups_of_a_hard_row_are_all_pairs_of_blocks():
+    groups = block_groups(two_of_four(), -INF)
+    expected = [{2 * a, 2 * a + 1, 2 * b, 2 * b + 1} for a, b in combinations(range(4), 2)]
+    assert [set(np.flatnonzero(group)) for group in groups.members] == expected
+    assert (groups.log_kappa == 0).all()
+
+
+def test_a_soft_row_adds_larger_groups_at_their_price():
+    groups = block_groups(two_of_four(rho=1.0), np.log(0.5))  # one block more leaves kappa = 2 / (1 + e) = 0.54
+    assert groups.members.sum(axis=1).tolist() == [4] * 6 + [6] * 4
+    np.testing.assert_allclose(groups.log_kappa, [0.0] * 6 + [np.log(2 / (1 + np.e))] * 4)
+
+
+def test_features_in_no_counted_block_are_in_every_group():
+    blocks = sparse.csr_array(np.array([[1, 0, 0, 1], [0, 1, 0, 1]]) > 0)
+    utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1], 1, INF, on_blocks=True)], blocks=blocks)
+    members = block_groups(utility, -INF).members
+    assert members.tolist() == [[True, False, True, False], [False, True, True, False]]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        one_row([1, 1, 1, 1], 2, 1.0, on_blocks=True),  # soft: without a set to beat, every number of blocks may do
+        one_row([1, 2, 1, 1], 2, INF, on_blocks=True),  # blocks do not count alike
+        one_row([1, -1, 0, 0], 0, INF, on_blocks=True),
+        one_row([1, 1, 1, 1, 0, 0, 0, 0], 2, INF),  # on features
+    ],
+)
+def test_other_rows_are_not_taken_apart(row):
+    blocks = sparse.csr_array(np.kron(np.eye(4), np.ones(2)) > 0)
+    assert block_groups(utility_of(np.full(8, 0.1), [row], blocks=blocks), -INF) is None
+
+
+def test_too_many_groups_are_not_listed(monkeypatch):
+    monkeypatch.setattr(parts, "_MOST_ENTRIES", 6 * 8 - 1)
+    assert block_groups(two_of_four(), -INF) is None
+
+
+def test_the_bounds_of_groups_alone_may_prove_the_best_set():
+    utility = two_of_four()
+    result = search(utility, 1.6, float(utility.theta.sum()), None)
+    assert (result.chosen, result.value, result.bound, result.n_programs) == (None, 1.6, pytest.approx(1.6), 0)
+
+
+def test_only_groups_that_may_hold_a_better_set_are_solved():
+    utility = two_of_four()
+    result = search(utility, 1.55, float(utility.theta.sum()), None)
+    assert np.flatnonzero(result.chosen).tolist() == [0, 1, 2, 3]
+    assert result.n_programs == 1
+
+
+def test_without_time_the_bound_of_the_groups_holds():
+    utility = two_of_four()
+    result = search(utility, 1.0, float(utility.theta.sum()), Limit(deadline=0.0))
+    assert (result.chosen, result.n_programs) == (None, 0)
+    assert result.bound == pytest.approx(1.6)
+
+
+def test_without_a_known_set_one_program_decides_whether_there_is_any(monkeypatch):
+    utility = two_of_four()
+    seen = []
+    monkeypatch.setattr(CellSearch, "run", lambda self: seen.append(self.utility.n_features))
+    search(utility, -INF, float(utility.theta.sum()), None)
+    assert seen == [8]

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from ubayfs.optimize.local_search import LocalSearch, good_set
+from ubayfs.utility import Utility
+
+INF = np.inf
+
+
+def all_selectable(seed, n=8):
+    utility = random_utility(np.random.default_rng(seed), n)
+    return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
+
+
+def literal_score(utility, chosen):
+    """Utility of a set by its soft rows, less a penalty for each unit of hard violation."""
+    hard = np.isinf(utility.system.rho)
+    soft = Utility(
+        utility.theta, utility.system.take(np.flatnonzero(~hard)), utility.constraint_strength, utility.selectable
+    )
+    violated = utility.admissibility.violations(chosen)[0, hard]
+    tolerance = utility.admissibility.tolerance[hard]
+    beyond = np.maximum(violated - tolerance, 0.0).sum()
+    return soft(chosen)[0] - 10.0 * (utility.theta.sum() + utility.constraint_strength) * beyond
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_change_is_scored_like_the_utility_of_the_changed_set(seed):
+    utility = all_selectable(seed)
+    search = LocalSearch(utility)
+    rng = np.random.default_rng(seed)
+    for chosen in all_sets(8)[rng.integers(0, 256, 6)]:
+        more, less = search.one_more(chosen, np.flatnonzero(~chosen)), search.one_less(chosen)
+        for scores, features in ((more, np.flatnonzero(~chosen)), (less, np.flatnonzero(chosen))):
+            changed = [chosen, *(chosen ^ (np.arange(8) == feature) for feature in features)]
+            expected = [literal_score(utility, each) for each in changed]
+            np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_good_set_keeps_hard_rows_and_selectable_features(seed):
+    utility = random_utility(np.random.default_rng(seed), n=9)
+    found = good_set(utility)
+    if found is None:
+        return
+    assert not (found & ~utility.selectable).any()
+    assert np.isfinite(utility(found)[0])
+
+
+def test_good_sets_are_often_the_best():
+    best = 0
+    for seed in range(40):
+        utility = random_utility(np.random.default_rng(seed), n=8)
+        values = utility(selectable_sets(utility))
+        found = good_set(utility)
+        best += found is None or utility(found)[0] >= values.max() - 1e-9
+    assert best >= 30
+
+
+def test_no_good_set_where_there_is_none():
+    assert good_set(utility_of([0.5, 0.5], [one_row([-1, -1], -2, INF), one_row([1, 1], 1, INF)])) is None
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_improving_never_makes_a_set_worse_and_ends_where_no_move_helps(seed):
+    utility = all_selectable(seed)
+    search = LocalSearch(utility)
+    start = all_sets(8)[np.random.default_rng(seed).integers(256)]
+    found = search.improve(start)
+    best = search.score(found)
+    assert best >= search.score(start)
+    neighbours = [found ^ (np.arange(8) == i) for i in range(8)]
+    assert max(search.score(each) for each in neighbours) <= best + 1e-9 * max(1.0, abs(best))
+
+
+def test_linked_features_are_moved_together():
+    # Alone each of the four would cost more than it brings.
+    links = [np.eye(5)[i] - np.eye(5)[j] for i in range(4) for j in range(4) if i != j]
+    utility = utility_of([0.2, 0.2, 0.2, 0.2, 0.1], [one_row(a, 0, 2.0) for a in links])
+    assert [group.tolist() for group in LocalSearch(utility).groups] == [[0, 1, 2, 3]]
+    np.testing.assert_array_equal(good_set(utility), [True] * 5)
+
+
+def test_features_that_rows_demand_are_considered_however_unimportant(monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.local_search._POOL", 5)
+    theta = np.linspace(1, 0.01, 40) / 20
+    blocks = sparse.csr_array((np.arange(40) == 39)[np.newaxis])
+    rows = [
+        one_row(np.where(np.arange(40) == 38, -1, 0), -1, INF),
+        one_row([-1], -1, INF, on_blocks=True),
+        one_row(np.ones(40), 4, INF),
+    ]
+    utility = utility_of(theta, rows, blocks=blocks)
+    found = good_set(utility)
+    np.testing.assert_array_equal(np.flatnonzero(found), [0, 1, 38, 39])
+
+
+def test_without_time_the_search_stays_where_it_began():
+    utility = utility_of([0.5, 0.3, 0.2], [one_row([1, 1, 1], 2, INF)])
+    start = np.array([False, True, False])
+    np.testing.assert_array_equal(LocalSearch(utility).improve(start, deadline=0.0), start)
+    np.testing.assert_array_equal(good_set(utility, deadline=0.0), [False, False, False])
