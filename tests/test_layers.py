@@ -32,7 +32,6 @@ LAYERS = [
     ["results"],
     ["comparison"],
     ["__init__"],
-    ["experiments"],
     ["cli"],
     ["__main__"],
 ]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints import Constraint, decorrelate, resolve
+from ..constraints import Constraint, resolve
+from ..constraints.links import decorrelate
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import check_features_per_model
 from ..ensemble.subsampling import plan_subsamples

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..constraints import Constraint, exclude, resolve
+from ..constraints import Constraint, resolve
+from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import ConstraintError
