@@ -82,7 +82,7 @@ def test_features_that_cannot_be_selected_are_mentioned():
     rows = [one_row([-1, -1], -1, INF, "at least one")]
     error = explain_conflict(utility_of([0.5, 0.5], rows, selectable=[False, False]))
     assert error.labels == ("at least one",)
-    assert "2 feature(s) cannot be selected at all" in str(error)
+    assert "2 feature(s) may not be selected at all" in str(error)
 
 
 @pytest.mark.usefixtures("always_programs")

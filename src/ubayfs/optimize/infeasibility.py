@@ -29,7 +29,7 @@ def explain_conflict(utility: Utility) -> InfeasibleError:
     )
     if blocked:
         message += (
-            f" ({blocked} feature(s) cannot be selected at all: constant columns, or fewer votes than min_votes.)"
+            f" ({blocked} feature(s) may not be selected at all: constant columns, or fewer votes than min_votes.)"
         )
     message += " Drop one of them or make it soft with a finite rho."
     positions = sorted({utility.system.position(int(row)) for row in group})
