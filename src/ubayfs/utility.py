@@ -3,12 +3,12 @@ r"""Admissibility and utility of feature sets: the only place where the formula 
 A set is a bool vector :math:`\delta`; :math:`z` is :math:`\delta` followed by one indicator per block, which is
 true when any member of the block is selected. Row k of a :class:`~ubayfs.constraints.system.ConstraintSystem` asks for
 :math:`a_k^T z \le b_k`. With the violation :math:`v = a_k^T z - b_k > 0` and :math:`\xi = e^{-\rho_k v}` its
-admissibility is :math:`2\xi / (1 + \xi)`, which is 0 for :math:`\rho_k = \infty`; it is 1 when the row holds.
-:math:`\kappa` is the product over the rows, and the utility of a set is
+admissibility is :math:`2\xi / (1 + \xi)`, which is 0 for :math:`\rho_k = \infty`; it is 1 when the inequality holds.
+:math:`\kappa` is the product over the inequalities, and the utility of a set is
 
 .. math:: \theta^T\delta + \lambda\,\kappa(\delta).
 
-Hard means hard: a set that violates a row with infinite rho has utility minus infinity here. (By the formula alone it
+Hard means hard: a set that violates one with infinite rho has utility minus infinity here. (By the formula alone it
 would keep :math:`\theta^T\delta`, and for :math:`\lambda < 1` selecting everything could win.)
 """
 
@@ -61,9 +61,9 @@ def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:
     Parameters
     ----------
     violation : array-like of float
-        Amount by which a row is exceeded; not positive means that it holds.
+        Amount by which an inequality is exceeded; not positive means that it holds.
     rho : array-like of float, positive
-        Broadcast against `violation`; inf gives -inf where the row is violated.
+        Broadcast against `violation`; inf gives -inf where it is violated.
 
     Examples
     --------
@@ -106,13 +106,18 @@ def _columns(system: ConstraintSystem) -> sparse.csr_array:
 
 
 @once_per_system
+def _block_columns(system: ConstraintSystem) -> sparse.csr_array:
+    return sparse.csr_array(system.blocks.T, dtype=np.float64)
+
+
+@once_per_system
 def _violated_by_empty_set(system: ConstraintSystem) -> NDArray[np.intp]:
     return np.flatnonzero(system.b < -_tolerance(system))
 
 
 @dataclass(frozen=True, eq=False)
 class Admissibility:
-    """Evaluates the rows of a constraint system on batches of sets.
+    """Evaluates the inequalities of a constraint system on batches of sets.
 
     Every method takes `sets`, an array-like or sparse array of bool of shape (n_sets, n_features).
     """
@@ -121,7 +126,7 @@ class Admissibility:
 
     @property
     def tolerance(self) -> NDArray[np.float64]:
-        """Excess up to which each row still holds, of shape (n_rows,)."""
+        """Excess up to which each inequality still holds, of shape (n_inequalities,)."""
         return _tolerance(self.system)
 
     def indicators(self, sets: Any) -> sparse.csr_array:
@@ -129,7 +134,7 @@ class Admissibility:
         chosen = as_sparse_sets(sets)
         if self.system.n_blocks == 0:
             return chosen
-        touched = sparse.csr_array(chosen @ self.system.blocks.T.astype(np.float64))
+        touched = sparse.csr_array(chosen @ _block_columns(self.system))
         touched.data = (touched.data > 0.0).astype(np.float64)
         return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
 
@@ -139,15 +144,15 @@ class Admissibility:
         return np.where(excess > self.tolerance[rows], excess, 0.0)
 
     def violations(self, sets: Any) -> NDArray[np.float64]:
-        """Return by how much each set exceeds each row, of shape (n_sets, n_rows); 0 where the row holds."""
+        """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
         products = (self.indicators(sets) @ _columns(self.system)).toarray()
         return self.excess(products, slice(None))
 
     def log_admissibility(self, sets: Any) -> NDArray[np.float64]:
-        """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard row is violated.
+        """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard inequality is violated.
 
-        Looks only at rows that a set touches and at those that the empty set violates: with a million pair
-        rows a small set costs no more than the pairs of its members.
+        Looks only at inequalities that a set touches and at those that the empty set violates: with a million
+        pairs a small set costs no more than the pairs of its members.
         """
         products = sparse.csr_array(self.indicators(sets) @ _columns(self.system))
         n_sets = products.shape[0]
@@ -186,7 +191,7 @@ class Utility:
 
     @cached_property
     def admissibility(self) -> Admissibility:
-        """Evaluator of the constraint rows."""
+        """Evaluator of the inequalities."""
         return Admissibility(self.system)
 
     @property
@@ -195,7 +200,7 @@ class Utility:
         return len(self.theta)
 
     def __call__(self, sets: Any) -> NDArray[np.float64]:
-        """Return the utility of each set, of shape (n_sets,); -inf when a hard row is violated."""
+        """Return the utility of each set, of shape (n_sets,); -inf when a hard inequality is violated."""
         sets = as_sparse_sets(sets)
         return self.combine(sets @ self.theta, self.admissibility.log_admissibility(sets))
 
