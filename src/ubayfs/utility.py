@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .constraints.system import ConstraintSystem, once_per_system
+from ._arguments import check_feature_names
+from .constraints.system import ConstraintSystem, once_per_system, resolve
+from .exceptions import InputError
 
 # Results closer than this, relative to their size, are equal: the rounding error of a sum is orders of magnitude
 # smaller, and no difference that matters is as small. An inequality is violated when a^T z exceeds b by more than this
@@ -207,3 +209,61 @@ class Utility:
     def combine(self, importance: Any, log_kappa: Any) -> NDArray[np.float64]:
         """Return importance + lambda * exp(log_kappa), or -inf where log_kappa is."""
         return np.where(np.isneginf(log_kappa), -np.inf, importance + self.constraint_strength * np.exp(log_kappa))
+
+
+def log_admissibility(
+    sets: Any, constraints: Any, feature_names: Any = None, blocks: Any = None, X: Any = None
+) -> NDArray[np.float64]:
+    """Return the log admissibility (log kappa) of any sets.
+
+    Parameters
+    ----------
+    sets : array-like or sparse array of bool of shape (n_sets, n_features), or (n_features,) for one set
+    constraints : Constraint or iterable of Constraint
+    feature_names : array-like of str of shape (n_features,), optional
+    blocks : mapping, DataFrame or Blocks, optional
+    X : array-like of shape (n_samples, n_features), optional
+
+    Returns
+    -------
+    log_kappa : ndarray of float of shape (n_sets,)
+        0 when all constraints hold, -inf when a hard one is violated.
+
+    Examples
+    --------
+    >>> from ubayfs import log_admissibility, max_size
+    >>> log_admissibility([[True, False], [True, True]], max_size(1, rho=0.5)).round(4)
+    array([ 0.    , -0.2809])
+    """
+    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
+        got = f"{matrix.dtype} of shape {matrix.shape}"
+        raise InputError.of(
+            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
+        )
+    names = check_feature_names(feature_names, matrix.shape[1])
+    return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
+
+
+def check_importance(theta: Any) -> NDArray[np.float64]:
+    """Return importances as a vector of finite numbers >= 0 with a finite sum, or raise."""
+    try:
+        importance = np.array(theta, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError.of("theta", f"must be a vector of numbers, one per feature; {error}.", theta) from error
+    if importance.ndim != 1 or len(importance) == 0:
+        raise InputError.of(
+            "theta", f"must be a vector with one entry per feature; got shape {importance.shape}.", theta
+        )
+    wrong = np.flatnonzero(~np.isfinite(importance) | (importance < 0))
+    if len(wrong):
+        raise InputError.of(
+            "theta",
+            f"must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip importances "
+            "that may be negative.",
+            theta,
+        )
+    if importance.max() > np.finfo(np.float64).max / len(importance):
+        raise InputError.of("theta", "must have a finite sum; divide it by its largest entry first.", theta)
+    return importance
