@@ -1,9 +1,10 @@
-"""The recipes of CONTRIBUTING.md, followed in a copy of the source: they work, and touch as few files as they promise."""
+"""The recipes of CONTRIBUTING.md, followed in a copy of the source: they work, and touch few files."""
 
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,8 @@ RECIPES = {
         except ubayfs.InputError as error:
             assert (error.argument, error.value) == ("min_importance", 2)
         warnings.simplefilter("ignore")  # of a feature without votes
-        selector = ubayfs.UBayFSSelector("fisher", n_models=5, n_features_per_model=1, min_importance=0.3, random_state=0)
+        settings = {"n_models": 5, "n_features_per_model": 1, "random_state": 0}
+        selector = ubayfs.UBayFSSelector("fisher", min_importance=0.3, **settings)
         assert selector.fit(X, [0, 0, 1, 1, 0, 1]).get_support().sum() == 1
         assert selector.redecide(min_importance=0.0).get_support().sum() == 2
         assert ubayfs.study.DecisionSection(min_importance=0.3).min_importance == 0.3
@@ -72,7 +74,8 @@ RECIPES = {
     "Add a key of the study file": (
         2,
         """
-        study = ubayfs.study.Study(ubayfs.study.DataSection("d.csv"), outputs=ubayfs.study.OutputSection(heading="Panel"))
+        outputs = ubayfs.study.OutputSection(heading="Panel")
+        study = ubayfs.study.Study(ubayfs.study.DataSection("d.csv"), outputs=outputs)
         assert "heading: Panel" in study.to_yaml()
         from ubayfs.summary import summarize
         selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
@@ -124,8 +127,6 @@ def followed(tmp_path_factory):
 
 
 def test_recipes_work_all_together(followed):
-    import textwrap
-
     source = str(followed / "src")
     code = f"SOURCE = {source!r}\n" + START + "".join(textwrap.dedent(code) for _, code in RECIPES.values())
     environment = {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1", "PATH": ""}
