@@ -1,4 +1,4 @@
-"""Checks of plain arguments and look-up of names, with messages that help."""
+"""Types and checks of plain arguments, and look-up of names, with messages that help."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 
 from .exceptions import InputError
 
+# Arrays by what they hold; names of features are an Array.
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+Generators = Sequence[np.random.Generator]
 RandomState = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
 
 
@@ -95,7 +102,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
-def check_feature_names(feature_names: Any, n_features: int) -> NDArray[Any]:
+def check_feature_names(feature_names: Any, n_features: int) -> Array:
     """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
     if feature_names is None:
         feature_names = [f"x{i}" for i in range(n_features)]
@@ -121,7 +128,7 @@ class FeatureIndex:
         The feature names, all different.
     """
 
-    def __init__(self, names: Sequence[str] | NDArray[Any]) -> None:
+    def __init__(self, names: Sequence[str] | Array) -> None:
         self.names = names
 
     @cached_property
@@ -147,7 +154,7 @@ class FeatureIndex:
             return int(feature)
         raise error.of(argument, f"must refer to features by name (str) or position (int); got {feature!r}.", feature)
 
-    def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> NDArray[np.intp]:
+    def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> Ints:
         """Return the positions of several features; a feature named twice is an error."""
         if isinstance(features, str | Integral) or not isinstance(features, Iterable):
             features = [features]
@@ -163,7 +170,7 @@ class FeatureIndex:
         return found
 
 
-def freeze(array: NDArray[Any]) -> NDArray[Any]:
+def freeze(array: Array) -> Array:
     """Make an array read-only and return it: values that results share must not change under them."""
     array.flags.writeable = False
     return array

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import RandomState, check_int, did_you_mean
+from ._arguments import Mask, RandomState, check_int, did_you_mean
 from .constraints import Constraint, as_constraints
 from .constraints.sizes import max_size
 from .data.feature_data import FeatureData
@@ -221,7 +219,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
+    def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
         return self.selection_.mask.copy()
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ._arguments import FeatureIndex, check_real
+from ._arguments import FeatureIndex, Floats, check_real
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
 from .exceptions import InputError
@@ -95,7 +94,7 @@ def _normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
-def jaccard(sets: Any, others: Any = None) -> NDArray[np.float64]:
+def jaccard(sets: Any, others: Any = None) -> Floats:
     """Return the Jaccard similarity, size of the intersection by size of the union, of all pairs of sets.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import FeatureIndex, freeze
+from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
@@ -97,13 +97,13 @@ class Problem:
     """
 
     utility: Utility
-    feature_names: NDArray[Any]
+    feature_names: Array
     counts: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
-    X: NDArray[Any] | None = None
+    weights: Floats | None = None
+    X: Array | None = None
     optimizer: Optimizer | None = None
 
-    def mask(self, features: Any) -> NDArray[np.bool_]:
+    def mask(self, features: Any) -> Mask:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
         n = len(self.feature_names)
         if np.iterable(features) and not isinstance(features, str):
@@ -118,7 +118,7 @@ class Problem:
         mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
         return mask
 
-    def measure(self, chosen: NDArray[np.bool_]) -> SetMetrics:
+    def measure(self, chosen: Mask) -> SetMetrics:
         """Return the metrics of a set."""
         utility = self.utility
         log_kappa = float(utility.admissibility.log_admissibility(chosen)[0])
@@ -140,7 +140,7 @@ class Problem:
             without_votes=tuple(self.feature_names[unvoted].tolist()),
         )
 
-    def _violations(self, chosen: NDArray[np.bool_]) -> tuple[Violation, ...]:
+    def _violations(self, chosen: Mask) -> tuple[Violation, ...]:
         system = self.utility.system
         amounts = self.utility.admissibility.violations(chosen)[0]
         rows = np.flatnonzero(amounts)
@@ -176,7 +176,7 @@ class FeatureSet:
     metrics : SetMetrics
     """
 
-    indices: NDArray[np.intp]
+    indices: Ints
     features: tuple[str, ...]
     value: float
     bound: float
@@ -222,10 +222,10 @@ class Selection:
 
     best: FeatureSet
     alternatives: tuple[FeatureSet, ...]
-    feature_names: NDArray[Any]
-    importance: NDArray[np.float64]
+    feature_names: Array
+    importance: Floats
     counts: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     posterior: Posterior | None = None
     problem: Problem | None = None
@@ -237,7 +237,7 @@ class Selection:
         return self.best.features
 
     @property
-    def indices(self) -> NDArray[np.intp]:
+    def indices(self) -> Ints:
         """Positions of the chosen features, ascending."""
         return self.best.indices
 
@@ -262,7 +262,7 @@ class Selection:
         return self.best.metrics
 
     @cached_property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> Mask:
         """The chosen set as a mask of shape (n_features,)."""
         mask = np.zeros(len(self.feature_names), dtype=bool)
         mask[self.indices] = True
@@ -289,7 +289,7 @@ class Selection:
             )
         return self.problem.measure(self.problem.mask(features))
 
-    def similarity(self) -> NDArray[np.float64]:
+    def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.
 
         Returns
@@ -379,7 +379,7 @@ def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
     }
 
 
-def _set_from_dict(content: Mapping[str, Any], names: NDArray[Any]) -> FeatureSet:
+def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
     metrics = dict(content["metrics"])
     violations = tuple(
         Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]), row["position"])

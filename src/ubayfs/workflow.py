@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
+from ._arguments import Floats, RandomState, as_generator, check_feature_names, check_int, check_real
 from .advice import advice_on
 from .constraints import Constraint, as_constraints, resolve
 from .data.blocks import Blocks
@@ -319,7 +318,7 @@ def selection_probabilities(
     n_draws: int = 100,
     random_state: RandomState = None,
     on_progress: Progress | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return how often each feature is selected when the decision is made on draws from the posterior.
 
     A feature close to 1 is chosen whatever the exact importances are; one near 0.5 is a matter of chance. Like

@@ -14,10 +14,9 @@ from functools import cached_property, partial, wraps
 from typing import Any, ParamSpec
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import FeatureIndex
+from .._arguments import Array, FeatureIndex, Floats, Ints
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InputError
@@ -90,8 +89,8 @@ class Inequalities:
     """
 
     A: sparse.csr_array
-    b: NDArray[np.float64]
-    rho: NDArray[np.float64]
+    b: Floats
+    rho: Floats
     label: Callable[[int], str]
     title: str = ""
     on_blocks: bool = False
@@ -128,7 +127,7 @@ class Context:
             rule = "is about blocks, but none were given; pass blocks=, a mapping of names to features."
             raise ConstraintError(f"{kind} {rule}", argument="blocks", rule=rule)
 
-    def positions(self, items: Any, on: str, kind: str) -> NDArray[np.intp]:
+    def positions(self, items: Any, on: str, kind: str) -> Ints:
         """Return the positions of features or blocks, given by name or position."""
         if on == "features":
             return self.index.positions(items, kind, ConstraintError)
@@ -139,7 +138,7 @@ class Context:
         return found
 
     @cached_property
-    def values(self) -> NDArray[Any]:
+    def values(self) -> Array:
         """The data of the fit as a matrix whose columns are the features."""
         if self.X is None:
             raise ConstraintError(
@@ -223,7 +222,7 @@ def as_constraints(constraints: Any) -> list[Constraint]:
 # Labels are partials of plain functions rather than closures, so that systems, and all that holds one, can be pickled.
 
 
-def listing(names: Any, positions: NDArray[np.intp]) -> str:
+def listing(names: Any, positions: Ints) -> str:
     """Return the first few names at some positions."""
     first = ", ".join(str(names[int(i)]) for i in positions[:_LISTED])
     return first + (f" and {len(positions) - _LISTED:,} more" if len(positions) > _LISTED else "")
@@ -234,12 +233,12 @@ def one_text(text: str, number: int) -> str:
     return text
 
 
-def one_name(text: str, names: Any, positions: NDArray[np.intp], number: int) -> str:
+def one_name(text: str, names: Any, positions: Ints, number: int) -> str:
     """Label of an inequality on one feature or block."""
     return f"{text} {names[int(positions[number])]}"
 
 
-def two_names(text: str, names: Any, first: NDArray[np.intp], second: NDArray[np.intp], number: int) -> str:
+def two_names(text: str, names: Any, first: Ints, second: Ints, number: int) -> str:
     """Label of an inequality on two features or blocks."""
     return text.format(names[int(first[number])], names[int(second[number])])
 
@@ -260,7 +259,7 @@ def one_row(positions: Any, coefficient: Any, n_columns: int) -> sparse.csr_arra
     return sparse.csr_array((data, positions, [0, len(positions)]), shape=(1, n_columns))
 
 
-def single_rows(positions: NDArray[np.intp], coefficient: float, n_columns: int) -> sparse.csr_array:
+def single_rows(positions: Ints, coefficient: float, n_columns: int) -> sparse.csr_array:
     """Return one row per position with one coefficient there."""
     data = np.full(len(positions), coefficient)
     return sparse.csr_array((data, positions, np.arange(len(positions) + 1)), shape=(len(positions), n_columns))

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_choice, check_real
+from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
 from ..exceptions import ConstraintError
 from .arguments import as_items, as_relaxation
@@ -175,9 +174,7 @@ def _correlated(context: Context, threshold: float, method: str) -> Inequalities
     return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds, label, title)
 
 
-def _correlated_names(
-    method: str, names: Any, first: NDArray[np.intp], second: NDArray[np.intp], strength: Any, number: int
-) -> str:
+def _correlated_names(method: str, names: Any, first: Ints, second: Ints, strength: Any, number: int) -> str:
     return two_names("decorrelate {}, {}", names, first, second, number) + f" (|{method}| {strength[number]:.2f})"
 
 

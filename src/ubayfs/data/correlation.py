@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import freeze
+from .._arguments import Array, Floats, Ints, freeze
 from .feature_data import feature_chunks
 from .mapped_array import hash_values
 
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+Pairs = tuple[Ints, Ints, Floats]
 
 # Columns per block of correlations, and rows of one chunk of sample pairs: both bound memory only.
 _BLOCK = 512
@@ -24,7 +22,7 @@ _SAMPLE_PAIRS = 8192
 _ROUNDING = 1e-12
 
 
-def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[slice, Floats]]:
     """Yield the absolute correlations of some features with themselves and all later ones.
 
     Parameters
@@ -48,7 +46,7 @@ def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[
         yield part, values
 
 
-def correlated_pairs(X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pairs:
     """Return all pairs of features whose absolute correlation exceeds a threshold.
 
     Returns
@@ -99,7 +97,7 @@ class PairCache:
     def __len__(self) -> int:
         return len(self._stored)
 
-    def find(self, X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+    def find(self, X: Array, threshold: float, method: str = "spearman") -> Pairs:
         """Return what :func:`correlated_pairs` returns, read-only; from an earlier call if the values are the same."""
         key = (hash_values(X), threshold, method)
         with self._lock:
@@ -125,11 +123,11 @@ class PairCache:
 PAIRS = PairCache()
 
 
-def _pearson(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _pearson(X: Array) -> Iterator[tuple[slice, Floats]]:
     return _products(_standardized(X))
 
 
-def _spearman(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _spearman(X: Array) -> Iterator[tuple[slice, Floats]]:
     from scipy.stats import rankdata
 
     ranks = np.empty(X.shape)
@@ -138,7 +136,7 @@ def _spearman(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     return _products(_standardized(ranks))
 
 
-def _standardized(X: NDArray[Any]) -> NDArray[np.float64]:
+def _standardized(X: Array) -> Floats:
     """Return the columns of X with mean 0 and length 1; constant ones become 0."""
     standardized = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     # The mean of equal numbers may be off by rounding, so constant columns are told by equality. Dividing by the
@@ -150,12 +148,12 @@ def _standardized(X: NDArray[Any]) -> NDArray[np.float64]:
     return standardized
 
 
-def _products(standardized: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _products(standardized: Floats) -> Iterator[tuple[slice, Floats]]:
     for part in feature_chunks(standardized.shape[1], _BLOCK):
         yield part, standardized[:, part].T @ standardized[:, part.start :]
 
 
-def _kendall(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _kendall(X: Array) -> Iterator[tuple[slice, Floats]]:
     """Tau-b: the signs of all differences between samples, correlated without centering.
 
     Concordant minus discordant pairs of samples is one matrix product of signs. The signs are small integers and a
@@ -180,7 +178,7 @@ def _kendall(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         yield part, balance / scale[part, None] / scale[part.start :]
 
 
-METHODS: dict[str, Callable[[NDArray[Any]], Iterator[tuple[slice, NDArray[np.float64]]]]] = {
+METHODS: dict[str, Callable[[Array], Iterator[tuple[slice, Floats]]]] = {
     "pearson": _pearson,
     "spearman": _spearman,
     "kendall": _kendall,

@@ -6,11 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from socket import gethostname
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array
 from ..exceptions import EnsembleError, InputError
 
 
@@ -28,7 +27,7 @@ class TableFile:
     path: str
     values_hash: str
 
-    def open(self) -> NDArray[Any]:
+    def open(self) -> Array:
         """Map the file; another file under the same path is refused.
 
         Raises
@@ -40,7 +39,7 @@ class TableFile:
 
 
 @lru_cache(maxsize=1)  # a worker runs many batches on one file; it reads the file through to check it once
-def _open_checked(file: TableFile) -> NDArray[Any]:
+def _open_checked(file: TableFile) -> Array:
     way_out = "Put the file where every worker reads it under the same path, or send its values: X=numpy.load(path)."
     try:
         X = map_table(file.path)
@@ -51,7 +50,7 @@ def _open_checked(file: TableFile) -> NDArray[Any]:
     return X
 
 
-def map_table(path: str) -> NDArray[Any]:
+def map_table(path: str) -> Array:
     """Memory-map a .npy file of floats, for reading only.
 
     Parameters
@@ -92,7 +91,7 @@ def map_table(path: str) -> NDArray[Any]:
     return X
 
 
-def hash_values(X: NDArray[Any]) -> str:
+def hash_values(X: Array) -> str:
     """Return a hash of the shape, the precision and the values of a table, whatever its layout in memory."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     for rows in range(0, len(X), 64):

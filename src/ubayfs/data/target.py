@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_choice
+from .._arguments import Array, Ints, check_choice
 from ..exceptions import InputError
 
 # What a set of features is for, by task; in the words of a report.
@@ -55,9 +54,9 @@ class Target:
     """
 
     task: str
-    values: NDArray[Any] | None = None
-    labels: NDArray[Any] | None = None
-    classes: NDArray[Any] | None = None
+    values: Array | None = None
+    labels: Array | None = None
+    classes: Array | None = None
     ordered: bool = False
 
     @property
@@ -66,11 +65,11 @@ class Target:
         return 0 if self.classes is None else len(self.classes)
 
     @property
-    def strata(self) -> NDArray[np.intp] | None:
+    def strata(self) -> Ints | None:
         """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
         return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None
 
-    def take(self, samples: NDArray[Any]) -> Target:
+    def take(self, samples: Array) -> Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
         if self.values is None or self.labels is None:
             return self
@@ -126,7 +125,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     return _class_target(labels, kind, task is not None, ordered_categories)
 
 
-def _read_labels(y: Any) -> NDArray[Any]:
+def _read_labels(y: Any) -> Array:
     try:
         labels = np.asarray(y)
     except ValueError as error:
@@ -142,7 +141,7 @@ def _read_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _check_target_complete(labels: NDArray[Any]) -> None:
+def _check_target_complete(labels: Array) -> None:
     from pandas import isna
 
     if isna(labels).any():
@@ -153,7 +152,7 @@ def _check_target_complete(labels: NDArray[Any]) -> None:
         raise InputError("Complex data not supported: y must hold real numbers or class labels.", argument="y")
 
 
-def _infer_task(labels: NDArray[Any]) -> str:
+def _infer_task(labels: Array) -> str:
     from sklearn.utils.multiclass import type_of_target
 
     try:
@@ -169,7 +168,7 @@ def _infer_task(labels: NDArray[Any]) -> str:
     return _TASK_OF_TARGET[kind]
 
 
-def _regression_target(labels: NDArray[Any]) -> Target:
+def _regression_target(labels: Array) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -187,7 +186,7 @@ def _regression_target(labels: NDArray[Any]) -> Target:
     return Target("regression", values, labels)
 
 
-def _multilabel_target(labels: NDArray[Any]) -> Target:
+def _multilabel_target(labels: Array) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -206,7 +205,7 @@ def _multilabel_target(labels: NDArray[Any]) -> Target:
     return Target("multilabel", values.astype(np.int64), labels)
 
 
-def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) -> Target:
+def _class_target(labels: Array, kind: str, given: bool, ordered: Any) -> Target:
     if labels.ndim != 1:
         raise InputError(
             f"task={kind!r} needs one column of class labels; got y of shape {labels.shape}.", argument="y"
@@ -235,7 +234,7 @@ def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) ->
     return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
 
 
-def _task_for(labels: NDArray[Any]) -> str:
+def _task_for(labels: Array) -> str:
     """Say which task suits more than two different labels."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         return "It holds fractions: use task='regression'."

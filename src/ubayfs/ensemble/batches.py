@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Ints
 from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
 from ..exceptions import InputError
@@ -26,7 +26,7 @@ from .subsampling import SubsamplePlan
 # Fixed boundaries: checkpoints of one ensemble fit together whatever n_models or n_jobs was.
 BATCH_SIZE = 25
 
-Outcome = NDArray[np.intp] | RunFailure
+Outcome = Ints | RunFailure
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
 
 
 def run_batch(
-    table: NDArray[Any] | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
+    table: Array | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
 ) -> Batch:
     """Run one batch.
 
@@ -161,7 +161,7 @@ def _libraries(n_modules: int) -> Any:
     return ThreadpoolController()
 
 
-def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:
+def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:
     """Run one selector; when it raises on many runs, find out which by running them one at a time."""
     subsamples, rngs = [], []
     for run in runs:
@@ -193,7 +193,7 @@ def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFai
     return RunFailure(run, selector.name, f"{type(error).__name__}: {error}", isinstance(error, InputError))
 
 
-def _checked_columns(picks: Any, n_columns: int, n_features: int, selector: ElementarySelector) -> NDArray[np.intp]:
+def _checked_columns(picks: Any, n_columns: int, n_features: int, selector: ElementarySelector) -> Ints:
     """Return what a selector chose as column positions, or raise saying what is wrong with it."""
     columns = np.asarray(picks)
     who = f"selector {selector.name!r} must return at most {n_features} distinct column positions"

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Ints, Mask
 from ..data.feature_data import FeatureData
 from ..data.target import plain
 from ..exceptions import InputError
@@ -40,11 +39,11 @@ class SubsamplePlan:
         Group of each sample; None when samples are the units.
     """
 
-    strata: NDArray[np.intp]
-    takes: NDArray[np.intp]
-    unit_of_row: NDArray[np.intp] | None = None
+    strata: Ints
+    takes: Ints
+    unit_of_row: Ints | None = None
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw(self, rng: np.random.Generator) -> Mask:
         """Draw one subsample: a mask of the samples inside, of shape (n_samples,)."""
         lots = rng.random(len(self.strata))
         inside = np.zeros(len(self.strata), dtype=bool)
@@ -53,7 +52,7 @@ class SubsamplePlan:
         return inside if self.unit_of_row is None else inside[self.unit_of_row]
 
     @cached_property
-    def _members(self) -> list[NDArray[np.intp]]:
+    def _members(self) -> list[Ints]:
         return [np.flatnonzero(self.strata == stratum) for stratum in range(len(self.takes))]
 
 
@@ -135,7 +134,7 @@ def _units_inside(n_units: int, train_size: float, units: str, at_least: int) ->
     return n_inside
 
 
-def allocate(sizes: NDArray[Any], total: int) -> NDArray[np.intp]:
+def allocate(sizes: Array, total: int) -> Ints:
     """Share `total` places among strata by size: largest remainders, and at least one place each.
 
     Parameters

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Mask
 from ..constraints.constraint import Inequalities
 from ..exceptions import InfeasibleError, OptimizationError
 from ..utility import Utility
@@ -17,7 +17,7 @@ from .base import Optimizer, Solution
 from .exact import Exact
 
 
-def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
+def without(utility: Utility, chosen: Mask) -> Utility:
     """Return the utility with one set excluded by a hard inequality (a no-good cut).
 
     Members count +1 and all others -1: only the set itself reaches its own size, so a bound of one less excludes it

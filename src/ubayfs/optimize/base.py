@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._arguments import Mask
 from ..utility import Utility
 
 
@@ -30,7 +28,7 @@ class Solution:
         Facts about the search for people: number of programs, generations, ...
     """
 
-    chosen: NDArray[np.bool_]
+    chosen: Mask
     value: float
     bound: float
     complete: bool = True

@@ -18,8 +18,8 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Floats, Ints, Mask
 from ..utility import Utility, score_tolerance
 from .base import Limit
 from .cells import CellResult, CellSearch, best_of_all, few_sets, lowest_log_kappa
@@ -44,8 +44,8 @@ class Groups(NamedTuple):
         Upper bound of log kappa of the sets in this part that are in no earlier one.
     """
 
-    members: NDArray[np.bool_]
-    log_kappa: NDArray[np.float64]
+    members: Mask
+    log_kappa: Floats
 
 
 def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
@@ -94,7 +94,7 @@ def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     return Groups(elsewhere.T == 0.0, -grid.penalty(row, inside.sum(axis=1) - grid.ceiling[row]))
 
 
-def group_bounds(utility: Utility, groups: Groups) -> NDArray[np.float64]:
+def group_bounds(utility: Utility, groups: Groups) -> Floats:
     """Bound the score of the sets in each group by their sizes; shape (n_groups,)."""
     sizes = SizeBounds.of(utility)
     ordered = groups.members[:, sizes.order]
@@ -126,7 +126,7 @@ def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> Ce
     return CellResult(chosen, best, max(best, settled), n_programs)
 
 
-def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, limit: Limit) -> CellResult:
+def _solve_part(utility: Utility, features: Ints, best: float, limit: Limit) -> CellResult:
     """Search for a better set among some features."""
     whole = reduce(utility, rows_within(utility.system, features), features).utility
     sizes = SizeBounds.of(whole)

@@ -10,8 +10,8 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Mask
 from ..utility import RELATIVE_TOLERANCE, Utility, score_tolerance
 from .base import Limit
 from .program import Programs
@@ -50,7 +50,7 @@ class CellResult(NamedTuple):
     n_programs : int
     """
 
-    chosen: NDArray[np.bool_] | None
+    chosen: Mask | None
     value: float
     bound: float
     n_programs: int
@@ -77,7 +77,7 @@ class CellSearch:
         self.largest_importance = largest_importance
         self.programs = Programs(utility)
         self.best = known
-        self.chosen: NDArray[np.bool_] | None = None
+        self.chosen: Mask | None = None
         self.settled = -np.inf  # the highest bound among the finished cells
         self.cells: list[Cell] = []
 
@@ -132,7 +132,7 @@ class CellSearch:
             self._split(cell._replace(negative_bound=-bound), answer.chosen)
         return True
 
-    def _split(self, cell: Cell, chosen: NDArray[np.bool_]) -> None:
+    def _split(self, cell: Cell, chosen: Mask) -> None:
         log_kappa = float(self.utility.admissibility.log_admissibility(chosen)[0])
         tangents_added = self.programs.refine(chosen)
         if np.isfinite(cell.low) and cell.low < log_kappa < cell.high:

@@ -53,9 +53,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_int, check_real
+from .._arguments import Mask, check_int, check_real
 from ..exceptions import InputError, OptimizationError
 from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
@@ -146,7 +145,7 @@ class Exact:
             return None
         return _Rounds(utility, groups, known, best, bound, limit).run()
 
-    def _begin_with(self, utility: Utility) -> NDArray[np.bool_] | None:
+    def _begin_with(self, utility: Utility) -> Mask | None:
         if self.begin_with is None:
             return None
         if max(self.begin_with, default=-1) >= utility.n_features:
@@ -163,13 +162,7 @@ class _Rounds:
     """Solves programs with more and more pair rows until the best set of one has the same score under all rows."""
 
     def __init__(
-        self,
-        utility: Utility,
-        sizes: GroupBounds,
-        known: NDArray[np.bool_] | None,
-        best: float,
-        bound: float,
-        limit: Limit,
+        self, utility: Utility, sizes: GroupBounds, known: Mask | None, best: float, bound: float, limit: Limit
     ) -> None:
         self.utility, self.sizes, self.limit = utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
@@ -192,7 +185,7 @@ class _Rounds:
             if solved is None or not fillers.promote(solved):
                 return self._finish(self._proved())
 
-    def _solve_program(self, fillers: Fillers, largest_size: int) -> NDArray[np.bool_] | None:
+    def _solve_program(self, fillers: Fillers, largest_size: int) -> Mask | None:
         """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
         utility = self.utility
         contenders = self.sizes.contenders(self.best, utility.constraint_strength)
@@ -234,7 +227,7 @@ def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
     return Solution(chosen, value, value, True, {"n_programs": 0})
 
 
-def _solution(utility: Utility, chosen: NDArray[np.bool_], bound: float, complete: bool, **info: Any) -> Solution:
+def _solution(utility: Utility, chosen: Mask, bound: float, complete: bool, **info: Any) -> Solution:
     """Return a set as a Solution, without members of zero importance that no row needs."""
     value = float(utility(chosen)[0])
     for feature in np.flatnonzero(chosen & (utility.theta == 0)):
@@ -266,7 +259,7 @@ class WarmStarted:
 
     def __init__(self, optimizer: Exact) -> None:
         self._optimizer = optimizer
-        self._sets: list[NDArray[np.bool_]] = []
+        self._sets: list[Mask] = []
         self._admissibility_part: list[float] = []  # of the score of each set: lambda * kappa
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:

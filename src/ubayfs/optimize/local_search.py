@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Array, Floats, Ints, Mask
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 from .presolve import entries_of, reduce, rows_within
@@ -27,16 +27,16 @@ _LARGEST_START = 200
 class _Columns(NamedTuple):
     """A sparse matrix by columns: the entries of column j are those from ``starts[j]`` to ``starts[j + 1]``."""
 
-    starts: NDArray[np.intp]
-    rows: NDArray[np.intp]
-    values: NDArray[np.float64]
+    starts: Ints
+    rows: Ints
+    values: Floats
 
     @classmethod
     def of(cls, matrix: sparse.csr_array) -> _Columns:
         columns = sparse.csc_array(matrix)
         return cls(columns.indptr.astype(np.intp), columns.indices.astype(np.intp), columns.data.astype(np.float64))
 
-    def of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+    def of_columns(self, columns: Ints) -> tuple[Ints, Floats, Ints]:
         """Return rows and values of the entries of some columns, and the number of the column of each."""
         entries, owner = entries_of(self.starts, columns)
         return self.rows[entries], self.values[entries], owner
@@ -71,7 +71,7 @@ class LocalSearch:
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 
     @cached_property
-    def groups(self) -> list[NDArray[np.intp]]:
+    def groups(self) -> list[Ints]:
         """Features to add together: each with all others that rows ``d_i - d_j <= 0`` then require."""
         system = self.utility.system
         A = system.A
@@ -90,7 +90,7 @@ class LocalSearch:
             found[tuple(sorted(members.tolist()))] = None
         return [np.array(group, dtype=np.intp) for group in found]
 
-    def _terms(self, activity: NDArray[Any], rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
         """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
         excess = activity - self.b[rows]
         log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
@@ -101,19 +101,19 @@ class LocalSearch:
         hard_terms[violated] = np.where(hard, excess, 0.0)
         return log_terms, hard_terms
 
-    def merit(self, chosen: NDArray[np.bool_]) -> float:
+    def merit(self, chosen: Mask) -> float:
         """Return the score of a set, less a penalty for violated hard rows."""
         return float(self.one_more(chosen, np.empty(0, dtype=np.intp))[0])
 
-    def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
+    def one_more(self, chosen: Mask, extra: Ints) -> Floats:
         """Return the merit of a set, then of the set with each one of `extra` added."""
         return self._one_flipped(chosen, extra)
 
-    def one_less(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def one_less(self, chosen: Mask) -> Floats:
         """Return the merit of a set, then of the set without each one of its members."""
         return self._one_flipped(chosen, np.flatnonzero(chosen))
 
-    def _one_flipped(self, chosen: NDArray[np.bool_], features: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _one_flipped(self, chosen: Mask, features: Ints) -> Floats:
         """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
         members = np.flatnonzero(chosen)
         n_chosen = np.bincount(self.blocks.of_columns(members)[0], minlength=self.n_blocks)
@@ -131,15 +131,13 @@ class LocalSearch:
         hard_all = np.where(hard_all < RELATIVE_TOLERANCE, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
 
-    def _activity(self, members: NDArray[np.intp], n_chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _activity(self, members: Ints, n_chosen: Ints) -> Floats:
         """Return a^T z of every row; `n_chosen` are the members of each block."""
         columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
         rows, values, _ = self.columns.of_columns(columns)
         return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
 
-    def _changes(
-        self, features: NDArray[np.intp], sign: NDArray[np.float64], n_chosen: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+    def _changes(self, features: Ints, sign: Floats, n_chosen: Ints) -> tuple[Ints, Floats, Ints]:
         """Return what each flipped feature changes in a^T z: rows, changes, and the number of the feature.
 
         That is its own column, and those of blocks that it is the first or the last to touch.
@@ -158,9 +156,7 @@ class LocalSearch:
         owner, rows = np.divmod(pairs, max(len(self.b), 1))
         return rows, sign[owner] * values, owner
 
-    def improve(
-        self, chosen: NDArray[np.bool_], deadline: float | None = None, max_moves: int = 200
-    ) -> NDArray[np.bool_]:
+    def improve(self, chosen: Mask, deadline: float | None = None, max_moves: int = 200) -> Mask:
         """Follow the best move (add, add a group, drop, swap) until none helps or the deadline, by `monotonic`."""
         chosen = chosen.copy()
         best = self.merit(chosen)
@@ -175,7 +171,7 @@ class LocalSearch:
             chosen, best = candidate, value
         return chosen
 
-    def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
+    def _best_move(self, chosen: Mask) -> tuple[Mask, float]:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
         values = self._one_flipped(chosen, np.concatenate([outside, inside]))
         pick = int(np.argmax(values))
@@ -193,7 +189,7 @@ class LocalSearch:
                 best, value = changed, merit
         return best, value
 
-    def _best_swap(self, chosen: NDArray[np.bool_], best: float) -> tuple[NDArray[np.bool_], float]:
+    def _best_swap(self, chosen: Mask, best: float) -> tuple[Mask, float]:
         """Return the best set reached by one feature out and one in."""
         result = chosen
         outside = np.flatnonzero(~chosen)
@@ -210,7 +206,7 @@ class LocalSearch:
         return result, best
 
 
-def _pool(utility: Utility) -> NDArray[np.intp]:
+def _pool(utility: Utility) -> Ints:
     """Return the features that moves consider."""
     theta, system, n = utility.theta, utility.system, utility.n_features
     candidates = np.flatnonzero(utility.selectable)
@@ -227,9 +223,7 @@ def _pool(utility: Utility) -> NDArray[np.intp]:
     return np.flatnonzero(considered & utility.selectable)
 
 
-def good_set(
-    utility: Utility, deadline: float | None = None, begin_with: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_] | None:
+def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask | None = None) -> Mask | None:
     """Return a good set that satisfies all hard inequalities, or None when none is found by the deadline.
 
     Parameters

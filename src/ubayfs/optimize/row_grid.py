@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Floats, Ints, Mask
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 
 # Bounds beyond this many units are out of reach, whichever side of zero they are on.
@@ -45,13 +45,13 @@ class RowGrid:
     """
 
     A: sparse.csr_array
-    ceiling: NDArray[np.float64]
-    unit: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    top_level: NDArray[np.float64]
-    on_grid: NDArray[np.bool_]
-    hard: NDArray[np.bool_]
-    rho: NDArray[np.float64]
+    ceiling: Floats
+    unit: Floats
+    offset: Floats
+    top_level: Floats
+    on_grid: Mask
+    hard: Mask
+    rho: Floats
 
     @classmethod
     def of(cls, utility: Utility) -> RowGrid:
@@ -72,7 +72,7 @@ class RowGrid:
         rho = system.rho[rows]
         return cls(A[rows], ceiling[rows], unit[rows], offset[rows], top[rows], on_grid[rows], np.isinf(rho), rho)
 
-    def highest_level(self, log_kappa: float) -> NDArray[np.float64]:
+    def highest_level(self, log_kappa: float) -> Floats:
         """Return how far each row may exceed its ceiling, in its unit, when log kappa is at least this."""
         with np.errstate(invalid="ignore"):
             level = (largest_violation(log_kappa, np.where(self.hard, 1.0, self.rho)) - self.offset) / self.unit
@@ -96,7 +96,7 @@ class RowGrid:
         return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)
 
 
-def _units(A: sparse.csr_array, owner: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _units(A: sparse.csr_array, owner: Ints) -> tuple[Mask, Floats]:
     """Return which rows take values on a grid only, and the unit of each row; `owner` is the row of each entry."""
     n_rows, size = A.shape[0], np.abs(A.data)
     smallest, largest = np.full(n_rows, np.inf), np.zeros(n_rows)

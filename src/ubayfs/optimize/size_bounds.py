@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Floats, Ints
 from ..constraints.system import ConstraintSystem
 from ..selectors.scoring import nth_highest
 from ..utility import ROUNDING, Utility, log_row_admissibility
@@ -41,10 +41,10 @@ class SizeBounds:
         True when all inequalities depend only on the size: then the bounds are attained.
     """
 
-    order: NDArray[np.intp]
-    importance: NDArray[np.float64]
-    log_kappa: NDArray[np.float64]
-    value: NDArray[np.float64]
+    order: Ints
+    importance: Floats
+    log_kappa: Floats
+    value: Floats
     only_size: bool
 
     @classmethod
@@ -68,11 +68,11 @@ class SizeBounds:
         """Return the size with the highest bound; the smallest one among equals."""
         return int(np.argmax(self.value))
 
-    def plausible(self, cutoff: float) -> NDArray[np.intp]:
+    def plausible(self, cutoff: float) -> Ints:
         """Return the sizes whose bound exceeds a score already reached."""
         return np.flatnonzero(self.value > cutoff)
 
-    def contenders(self, cutoff: float, strength: float) -> NDArray[np.intp]:
+    def contenders(self, cutoff: float, strength: float) -> Ints:
         """Return the features that may be part of a set with a score above `cutoff`."""
         sizes = self.plausible(cutoff)
         if len(sizes) == 0:
@@ -87,7 +87,7 @@ class SizeBounds:
         return self.order[possible]
 
 
-def _uniform_rows(utility: Utility) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _uniform_rows(utility: Utility) -> tuple[Ints, Floats]:
     """Return the inequalities with one coefficient for all selectable features and none on blocks; and these."""
     A, n = utility.system.A, utility.n_features
     long_enough = np.flatnonzero(np.diff(A.indptr) >= utility.selectable.sum())
@@ -138,7 +138,7 @@ def shortlist(utility: Utility) -> SizeBounds | None:
     return None
 
 
-def _coefficients(utility: Utility) -> NDArray[np.float64] | None:
+def _coefficients(utility: Utility) -> Floats | None:
     """Return the one coefficient of each inequality if all of them weight all features alike, else None."""
     system, n = utility.system, utility.n_features
     if system.n_inequalities == 0 or system.n_blocks or system.A.nnz != system.n_inequalities * n:
@@ -147,7 +147,7 @@ def _coefficients(utility: Utility) -> NDArray[np.float64] | None:
     return values[:, 0] if (values == values[:, :1]).all() else None
 
 
-def _most_important(utility: Utility, length: int) -> NDArray[np.intp]:
+def _most_important(utility: Utility, length: int) -> Ints:
     """Return the selectable features of highest importance in ascending order; the first ones among equals."""
     importances = utility.theta if utility.selectable.all() else np.where(utility.selectable, utility.theta, -1.0)
     lowest = nth_highest(importances, length)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import FeatureIndex, RandomState, as_generator, check_int
+from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
@@ -86,7 +86,7 @@ class Hyperdirichlet(Prior):
         check_int("max_draws", self.max_draws, low=self.n_draws)
 
     def _update(
-        self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
+        self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> HyperdirichletPosterior:
         rows, multiplicity = self.resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
@@ -124,7 +124,7 @@ class Hyperdirichlet(Prior):
     def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
         n_features = len(index.names)
-        chosen: list[NDArray[np.intp]] = []
+        chosen: list[Ints] = []
         multiplicity: list[int] = []
         for key, weight in (self.set_weights or {}).items():
             multiplicity.append(check_int(f"set_weights of {key!r}", weight, low=0))
@@ -165,14 +165,14 @@ class GroupedSets:
     multiplicity : ndarray of int of shape (n_sets,)
     """
 
-    group: NDArray[np.intp]
-    feature_weights: NDArray[np.float64]
-    group_weights: NDArray[np.float64]
+    group: Ints
+    feature_weights: Floats
+    group_weights: Floats
     membership: sparse.csr_array
     multiplicity: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sets: sparse.csr_array, multiplicity: NDArray[np.int64], weights: NDArray[np.float64]) -> GroupedSets:
+    def of(cls, sets: sparse.csr_array, multiplicity: NDArray[np.int64], weights: Floats) -> GroupedSets:
         """Reduce factors of sets, of shape (n_sets, n_features), given how often each stands in the product."""
         size = np.diff(sets.indptr)
         alone = np.flatnonzero(size == 1)
@@ -202,11 +202,11 @@ class GroupedSets:
         return float(self.group_weights.sum() + self.multiplicity.sum())
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Expected share of each feature in its group, of shape (n_features,)."""
         return self.feature_weights / np.bincount(self.group, self.feature_weights)[self.group]
 
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, values: Floats) -> Floats:
         """Share a value per group, of shape (n_groups,), among the features: (n_features,)."""
         return values[self.group] * self.shares
 
@@ -223,9 +223,9 @@ class HyperdirichletPosterior(Posterior):
     """
 
     grouped: GroupedSets = field(repr=False)
-    states: NDArray[Any] = field(repr=False)
+    states: Array = field(repr=False)
 
-    def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         group, n_groups = self.grouped.group, self.grouped.n_groups
         state = self.states[rng.integers(len(self.states), size=n)]
         log_group = log_gamma_draws(self.grouped.group_weights + state, (n, n_groups), rng)
@@ -236,7 +236,7 @@ class HyperdirichletPosterior(Posterior):
         return normalized_exp(log_group[:, group] + log_share - log_within[:, group])
 
 
-def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> NDArray[np.intp]:
+def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
     """Return the positions of the features of one weighted set."""
     if isinstance(key, str):
         if is_feature(key, index, blocks, "set_weights"):
@@ -251,7 +251,7 @@ def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> NDArray[np.i
     return np.sort(index.positions(key, "set_weights"))
 
 
-def _identical_rows(matrix: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _identical_rows(matrix: sparse.csr_array) -> tuple[Ints, Ints]:
     """Return a label for each row, equal for identical rows, and the first row of each label."""
     matrix.sort_indices()
     labels: dict[bytes, int] = {}

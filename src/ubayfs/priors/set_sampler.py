@@ -30,6 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Floats, Ints
+
 # Weights double from level to level until groups of weight 1 share freely; more levels than this cost more than
 # they help.
 _LEVEL_RATIO = 2.0
@@ -62,8 +64,8 @@ class Block:
     """
 
     length: int
-    total: NDArray[np.float64]
-    squares: NDArray[np.float64]
+    total: Floats
+    squares: Floats
     states: NDArray[np.int32]
 
     def joined(self, other: Block) -> Block:
@@ -93,7 +95,7 @@ class SetSampler:
 
     def __init__(
         self,
-        weights: NDArray[np.float64],
+        weights: Floats,
         membership: sparse.csr_array,
         multiplicity: NDArray[np.int64],
         n_chains: int,
@@ -170,7 +172,7 @@ class SetSampler:
         self._assigned[edges] = named
         self._counts[members] = others + named
 
-    def _pick_pair(self, d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _pick_pair(self, d: int) -> tuple[Ints, Ints]:
         """Return, for each column, the group that a random factor of set d names, and another member of d."""
         members = self._members[d]
         factor = self._rng.integers(self._multiplicity[d], size=len(self._columns))
@@ -228,14 +230,14 @@ class SetSampler:
         self._assigned = self._assigned.take(source.ravel(), axis=1)
 
 
-def _level_floors(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _level_floors(weights: Floats) -> Floats:
     """Return the smallest weight at each level, lowest level first; one level only when no weight is small."""
     smallest = float(weights.min())
     n_levels = int(np.clip(np.ceil(np.log(1.0 / smallest) / np.log(_LEVEL_RATIO)), 0, _MAX_LEVELS - 1)) + 1
     return np.geomspace(smallest, max(1.0, smallest), n_levels)
 
 
-def _dirichlet_multinomial(n: int, parameters: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _dirichlet_multinomial(n: int, parameters: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return counts that sum to n in each column, of the shape of `parameters`."""
     log_gamma = np.log(rng.standard_gamma(parameters + 1.0)) - rng.standard_exponential(parameters.shape) / parameters
     p = np.exp(log_gamma - log_gamma.max(axis=0))
@@ -264,7 +266,7 @@ def split_r_hat(blocks: list[Block]) -> float:
         return float(np.sqrt(pooled[relevant] / within[relevant]).max())
 
 
-def mean_and_error(blocks: list[Block]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_and_error(blocks: list[Block]) -> tuple[Floats, Floats]:
     """Return each group's mean count and its Monte Carlo standard error by batch means, each of shape (n_groups,).
 
     All blocks must have the same length.

@@ -11,13 +11,12 @@ rows, and S is their sum over the rows that go left, a split removes S^2 N / (n_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ._orders import Orders, equal_to_next, most_subsamples, slots_of, sorted_columns
 from .base import TIE
 
@@ -36,14 +35,14 @@ _GROUP_ENTRIES = 2**25
 
 
 def tree_importances(
-    X: NDArray[Any],
-    outputs: NDArray[np.float64],
-    subsamples: NDArray[np.bool_],
-    rngs: Sequence[np.random.Generator],
+    X: Array,
+    outputs: Floats,
+    subsamples: Mask,
+    rngs: Generators,
     *,
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
-) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+) -> list[tuple[Ints, Floats]]:
     """Grow a tree on each subsample and say what its features contribute.
 
     Parameters
@@ -87,21 +86,14 @@ class _Nodes:
         Outputs of the slots in units of their node, in which they have sum 0 and variance 1 (over all outputs).
     """
 
-    slots: NDArray[np.intp]
-    sizes: NDArray[np.intp]
-    trees: NDArray[np.intp]
-    scatter: NDArray[np.float64]
+    slots: Ints
+    sizes: Ints
+    trees: Ints
+    scatter: Floats
     units: NDArray[np.int64]
 
     @classmethod
-    def impure(
-        cls,
-        slots: NDArray[np.intp],
-        sizes: NDArray[np.intp],
-        trees: NDArray[np.intp],
-        outputs: NDArray[np.float64],
-        pure: NDArray[np.float64],
-    ) -> _Nodes:
+    def impure(cls, slots: Ints, sizes: Ints, trees: Ints, outputs: Floats, pure: Floats) -> _Nodes:
         """Describe those of some nodes whose variance is larger than that of a pure one.
 
         Parameters
@@ -141,22 +133,17 @@ class _Splits:
         Whether each of them goes right.
     """
 
-    features: NDArray[np.intp]
-    shares: NDArray[np.float64]
-    slots: NDArray[np.intp]
-    right: NDArray[np.bool_]
+    features: Ints
+    shares: Floats
+    slots: Ints
+    right: Mask
 
 
 class _Trees:
     """Trees that grow together."""
 
     def __init__(
-        self,
-        columns: NDArray[Any],
-        outputs: NDArray[np.float64],
-        subsamples: NDArray[np.bool_],
-        rngs: Sequence[np.random.Generator],
-        min_samples_leaf: int,
+        self, columns: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
     ) -> None:
         self._rngs, self._min_samples_leaf = rngs, min_samples_leaf
         in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
@@ -171,7 +158,7 @@ class _Trees:
         # Nothing of a tree whose root is pure.
         self._orders = Orders(columns, subsamples & np.isin(np.arange(len(sizes)), self._roots.trees)[:, None])
 
-    def grow(self, max_depth: int | None) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    def grow(self, max_depth: int | None) -> list[tuple[Ints, Floats]]:
         """Split nodes, level by level, and return what :func:`tree_importances` returns."""
         no_node = np.empty(0, dtype=np.intp)
         used = [(no_node, no_node, np.empty(0))]
@@ -209,9 +196,7 @@ class _Trees:
         last_left = good[np.searchsorted(good, starts)]
         return _Splits(features, shares, slots_of(codes), positions > np.repeat(last_left, sizes))
 
-    def _shares(
-        self, codes: NDArray[Any], weights: NDArray[np.float64], forbidden: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _shares(self, codes: Array, weights: Floats, forbidden: Mask) -> Floats:
         """Return the share of the scatter that a split behind each slot removes, -1 where it is not possible."""
         slots = slots_of(codes)
         shares = _squared_sums(self._units[0], slots)
@@ -239,7 +224,7 @@ class _Trees:
         return children
 
 
-def _squared_sums(units: NDArray[np.int64], slots: NDArray[np.intp]) -> NDArray[np.float64]:
+def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
     """Return the squares of the running sums of the units of some slots."""
     sums = units.take(slots)
     squares = np.cumsum(sums, axis=1, out=sums).astype(np.float64)
@@ -247,14 +232,12 @@ def _squared_sums(units: NDArray[np.int64], slots: NDArray[np.intp]) -> NDArray[
     return squares
 
 
-def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+def _starts(sizes: Ints) -> Ints:
     """Return the position of the first slot of each node."""
     return np.cumsum(sizes) - sizes
 
 
-def _shares_of_features(
-    features: NDArray[np.intp], gains: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _shares_of_features(features: Ints, gains: Floats) -> tuple[Ints, Floats]:
     used, which = np.unique(features[gains > 0], return_inverse=True)
     totals = np.bincount(which, weights=gains[gains > 0])
     return used, totals / totals.sum()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Ints, Mask
 from ..data.feature_data import feature_chunks
 
 # Entries (slots times columns) of one pass, so that its temporary arrays stay in the cache.
 _PASS_ENTRIES = 2**16
 
 
-def sorted_columns(X: NDArray[Any]) -> NDArray[Any]:
+def sorted_columns(X: Array) -> Array:
     """Return the rows in the order of each column, with their ranks among the different values of the column.
 
     Returns
@@ -45,7 +45,7 @@ def sorted_columns(X: NDArray[Any]) -> NDArray[Any]:
     return codes
 
 
-def most_subsamples(columns: NDArray[Any]) -> int:
+def most_subsamples(columns: Array) -> int:
     """Return how many subsamples fit into one :class:`Orders`, which numbers their rows in half a word."""
     return int(2 ** _slot_bits(columns) // columns.shape[1])
 
@@ -68,7 +68,7 @@ class Orders:
         Rank of the value in the high half of the bits, slot in the low half.
     """
 
-    def __init__(self, columns: NDArray[Any], subsamples: NDArray[np.bool_]) -> None:
+    def __init__(self, columns: Array, subsamples: Mask) -> None:
         n_features, n_samples = columns.shape
         ends = np.cumsum(subsamples.sum(axis=1))
         self.codes = np.empty((n_features, ends[-1]), dtype=columns.dtype)
@@ -107,12 +107,12 @@ class Orders:
         self.codes = kept
 
 
-def slots_of(codes: NDArray[Any]) -> NDArray[np.intp]:
+def slots_of(codes: Array) -> Ints:
     """Return the slots (or rows) in some codes."""
     return (codes & codes.dtype.type(2 ** _slot_bits(codes) - 1)).astype(np.intp)
 
 
-def equal_to_next(codes: NDArray[Any]) -> NDArray[np.bool_]:
+def equal_to_next(codes: Array) -> Mask:
     """Tell where the value of a slot equals that of the next one in its row of `codes`; false in the last column."""
     ranks = codes >> _slot_bits(codes)
     equal = np.zeros(codes.shape, dtype=bool)
@@ -120,9 +120,9 @@ def equal_to_next(codes: NDArray[Any]) -> NDArray[np.bool_]:
     return equal
 
 
-def _slot_bits(codes: NDArray[Any]) -> int:
+def _slot_bits(codes: Array) -> int:
     return 4 * codes.itemsize
 
 
-def _passes(codes: NDArray[Any]) -> Iterator[slice]:
+def _passes(codes: Array) -> Iterator[slice]:
     return feature_chunks(len(codes), max(_PASS_ENTRIES // codes.shape[1], 1))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .._arguments import Floats
 
 
-def solve_positive(matrix: Array, right: Array) -> Array:
+def solve_positive(matrix: Floats, right: Floats) -> Floats:
     """Solve matrix @ x = right by Cholesky's decomposition, at a third of the overhead of ``numpy.linalg.solve``.
 
     Parameters

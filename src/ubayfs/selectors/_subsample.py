@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Ints
 from ..data.target import CLASSIFICATION, Target
 from ..exceptions import UBayFSError
 from .base import TIE
 
 
-def standardized(X: NDArray[Any]) -> NDArray[np.float64]:
+def standardized(X: Array) -> Floats:
     """Return the columns of `X`, none of them constant, with mean 0 and (population) variance 1.
 
     Parameters
@@ -34,7 +32,7 @@ def standardized(X: NDArray[Any]) -> NDArray[np.float64]:
     return centered
 
 
-def classes_present(target: Target) -> NDArray[np.intp]:
+def classes_present(target: Target) -> Ints:
     """Return the codes of the classes that have samples here, at least 2, in ascending order."""
     codes = np.unique(np.asarray(target.values))
     if len(codes) < 2:
@@ -42,7 +40,7 @@ def classes_present(target: Target) -> NDArray[np.intp]:
     return codes
 
 
-def output_columns(target: Target) -> NDArray[np.float64]:
+def output_columns(target: Target) -> Floats:
     """Return what linear models are fitted to, one column per model.
 
     Returns
@@ -64,14 +62,14 @@ def output_columns(target: Target) -> NDArray[np.float64]:
     return np.where(members, 1.0, -1.0)
 
 
-def standardized_target(values: NDArray[Any]) -> NDArray[np.float64]:
+def standardized_target(values: Array) -> Floats:
     """Return a regression target of shape (n_samples,) with mean 0 and variance 1."""
     if values.min() == values.max():
         raise UBayFSError("the target is constant in the subsample; a larger train_size keeps samples that differ.")
     return standardized(values)
 
 
-def ranking(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+def ranking(scores: Floats) -> Ints:
     """Return all positions, highest score first; scores of order one, ties (see ``TIE``) by position.
 
     Examples

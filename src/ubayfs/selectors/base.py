@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Generators, Ints, Mask
 from ..data.feature_data import FeatureData, Target
 
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
@@ -34,14 +34,7 @@ class ElementarySelector(ABC):
     joint: ClassVar[bool] = False
 
     @abstractmethod
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on each of several subsamples.
 
         Parameters
@@ -63,7 +56,7 @@ class ElementarySelector(ABC):
             At most `n_features` distinct columns each, best first. Columns constant in a subsample are never chosen.
         """
 
-    def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of a table, best first."""
         data = FeatureData.from_table(X, y)
         everything = np.ones((1, data.n_samples), dtype=bool)
@@ -74,17 +67,10 @@ class PerRunSelector(ElementarySelector):
     """A selector that looks at one subsample at a time."""
 
     @abstractmethod
-    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of `X` (the samples of one subsample, no constant columns)."""
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Run :meth:`select` on each subsample, without its constant columns."""
         chosen = []
         for rows, rng in zip(subsamples, rngs, strict=True):
@@ -100,7 +86,7 @@ class PerRunSelector(ElementarySelector):
         return chosen
 
 
-def best_first(scores: NDArray[np.floating], n_features: int) -> NDArray[np.intp]:
+def best_first(scores: NDArray[np.floating], n_features: int) -> Ints:
     """Return the columns with the `n_features` highest finite scores, best first; ties go to the lower index.
 
     Scores are of order one; those within ``TIE`` of each other count as equal.
