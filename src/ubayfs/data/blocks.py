@@ -108,16 +108,7 @@ class Blocks:
         return self.names.index(name)
 
     def matrix(self, feature_names: Any) -> sparse.csr_array:
-        """Return the membership matrix.
-
-        Parameters
-        ----------
-        feature_names : array-like of str of shape (n_features,)
-
-        Returns
-        -------
-        matrix : csr_array of bool of shape (n_blocks, n_features)
-        """
+        """Return the membership matrix, a csr_array of bool of shape (n_blocks, n_features)."""
         index = feature_names if isinstance(feature_names, FeatureIndex) else FeatureIndex(feature_names)
         columns = [
             index.positions(features, f"block {name!r}", ConstraintError) for name, features in self.members.items()

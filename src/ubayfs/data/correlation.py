@@ -76,17 +76,10 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
 
 
 class PairCache:
-    """Correlated pairs of the tables seen last.
+    """Correlated pairs of the `n_tables` tables seen last; results with more than `n_pairs` pairs are not stored.
 
     An expert decides many times on the same data, and correlations take most of the time of a decision. A table is
     known by its values: one that was changed in place is another table.
-
-    Parameters
-    ----------
-    n_tables : int
-        How many results are stored.
-    n_pairs : int
-        Results with more pairs than this are not stored.
     """
 
     def __init__(self, n_tables: int = 2, n_pairs: int = 2**21) -> None:

@@ -15,26 +15,13 @@ from ..exceptions import EnsembleError, InputError
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table in a .npy file, by name: small enough to send to any machine that can read the file.
-
-    Attributes
-    ----------
-    path : str
-    values_hash : str
-        Of the values that are expected in it.
-    """
+    """A table in a .npy file, by name: small enough to send to any machine that can read the file."""
 
     path: str
-    values_hash: str
+    values_hash: str  # of the values that are expected in it
 
     def open(self) -> Array:
-        """Map the file; another file under the same path is refused.
-
-        Raises
-        ------
-        EnsembleError
-            If this machine cannot read the file, or finds other values in it.
-        """
+        """Map the file; EnsembleError if this machine cannot read it, or finds other values in it."""
         return _open_checked(self)
 
 
@@ -51,16 +38,7 @@ def _open_checked(file: TableFile) -> Array:
 
 
 def map_table(path: str) -> Array:
-    """Memory-map a .npy file of floats, for reading only.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    X : memmap of float32 or float64 of shape (n_samples, n_features)
-    """
+    """Memory-map a .npy file of float32 or float64, of shape (n_samples, n_features), for reading only."""
     if not path.endswith(".npy"):
         raise InputError.of(
             "X",

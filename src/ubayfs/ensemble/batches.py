@@ -31,27 +31,13 @@ Outcome = Ints | RunFailure
 
 @dataclass(frozen=True, eq=False)
 class EnsembleTask:
-    """What every run needs besides the table: picklable, so that it can travel to other processes.
+    """What every run needs besides the table: picklable, so that it can travel to other processes."""
 
-    Attributes
-    ----------
-    target : Target
-        Of all samples.
-    plan : SubsamplePlan
-    selectors : tuple of ElementarySelector
-        Run m uses number m modulo their count.
-    n_features : int
-        The most that a run may choose.
-    entropy : int or tuple of int
-        With `spawn_key`, the seed of the ensemble.
-    spawn_key : tuple of int
-    """
-
-    target: Target
+    target: Target  # of all samples
     plan: SubsamplePlan
-    selectors: tuple[ElementarySelector, ...]
-    n_features: int
-    entropy: int | Sequence[int]
+    selectors: tuple[ElementarySelector, ...]  # run m uses number m modulo their count
+    n_features: int  # the most that a run may choose
+    entropy: int | Sequence[int]  # with `spawn_key`, the seed of the ensemble
     spawn_key: tuple[int, ...] = ()
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
@@ -105,18 +91,11 @@ def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
 def run_batch(
     table: Array | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
 ) -> Batch:
-    """Run one batch.
+    """Run one batch: the runs start, ..., stop - 1.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_samples, n_features), or TableFile
-        An argument of its own, so that joblib can map or scatter it once for all batches.
-    task : EnsembleTask
-    start, stop : int
-        The runs start, ..., stop - 1.
-    inner_threads : int, optional
-        The most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
-        leaves both alone.
+    The table is an argument of its own, so that joblib can map or scatter it once for all batches. `inner_threads` is
+    the most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
+    leaves both alone.
     """
     X = table.open() if isinstance(table, TableFile) else table
     if not X.flags.aligned:

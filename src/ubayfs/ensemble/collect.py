@@ -134,13 +134,7 @@ def collect_evidence(
 def check_ensemble(
     n_models: Any = 1, train_size: Any = 0.5, n_features_per_model: Any = None, n_jobs: Any = None
 ) -> tuple[int, float]:
-    """Raise what :func:`collect_evidence` would raise for these arguments, before there are any data.
-
-    Returns
-    -------
-    n_models : int
-    train_size : float
-    """
+    """Return `n_models` and `train_size`, or raise what :func:`collect_evidence` would, before there are any data."""
     n_models = check_int("n_models", n_models, low=1)
     train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
     if n_features_per_model is not None:

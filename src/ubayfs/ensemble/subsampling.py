@@ -27,21 +27,11 @@ from ..exceptions import InputError
 
 @dataclass(frozen=True, eq=False)
 class SubsamplePlan:
-    """How many units of each stratum a subsample holds.
+    """How many units of each stratum a subsample holds."""
 
-    Attributes
-    ----------
-    strata : ndarray of int of shape (n_units,)
-        Stratum of each unit, 0..n_strata-1.
-    takes : ndarray of int of shape (n_strata,)
-        Units of each stratum in a subsample, at least one.
-    unit_of_row : ndarray of int of shape (n_samples,) or None
-        Group of each sample; None when samples are the units.
-    """
-
-    strata: Ints
-    takes: Ints
-    unit_of_row: Ints | None = None
+    strata: Ints  # stratum of each unit, 0..n_strata-1, (n_units,)
+    takes: Ints  # units of each stratum in a subsample, at least one, (n_strata,)
+    unit_of_row: Ints | None = None  # group of each sample, (n_samples,); None: samples are the units
 
     def draw(self, rng: np.random.Generator) -> Mask:
         """Draw one subsample: a mask of the samples inside, of shape (n_samples,)."""
@@ -59,10 +49,7 @@ class SubsamplePlan:
 def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     """Plan subsamples of a share `train_size` of the samples, or of the groups if there are any.
 
-    Raises
-    ------
-    InputError
-        If a subsample would be empty or everything, or a class cannot be represented in it.
+    InputError if a subsample would be empty or everything, or a class cannot be represented in it.
     """
     if data.groups is not None:
         return _plan_groups(data, train_size)
@@ -135,14 +122,7 @@ def _units_inside(n_units: int, train_size: float, units: str, at_least: int) ->
 
 
 def allocate(sizes: Array, total: int) -> Ints:
-    """Share `total` places among strata by size: largest remainders, and at least one place each.
-
-    Parameters
-    ----------
-    sizes : ndarray of int of shape (n_strata,)
-        Units in each stratum, all positive.
-    total : int
-        At least n_strata and less than the sum of `sizes`.
+    """Share `total` places, fewer than units, among strata by size: largest remainders, and at least one place each.
 
     Examples
     --------

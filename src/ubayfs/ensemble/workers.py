@@ -102,23 +102,10 @@ def completed_batches(
     n_jobs: int | None,
     stopped: Callable[[], bool],
 ) -> Generator[Batch, None, None]:
-    """Yield batches as they are finished, in any order.
+    """Yield batches, given by (start, stop), in the order of finishing; none is begun once `stopped()` is true.
 
-    Parameters
-    ----------
-    data : FeatureData
-    ensemble : EnsembleTask
-    bounds : sequence of (start, stop)
-        The batches to run.
-    n_jobs : int or None
-        As joblib understands it; a Dask cluster always uses all of its threads.
-    stopped : callable
-        Once it returns True, no further batch is begun.
-
-    Raises
-    ------
-    EnsembleError
-        If a selector cannot be sent to the workers, or these are lost too often.
+    `n_jobs` is as joblib understands it; a Dask cluster always uses all of its threads. EnsembleError if a selector
+    cannot be sent to the workers, or these are lost too often.
     """
     in_this_process = _shares_memory(_backend())
     missing, losses = list(bounds), list[Exception]()

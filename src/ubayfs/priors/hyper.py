@@ -150,26 +150,13 @@ class Hyperdirichlet(Prior):
 
 @dataclass(frozen=True, eq=False)
 class GroupedSets:
-    """Set factors over groups of features that are in exactly the same sets.
+    """Set factors over groups of features that are in exactly the same sets."""
 
-    Attributes
-    ----------
-    group : ndarray of int of shape (n_features,)
-        The group of each feature.
-    feature_weights : ndarray of float of shape (n_features,)
-        Prior weight plus the sets that hold this feature alone; shares within a group are proportional to it.
-    group_weights : ndarray of float of shape (n_groups,)
-        Sum over the members plus the sets that hold this group alone.
-    membership : csr_array of bool of shape (n_sets, n_groups)
-        The distinct sets of two or more groups.
-    multiplicity : ndarray of int of shape (n_sets,)
-    """
-
-    group: Ints
-    feature_weights: Floats
-    group_weights: Floats
-    membership: sparse.csr_array
-    multiplicity: NDArray[np.int64]
+    group: Ints  # of each feature, (n_features,)
+    feature_weights: Floats  # prior weight plus sets that hold it alone, (n_features,): shares within a group
+    group_weights: Floats  # sum over the members plus sets that hold this group alone, (n_groups,)
+    membership: sparse.csr_array  # distinct sets of two or more groups, bool, (n_sets, n_groups)
+    multiplicity: NDArray[np.int64]  # (n_sets,)
 
     @classmethod
     def of(cls, sets: sparse.csr_array, multiplicity: NDArray[np.int64], weights: Floats) -> GroupedSets:
@@ -215,11 +202,7 @@ class GroupedSets:
 class HyperdirichletPosterior(Posterior):
     """A mixture of Dirichlet distributions, one for each kept state of the chains.
 
-    Attributes
-    ----------
-    grouped : GroupedSets
-    states : ndarray of int of shape (n_states, n_groups)
-        Sampled counts of each group.
+    `states`, of shape (n_states, n_groups), are sampled counts of each group.
     """
 
     grouped: GroupedSets = field(repr=False)

@@ -51,22 +51,12 @@ _STATES_PER_BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Summary of consecutive sweeps of all chains.
+    """Summary of consecutive sweeps of all chains."""
 
-    Attributes
-    ----------
-    length : int
-        Number of sweeps.
-    total, squares : ndarray of float of shape (n_groups, n_chains)
-        Sum of the counts n_g over the sweeps, and of their squares.
-    states : ndarray of int of shape (n_states, n_groups, n_chains)
-        Counts at evenly spaced sweeps.
-    """
-
-    length: int
-    total: Floats
-    squares: Floats
-    states: NDArray[np.int32]
+    length: int  # number of sweeps
+    total: Floats  # sum of the counts n_g over the sweeps, (n_groups, n_chains)
+    squares: Floats  # sum of their squares
+    states: NDArray[np.int32]  # counts at evenly spaced sweeps, (n_states, n_groups, n_chains)
 
     def joined(self, other: Block) -> Block:
         """Return both as one block, with every second state."""
@@ -89,8 +79,6 @@ class SetSampler:
         Distinct sets of at least two groups each.
     multiplicity : ndarray of int of shape (n_sets,)
         Number of factors of each set.
-    n_chains : int
-    rng : Generator
     """
 
     def __init__(

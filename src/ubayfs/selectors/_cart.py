@@ -47,14 +47,10 @@ def tree_importances(
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
     outputs : ndarray of shape (n_samples, n_outputs)
         A continuous target, or indicators of classes or labels.
-    subsamples : ndarray of bool of shape (n_trees, n_samples)
     rngs : sequence of Generator, one per tree
         Decides between features that split a node equally well, uniformly and anew in every node.
-    max_depth : int, optional
-    min_samples_leaf : int
 
     Returns
     -------
@@ -73,36 +69,19 @@ def tree_importances(
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Nodes of one level that may be split; the slots of each follow those of the one before.
+    """Nodes of one level that may be split; the slots of each follow those of the one before."""
 
-    Attributes
-    ----------
-    slots : ndarray of int of shape (n_slots,)
-        The rows of each node; a slot is tree * n_samples + row.
-    sizes, trees : ndarray of int of shape (n_nodes,)
-    scatter : ndarray of shape (n_nodes,)
-        Sum of squares around the mean, over all outputs.
-    units : ndarray of int of shape (n_outputs, n_slots)
-        Outputs of the slots in units of their node, in which they have sum 0 and variance 1 (over all outputs).
-    """
-
-    slots: Ints
-    sizes: Ints
-    trees: Ints
-    scatter: Floats
-    units: NDArray[np.int64]
+    slots: Ints  # rows of each node, (n_slots,); a slot is tree * n_samples + row
+    sizes: Ints  # (n_nodes,)
+    trees: Ints  # (n_nodes,)
+    scatter: Floats  # sum of squares around the mean, over all outputs, (n_nodes,)
+    units: NDArray[np.int64]  # outputs in units of their node: sum 0, variance 1; (n_outputs, n_slots)
 
     @classmethod
     def impure(cls, slots: Ints, sizes: Ints, trees: Ints, outputs: Floats, pure: Floats) -> _Nodes:
-        """Describe those of some nodes whose variance is larger than that of a pure one.
+        """Describe those of some nodes, none of them empty, whose variance is more than the rounding of a `pure` one.
 
-        Parameters
-        ----------
-        slots, sizes, trees
-            Of the nodes, none of them empty; as above.
-        outputs : ndarray of shape (n_outputs, n_slots_of_all_trees)
-        pure : ndarray of shape (n_trees,)
-            The variance that is mere rounding.
+        `outputs` has shape (n_outputs, n_slots_of_all_trees), `pure` shape (n_trees,); the others are as above.
         """
         starts = _starts(sizes)
         y = outputs[:, slots]
@@ -120,23 +99,12 @@ class _Nodes:
 
 @dataclass(frozen=True)
 class _Splits:
-    """How the nodes of one level are split.
+    """How the nodes of one level are split."""
 
-    Attributes
-    ----------
-    features : ndarray of int of shape (n_nodes,)
-    shares : ndarray of shape (n_nodes,)
-        Share of the scatter of the node that the split removes; -1 where no split is possible.
-    slots : ndarray of int of shape (n_slots,)
-        Those of the nodes, in the order of the feature within each node.
-    right : ndarray of bool of shape (n_slots,)
-        Whether each of them goes right.
-    """
-
-    features: Ints
-    shares: Floats
-    slots: Ints
-    right: Mask
+    features: Ints  # (n_nodes,)
+    shares: Floats  # of the scatter of the node that the split removes, (n_nodes,); -1: no split
+    slots: Ints  # those of the nodes, in the order of the feature within each node, (n_slots,)
+    right: Mask  # whether each of them goes right
 
 
 class _Trees:

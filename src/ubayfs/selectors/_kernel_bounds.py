@@ -58,15 +58,7 @@ _SINGLE_ROWS = 512
 def kernel_factor(B: Floats) -> tuple[Floats, float]:
     """Return vectors whose outer products nearly add up to a positive semidefinite matrix, by pivoted Cholesky.
 
-    Parameters
-    ----------
-    B : ndarray of shape (n, n)
-
-    Returns
-    -------
-    factor : ndarray of shape (n_vectors, n)
-    remainder : float
-        Trace of B - factor^T factor, which is positive semidefinite.
+    They have shape (n_vectors, n); with them comes the trace of the positive semidefinite rest, B - factor^T factor.
     """
     diagonal = np.diag(B).copy()
     factor = np.empty((0, len(B)))
@@ -81,11 +73,7 @@ def kernel_factor(B: Floats) -> tuple[Floats, float]:
 class KernelBounds:
     """Bounds for the kernels of all features in all runs of a batch.
 
-    Parameters
-    ----------
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    factors : sequence of (factor, remainder), one per run
-        Of the target's kernel on the rows of the run, as :func:`kernel_factor` gives them.
+    `factors` are those of the target's kernel on the rows of each run, as :func:`kernel_factor` gives them.
     """
 
     def __init__(self, subsamples: Mask, factors: Sequence[tuple[Floats, float]]) -> None:

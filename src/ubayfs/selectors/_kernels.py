@@ -43,11 +43,7 @@ def centered(kernel: Floats) -> tuple[Floats, float]:
 class FeatureKernels:
     """The Gaussian kernels of width 1 of features standardized on one subsample, computed when they are asked for.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples_total, n_features)
-    rows : ndarray of bool of shape (n_samples_total,)
-        Marks the subsample.
+    `rows` is the mask of the subsample, of shape (n_samples_total,).
     """
 
     def __init__(self, X: Array, rows: Mask) -> None:
@@ -75,11 +71,7 @@ class FeatureKernels:
     def products(self, feature: int, weights: Floats, traces: Floats) -> Floats:
         """Return the inner products of a feature's kernel with centered matrices, of shape (n_matrices,).
 
-        Parameters
-        ----------
-        feature : int
-        weights, traces : ndarrays of shape (n_matrices, n_pairs) and (n_matrices,)
-            The matrices, as :meth:`weights` gives them.
+        The matrices are as :meth:`weights` gives them, of shapes (n_matrices, n_pairs) and (n_matrices,).
         """
         kernel = self._kernel(feature)
         _, norm = centered(kernel)
@@ -88,15 +80,12 @@ class FeatureKernels:
     def lower_products(self, features: Ints, weights: Floats, traces: Floats) -> Floats:
         """Return what :meth:`products` times the norms of the features' kernels is at least, for matrices of norm 1.
 
-        These are products in single precision (unit u) less their error. Standardized values are at most sqrt(n), so
-        a difference d is off by u (2 sqrt(n) + |d|). A kernel value exp(-d^2/2), whose derivative is at most 0.61, is
-        off by u (2 sqrt(n) + 10): by the difference, its square, and 4 units in the last place of the exponential. A
-        weight, and a sum of m products, are off by (m + 2) u times the sum of the absolute weights. That sum is at most
-        n, since the n^2 entries of a matrix of norm 1 have no larger one.
-
-        Returns
-        -------
-        products : ndarray of shape (number of features, n_matrices)
+        These are products, of shape (number of features, n_matrices), in single precision (unit u) less their error.
+        Standardized values are at most sqrt(n), so a difference d is off by u (2 sqrt(n) + |d|). A kernel value
+        exp(-d^2/2), whose derivative is at most 0.61, is off by u (2 sqrt(n) + 10): by the difference, its square, and
+        4 units in the last place of the exponential. A weight, and a sum of m products, are off by (m + 2) u times the
+        sum of the absolute weights. That sum is at most n, since the n^2 entries of a matrix of norm 1 have no larger
+        one.
         """
         x = standardized(self._X[self._rows[:, None], features]).astype(np.float32)
         n, k = x.shape

@@ -62,7 +62,6 @@ class LassoPath:
         Standardized columns.
     y : ndarray of shape (n_samples,)
         0 and 1 if `logistic`, else numbers with mean 0 and variance 1.
-    logistic : bool
 
     Attributes
     ----------
@@ -70,8 +69,6 @@ class LassoPath:
         The penalty at which the first column enters.
     active : list of int
         The columns in the model, in the order in which they entered.
-    intercept, weights : float, ndarray of shape (n_active,)
-        The solution at the last event.
     """
 
     def __init__(self, X: Floats, y: Floats, logistic: bool) -> None:

@@ -17,10 +17,7 @@ _PASS_ENTRIES = 2**16
 def sorted_columns(X: Array) -> Array:
     """Return the rows in the order of each column, with their ranks among the different values of the column.
 
-    Returns
-    -------
-    codes : ndarray of unsigned int of shape (n_features, n_samples)
-        Rank in the high half of the bits, row in the low half.
+    These codes have shape (n_features, n_samples): rank in the high half of the bits, row in the low half.
 
     Examples
     --------
@@ -53,19 +50,9 @@ def most_subsamples(columns: Array) -> int:
 class Orders:
     """Slots in the order of every column, within nodes that follow each other; at first every subsample is a node.
 
-    A slot is a row of a subsample: number of the subsample * n_samples + row.
-
-    Parameters
-    ----------
-    columns : ndarray of unsigned int of shape (n_features, n_samples)
-        From :func:`sorted_columns`.
-    subsamples : ndarray of bool of shape (n_subsamples, n_samples)
-        At most ``most_subsamples(columns)``.
-
-    Attributes
-    ----------
-    codes : ndarray of unsigned int of shape (n_features, n_slots)
-        Rank of the value in the high half of the bits, slot in the low half.
+    A slot is a row of a subsample: number of the subsample * n_samples + row. `columns` come from
+    :func:`sorted_columns`, and there are at most ``most_subsamples(columns)``. The attribute `codes`, of shape
+    (n_features, n_slots), has the rank of the value in the high half of the bits and the slot in the low half.
     """
 
     def __init__(self, columns: Array, subsamples: Mask) -> None:
@@ -89,10 +76,7 @@ class Orders:
     def part(self, sides: NDArray[np.int8]) -> None:
         """Keep the slots of side 1, then those of side 2, both in their present order; drop all others.
 
-        Parameters
-        ----------
-        sides : ndarray of int8 of shape (n_subsamples * n_samples,)
-            1, 2 or another number for each slot; 1 and 2 only for slots that are still here.
+        `sides` has shape (n_subsamples * n_samples,), with 1 and 2 only for slots that are still here.
         """
         n_features = len(self.codes)
         n_left, n_right = np.count_nonzero(sides == 1), np.count_nonzero(sides == 2)

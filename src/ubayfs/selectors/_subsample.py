@@ -13,10 +13,6 @@ from .base import TIE
 def standardized(X: Array) -> Floats:
     """Return the columns of `X`, none of them constant, with mean 0 and (population) variance 1.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features) or (n_samples,)
-
     Examples
     --------
     >>> standardized(np.array([[1.0, 1e-300], [3.0, 3e-300]]))
@@ -41,13 +37,10 @@ def classes_present(target: Target) -> Ints:
 
 
 def output_columns(target: Target) -> Floats:
-    """Return what linear models are fitted to, one column per model.
+    """Return what linear models are fitted to, of shape (n_samples, n_outputs), one column per model.
 
-    Returns
-    -------
-    outputs : ndarray of shape (n_samples, n_outputs)
-        Regression: the standardized target. Binary: the class of higher code against the other, as +1 and -1.
-        Multi-class: each class present against the rest. Multi-label: each label that is not constant here.
+    Regression: the standardized target. Binary: the class of higher code against the other, as +1 and -1.
+    Multi-class: each class present against the rest. Multi-label: each label that is not constant here.
     """
     values = np.asarray(target.values)
     if target.task == "regression":

@@ -29,16 +29,9 @@ _SMALLEST_STEP = 1e-12
 
 
 class LinearMachines:
-    """One linear machine per output, on columns that can be dropped.
+    """One linear machine per output, on centered columns that can be dropped.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centered columns.
-    outputs : ndarray of shape (n_samples, n_outputs)
-        +1 and -1, or numbers of variance 1 if `regression`.
-    C : float
-    regression : bool
+    `outputs`, of shape (n_samples, n_outputs), are +1 and -1, or numbers of variance 1 if `regression`.
     """
 
     def __init__(self, X: Floats, outputs: Floats, C: float, regression: bool) -> None:

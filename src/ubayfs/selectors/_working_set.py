@@ -25,17 +25,9 @@ _FEW_COLUMNS = 256
 
 
 class WorkingSet:
-    """The columns of `X` that matter at present.
+    """The columns of `X`, each of length sqrt(n_samples), that matter at present.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Columns of length sqrt(n_samples).
-
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_members,)
-        The members, in ascending order; at first all columns.
+    The attribute `columns` holds the positions of these members in ascending order; at first they are all columns.
     """
 
     def __init__(self, X: Floats) -> None:
@@ -52,13 +44,7 @@ class WorkingSet:
         return products.T
 
     def others_are_below(self, vectors: Floats, levels: Floats) -> bool:
-        """Return whether the products of each vector with all columns outside are certainly smaller than its level.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_samples)
-        levels : ndarray of shape (n_vectors,)
-        """
+        """Return whether the products of each vector with all columns outside are certainly smaller than its level."""
         if len(self.columns) == len(self._rows):
             return True
         return all(self._bound(vector) < level for vector, level in zip(vectors, levels, strict=True))
@@ -73,14 +59,9 @@ class WorkingSet:
         return min(bounds)
 
     def renew(self, vectors: Floats, levels: Floats) -> None:
-        """Look at all columns; members become those that come near a level.
+        """Look at all columns; members become those whose product with a vector reaches a large share of its level.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_samples)
-        levels : ndarray of shape (n_vectors,)
-            Every column whose product with a vector reaches its level, or a large share of it, is a member afterwards.
-            A vector that is zero must have the level zero.
+        `vectors` has shape (n_vectors, n_samples), `levels` shape (n_vectors,). A zero vector must have the level zero.
         """
         if len(self._rows) <= _FEW_COLUMNS:
             return

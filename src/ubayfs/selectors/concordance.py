@@ -29,12 +29,7 @@ _CACHE_ENTRIES = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """Two disjoint classes of rows that are compared.
-
-    Attributes
-    ----------
-    upper, lower : ndarray of bool of shape (n_samples,)
-    """
+    """Two disjoint classes of rows that are compared: masks of shape (n_samples,)."""
 
     upper: Mask
     lower: Mask
@@ -45,19 +40,7 @@ class Contrast:
 
 
 def concordance(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -> Floats:
-    """Count concordant minus discordant pairs.
-
-    Parameters
-    ----------
-    block : ndarray of shape (n_samples, k)
-        Columns as they are in the data.
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    contrasts : sequence of Contrast
-
-    Returns
-    -------
-    counts : ndarray of float64 of shape (n_contrasts, n_models, k)
-        Whole numbers.
+    """Count concordant minus discordant pairs: whole numbers, of shape (n_contrasts, n_models, k), for k columns.
 
     Examples
     --------

@@ -52,15 +52,9 @@ def _qualified_name(thing: Any) -> str:
 
 @dataclass(frozen=True)
 class ForeignSelector(ElementarySelector):
-    """A selector from outside: sees the rows of a subsample with all columns, and the target as it was given.
+    """A selector from outside: sees the rows of a subsample with all columns, and the target as it was given."""
 
-    Attributes
-    ----------
-    foreign : object
-        The estimator, selector or callable; never changed.
-    """
-
-    foreign: Any
+    foreign: Any  # the estimator, selector or callable; never changed
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -79,13 +79,8 @@ class _Path:
     the first event among complete features is the next one as soon as no other feature seems to be earlier; until then
     the bounds of those that do are improved, and when that does not help, they are completed.
 
-    Parameters
-    ----------
-    kernels : FeatureKernels
-    target : ndarray of shape (n_samples, n_samples)
-        Centered and normalized kernel of the target.
-    relevance, norms : ndarrays of shape (n_features,)
-        Upper bounds of the inner product of each feature's kernel with the target's, and of its norm.
+    `relevance` and `norms`, of shape (n_features,), are upper bounds of the inner product of each feature's kernel with
+    the target's, which is centered and normalized, and of its norm.
     """
 
     def __init__(

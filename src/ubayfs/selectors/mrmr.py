@@ -108,16 +108,7 @@ def _nominal_relevance(codes: Ints, n_classes: int, subsamples: Mask) -> Relevan
 
 
 class _Search:
-    """State of the greedy search of all runs over one set of active columns.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (n_active,)
-        Columns that have been compared with everything chosen so far.
-    relevance, redundancy, lengths : ndarray of shape (n_models, n_active)
-        Relevance (minus infinity where a column cannot be chosen), redundancy summed over the chosen, and the norm of
-        the column around its mean in the subsample.
-    """
+    """State of the greedy search of all runs over one set of active columns."""
 
     def __init__(self, X: Array, subsamples: Mask, relevance: Relevance) -> None:
         self._X, self._subsamples, self._relevance = X, subsamples, relevance
@@ -138,7 +129,9 @@ class _Search:
         self._by_bound = np.argsort(-bounds, kind="stable")
         self._bounds = bounds[self._by_bound] + SCREENING_ERROR[X.dtype]
         empty = np.empty((len(subsamples), 0))
-        self.columns = np.empty(0, dtype=np.intp)
+        self.columns = np.empty(0, dtype=np.intp)  # those that have been compared with everything chosen so far
+        # Of them in each run: relevance (-inf: cannot be chosen), redundancy summed over the chosen ones, and norm
+        # around the mean of the subsample.
         self.relevance, self.redundancy, self.lengths = empty, empty, empty
         self._activate(_FIRST_ACTIVE)
 

@@ -35,11 +35,7 @@ Statistic = Callable[[slice, Array], tuple[Array, Array]]
 def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Yield slices of consecutive columns, so many that a block has about ``BLOCK_ENTRIES`` entries.
 
-    Parameters
-    ----------
-    n_rows : int
-        Of the tallest array that is made of a block: rows of the data, or runs.
-    n_columns : int
+    `n_rows` is that of the tallest array that is made of a block: rows of the data, or runs.
     """
     return feature_chunks(n_columns, max(16, BLOCK_ENTRIES // n_rows))
 
@@ -59,14 +55,7 @@ def centered(block: Array) -> Array:
 def scatter(weights: Array, x: Array) -> tuple[Array, Array]:
     """Return weighted sums of squares around the weighted mean, and their condition (share of the raw squares).
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_runs, n_samples)
-    x : ndarray of shape (n_samples, k)
-
-    Returns
-    -------
-    around_mean, condition : ndarray of shape (n_runs, k)
+    With weights of shape (n_runs, n_samples) and k columns, both have shape (n_runs, k).
     """
     weights = weights.astype(x.dtype, copy=False)
     squares = weights @ x**2
@@ -79,19 +68,9 @@ def _at_least_tiny(values: Array) -> Array:
 
 
 def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
-    """Evaluate a statistic for all runs on a block of columns.
+    """Evaluate a statistic for all runs on a block of k columns of the data, whose dtype is that of the products.
 
-    Parameters
-    ----------
-    statistic : callable (runs, x) -> (scores, condition)
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    block : ndarray of shape (n_samples, k)
-        Columns as they are in the data; its dtype is that of the products.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_models, k)
-        Minus infinity where a column is constant in the subsample.
+    The scores have shape (n_models, k); they are minus infinity where a column is constant in the subsample.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scores, condition = statistic(slice(None), centered(block))
