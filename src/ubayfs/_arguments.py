@@ -120,13 +120,7 @@ def check_feature_names(feature_names: Any, n_features: int) -> Array:
 
 
 class FeatureIndex:
-    """Positions of features by name or by position, with helpful errors.
-
-    Parameters
-    ----------
-    names : array-like of str of shape (n_features,)
-        The feature names, all different.
-    """
+    """Positions of features by name, all different, or by position, with helpful errors."""
 
     def __init__(self, names: Sequence[str] | Array) -> None:
         self.names = names

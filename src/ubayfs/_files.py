@@ -46,16 +46,9 @@ def _sync_directory(directory: Path) -> None:
 
 
 def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> bytes:
-    """Return arrays and JSON metadata as the content of one .npz file, without pickle.
+    """Return arrays and JSON metadata (plain types) as the content of one .npz file, without pickle.
 
-    Parameters
-    ----------
-    kind : str
-        What the file holds; a reader refuses any other.
-    version : int
-        Version of the format; a reader refuses a newer one.
-    metadata : mapping of plain JSON types
-    **arrays : ndarray
+    A reader refuses another `kind` of file and a newer `version` of the format.
     """
     text = json.dumps({"kind": kind, "version": version, **metadata})
     buffer = io.BytesIO()
@@ -67,12 +60,8 @@ def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays
 def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
     """Write a file, whole or not at all, with messages for the caller.
 
-    Raises
-    ------
-    InputError
-        If `path` names no file in a directory that exists.
-    error
-        If the file cannot be written: no permission, no space left, ...
+    InputError if `path` names no file in a directory that exists; `error` if the file cannot be written: no permission,
+    no space left, ...
     """
     if not path.name:
         raise InputError(f"path must name a file to write; got {str(path)!r}. Add a file name such as 'evidence.npz'.")

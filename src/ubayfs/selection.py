@@ -82,26 +82,14 @@ class SetMetrics:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything a decision rests on: utility, names, votes, weights and, if given, the data.
-
-    Attributes
-    ----------
-    utility : Utility
-    feature_names : ndarray of str of shape (n_features,)
-    counts : ndarray of int of shape (n_features,) or None
-        None when importances were given without an ensemble.
-    weights : ndarray of float of shape (n_features,) or None
-    X : ndarray of shape (n_samples, n_features) or None
-    optimizer : Optimizer or None
-        What made the decision, for those who repeat it on other importances.
-    """
+    """Everything a decision rests on: utility, names, votes, weights and, if given, the data."""
 
     utility: Utility
-    feature_names: Array
-    counts: NDArray[np.int64] | None = None
-    weights: Floats | None = None
-    X: Array | None = None
-    optimizer: Optimizer | None = None
+    feature_names: Array  # (n_features,)
+    counts: NDArray[np.int64] | None = None  # (n_features,); None when importances were given without an ensemble
+    weights: Floats | None = None  # (n_features,)
+    X: Array | None = None  # (n_samples, n_features)
+    optimizer: Optimizer | None = None  # what made the decision
 
     def mask(self, features: Any) -> Mask:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""

@@ -57,14 +57,9 @@ def score_tolerance(score: float) -> float:
 
 
 def log_row_admissibility(violation: Any, rho: Any) -> Floats:
-    """Return log(2 xi / (1 + xi)), xi = exp(-rho * violation), elementwise; 0 where nothing is violated.
+    """Return log(2 xi / (1 + xi)), xi = exp(-rho * violation), elementwise; 0 where the violation is not positive.
 
-    Parameters
-    ----------
-    violation : array-like of float
-        Amount by which an inequality is exceeded; not positive means that it holds.
-    rho : array-like of float, positive
-        Broadcast against `violation`; inf gives -inf where it is violated.
+    `rho` is positive and broadcast against `violation`; inf gives -inf where it is violated.
 
     Examples
     --------
@@ -172,23 +167,12 @@ class Admissibility:
 
 @dataclass(frozen=True, eq=False)
 class Utility:
-    """What is maximized: importance of the selected features plus weighted admissibility.
+    """What is maximized: importance of the selected features plus weighted admissibility."""
 
-    Attributes
-    ----------
-    theta : ndarray of float of shape (n_features,)
-        Importance of each feature, not negative.
-    system : ConstraintSystem
-    constraint_strength : float
-        The paper's lambda, positive.
-    selectable : ndarray of bool of shape (n_features,)
-        Features that a set may contain at all.
-    """
-
-    theta: Floats
+    theta: Floats  # importance of each feature, not negative, (n_features,)
     system: ConstraintSystem
-    constraint_strength: float
-    selectable: Mask
+    constraint_strength: float  # the paper's lambda, positive
+    selectable: Mask  # features that a set may contain at all, (n_features,)
 
     @cached_property
     def admissibility(self) -> Admissibility:

@@ -75,42 +75,24 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Inequalities:
-    """What one constraint means: a^T z <= b with relaxation rho, on features or on blocks.
+    """What one constraint means: a^T z <= b with relaxation rho, on features or on blocks."""
 
-    Attributes
-    ----------
-    A : csr_array of float of shape (n_inequalities, n_features), or (n_inequalities, n_blocks) when `on_blocks`
-    b, rho : ndarray of float of shape (n_inequalities,)
-    label : callable
-        Number of an inequality -> words for people. Called only for those that are shown: there may be a million.
-    title : str
-        All of them in a few words, such as ``must-link radius, area, perimeter``.
-    on_blocks : bool
-    """
-
-    A: sparse.csr_array
-    b: Floats
-    rho: Floats
+    A: sparse.csr_array  # (n_inequalities, n_features), or (n_inequalities, n_blocks) when `on_blocks`
+    b: Floats  # (n_inequalities,)
+    rho: Floats  # (n_inequalities,)
+    # Number of an inequality -> words; called only for those that are shown, there may be a million.
     label: Callable[[int], str]
-    title: str = ""
+    title: str = ""  # all of them in a few words, such as "must-link radius, area, perimeter"
     on_blocks: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What names in constraints refer to.
-
-    Attributes
-    ----------
-    index : FeatureIndex
-    blocks : Blocks
-    X : array-like, DataFrame, FeatureData or None
-        The data of the fit; only correlations need it.
-    """
+    """What names in constraints refer to."""
 
     index: FeatureIndex
     blocks: Blocks
-    X: Any = None
+    X: Any = None  # the data of the fit; only correlations need it
 
     @cached_property
     def membership(self) -> sparse.csr_array:
@@ -149,18 +131,10 @@ class Context:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of constraint: its builder and what it means.
+    """A kind of constraint: its builder and what it means."""
 
-    Attributes
-    ----------
-    build : callable
-        Takes what the user says and returns a Constraint.
-    inequalities : callable
-        Takes a Context and the checked arguments and returns Inequalities.
-    """
-
-    build: Callable[..., Constraint]
-    inequalities: Callable[..., Inequalities]
+    build: Callable[..., Constraint]  # takes what the user says
+    inequalities: Callable[..., Inequalities]  # takes a Context and the checked arguments
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -177,10 +151,7 @@ def builder(
 ) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, Constraint]]:
     """Make a builder of a function that checks arguments, and register it under its name.
 
-    Parameters
-    ----------
-    inequalities : callable
-        What the kind means: ``(context, **checked arguments) -> Inequalities``.
+    `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``.
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:

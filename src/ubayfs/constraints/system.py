@@ -25,25 +25,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Part:
-    """The inequalities of one constraint in a system.
+    """The inequalities of one constraint in a system."""
 
-    Attributes
-    ----------
-    start, stop : int
-        Numbers of its inequalities; equal when it has none.
-    label : callable
-        Number of an inequality, counted from `start` -> words for people.
-    title : str
-        The constraint in words.
-    constraint : Constraint or None
-        None for inequalities that an algorithm added.
-    """
-
-    start: int
-    stop: int
-    label: Callable[[int], str]
-    title: str = ""
-    constraint: Constraint | None = None
+    start: int  # number of its first inequality
+    stop: int  # equal to `start` when it has none
+    label: Callable[[int], str]  # number of an inequality, counted from `start` -> words
+    title: str = ""  # the constraint in words
+    constraint: Constraint | None = None  # None for inequalities that an algorithm added
 
     @property
     def kind(self) -> str:

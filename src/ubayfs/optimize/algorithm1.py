@@ -41,20 +41,11 @@ NO_CHANGE = 0.1 * RELATIVE_TOLERANCE
 
 
 def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mask:
-    """Sample sets by the paper's Algorithm 1, as printed.
+    """Sample sets by the paper's Algorithm 1, as printed, of shape (n_sets, n_features).
 
-    Parameters
-    ----------
-    utility : Utility
-        Its `theta` weights the permutations (features of weight 0 come last); its inequalities decide on acceptance.
-    n_sets : int
-    rng : Generator
-
-    Returns
-    -------
-    sets : ndarray of bool of shape (n_sets, n_features)
-        Only selectable features. All sets are empty when the empty set violates a hard inequality: its admissibility
-        is 0, and the algorithm then accepts nothing. :func:`feasible_start` copes with that.
+    Importances weight the permutations (features of weight 0 come last), and the inequalities decide on acceptance. All
+    sets are empty when the empty set violates a hard inequality: its admissibility is 0, and the algorithm then accepts
+    nothing. :func:`feasible_start` copes with that.
     """
     order, log_uniform = draw_offers(utility, n_sets, rng)
     chains = Chains(utility, n_sets)
@@ -64,19 +55,14 @@ def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mas
 
 
 def feasible_start(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mask:
-    """Sample sets to begin a search with: the best set that each chain of Algorithm 1 passes through.
+    """Sample sets to begin with, (n_sets, n_features): the best set that each chain of Algorithm 1 passes through.
 
     Where a soft inequality limits the size, Algorithm 1 continues to accept features at a rate of exp(-rho) long after
     the limit is exceeded (with max-size 10 and rho = 1 it ends with 3,700 of 10,000 features), so that the last set of
     a chain is a poor start. Two more things differ, and only where there are hard inequalities: chains begin with the
     required features and are offered features that are allowed only together as a whole; and while hard inequalities
     are violated (at least one of these, at least five in all, ...), features that reduce the violation are accepted
-    first.
-
-    Returns
-    -------
-    sets : ndarray of bool of shape (n_sets, n_features)
-        They may still violate hard inequalities; whether these can hold at all is not decided here.
+    first. The sets may still violate hard inequalities; whether these can hold at all is not decided here.
     """
     linked = LinkedUtility.of(utility)
     return linked.expand(start_over_units(linked, n_sets, rng))
@@ -96,14 +82,10 @@ def start_over_units(linked: LinkedUtility, n_sets: int, rng: np.random.Generato
 
 
 def draw_offers(utility: Utility, n_sets: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
-    """Draw the random numbers of Algorithm 1: the order of the features, and a uniform number for each.
+    """Draw the random numbers of Algorithm 1, two arrays of shape (n_sets, n_selectable).
 
-    Returns
-    -------
-    order : ndarray of int of shape (n_sets, n_selectable)
-        One permutation per set, sampled without replacement with probabilities proportional to theta.
-    log_uniform : ndarray of float of shape (n_sets, n_selectable)
-        Logarithm of the number that decides on the feature offered at that step.
+    The order of the features is one permutation per set, sampled without replacement with probabilities proportional to
+    theta; the logarithm of a uniform number decides on the feature offered at each step.
     """
     selectable = np.flatnonzero(utility.selectable)
     theta = utility.theta[selectable]
@@ -119,15 +101,8 @@ def draw_offers(utility: Utility, n_sets: int, rng: np.random.Generator) -> tupl
 class Chains:
     """Sets that grow feature by feature, and what each further feature would change in them.
 
-    Parameters
-    ----------
-    utility : Utility
-    n_chains : int
-
-    Attributes
-    ----------
-    violation : ndarray of float of shape (n_chains,)
-        By how much each chain violates hard rows now, relative to the size of these rows.
+    The attribute `violation`, of shape (n_chains,), is by how much each chain violates hard rows now, relative to the
+    size of these rows.
     """
 
     def __init__(self, utility: Utility, n_chains: int) -> None:
@@ -200,17 +175,11 @@ class Chains:
         return (self._best_violation[chains] > NO_CHANGE) | (highest > self._best_value[chains])
 
     def run(self, order: Ints, log_uniform: Floats, while_it_can_improve: bool = False) -> None:
-        """Offer features to each chain, in its own order.
+        """Offer features to each chain, in its own order; see :func:`draw_offers`.
 
         A feature that reduces the violation of hard rows is accepted, one that increases it is refused; others are
-        accepted when `log_uniform` does not exceed the logarithm of the ratio of admissibilities.
-
-        Parameters
-        ----------
-        order, log_uniform : ndarray of shape (n_chains, n_steps)
-            See :func:`draw_offers`.
-        while_it_can_improve : bool
-            Stop a chain as soon as it cannot reach a better set than its best one.
+        accepted when `log_uniform` does not exceed the logarithm of the ratio of admissibilities. A chain may stop as
+        soon as it cannot reach a better set than its best one.
         """
         n_chains, n_steps = order.shape
         step = np.zeros(n_chains, dtype=np.intp)

@@ -34,14 +34,7 @@ def find_alternatives(
 ) -> tuple[Solution, ...]:
     """Return the next best sets, best first; fewer when no more sets satisfy the hard inequalities.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Its time limit, if it has one, holds for all alternatives together.
-    utility : Utility
-    best : Solution
-        The set that they are alternatives to.
-    n_alternatives : int
+    The time limit of the optimizer, if it has one, holds for all alternatives to `best` together.
     """
     limit = getattr(optimizer, "time_limit", None)
     deadline = None if limit is None else time.monotonic() + limit

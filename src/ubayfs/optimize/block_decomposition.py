@@ -34,18 +34,10 @@ _MOST_PROGRAMS = 32
 
 
 class Groups(NamedTuple):
-    """Parts of a problem that cover every set with a higher score than the one known.
+    """Parts of a problem that cover every set with a higher score than the one known."""
 
-    Attributes
-    ----------
-    members : ndarray of bool of shape (n_groups, n_features)
-        Features that a set in this part may contain.
-    log_kappa : ndarray of float of shape (n_groups,)
-        Upper bound of log kappa of the sets in this part that are in no earlier one.
-    """
-
-    members: Mask
-    log_kappa: Floats
+    members: Mask  # features that a set in this part may contain, (n_groups, n_features)
+    log_kappa: Floats  # upper bound for the sets in this part that are in no earlier one, (n_groups,)
 
 
 def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
@@ -64,11 +56,7 @@ def search(utility: Utility, known: float, largest_importance: float, limit: Lim
 def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     """Return the groups of the inequality that needs fewest; None if there is none such or it needs too many.
 
-    Parameters
-    ----------
-    utility : Utility
-    log_kappa : float
-        Sets with a lower log kappa are of no interest.
+    Sets below `log_kappa` are of no interest.
     """
     if utility.system.n_blocks == 0:
         return None

@@ -37,22 +37,11 @@ class Cell(NamedTuple):
 
 
 class CellResult(NamedTuple):
-    """What a search found.
+    """What a search found."""
 
-    Attributes
-    ----------
-    chosen : ndarray of bool or None
-        The best set; None if no set has a higher score than the one known.
-    value : float
-        The highest score: of `chosen`, or of the set known.
-    bound : float
-        No set has a higher score than this; -inf if no set satisfies the hard inequalities.
-    n_programs : int
-    """
-
-    chosen: Mask | None
-    value: float
-    bound: float
+    chosen: Mask | None  # the best set; None if no set has a higher score than the one known
+    value: float  # the highest score: of `chosen`, or of the set known
+    bound: float  # no set has a higher score; -inf if none satisfies the hard inequalities
     n_programs: int
 
 

@@ -35,10 +35,7 @@ _MOST_GROUPED = 300
 def exclusions(system: ConstraintSystem) -> Floats:
     """Return an upper bound of log kappa of sets with both of two features, from rows without negative coefficients.
 
-    Returns
-    -------
-    log_kappa : ndarray of float of shape (n_features, n_features)
-        Symmetric; -inf where two features together violate a hard row.
+    It is a symmetric matrix of shape (n_features, n_features); -inf where two features together violate a hard row.
     """
     A, n = system.A, system.n_features
     tolerance = Admissibility(system).tolerance
@@ -60,24 +57,13 @@ def exclusions(system: ConstraintSystem) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class GroupBounds:
-    """Upper bounds of the score by size, for sets better than a known one; from features that exclude each other.
+    """Upper bounds of the score by size, for sets better than a known one; from features that exclude each other."""
 
-    Attributes
-    ----------
-    features : ndarray of int
-        Most important first; features that are in no better set may be absent.
-    theta : ndarray of float
-        Importance of each of them.
-    group : ndarray of int
-        Group of each; groups are numbered by their most important feature.
-    importance, log_kappa, value : ndarray of float of shape (n_sizes,)
-        For s = 0, 1, ...: highest importance of s features, log admissibility of the inequalities that depend only on
-        the size, and the bound of the score that follows.
-    """
-
-    features: Ints
-    theta: Floats
-    group: Ints
+    features: Ints  # most important first; features that are in no better set may be absent
+    theta: Floats  # importance of each of them
+    group: Ints  # of each of them; groups are numbered by their most important feature
+    # For s = 0, 1, ...: highest importance of s features, log admissibility of the inequalities that depend only on the
+    # size, and the bound of the score that follows.
     importance: Floats
     log_kappa: Floats
     value: Floats

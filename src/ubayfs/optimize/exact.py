@@ -116,12 +116,7 @@ class Exact:
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
         """Return the best set, or None if no set satisfies all hard inequalities: without searching for the reason.
 
-        Parameters
-        ----------
-        utility : Utility
-        limit : Limit, optional
-            Its nodes are spent; when none are left, the best set found so far is returned, with a bound that still
-            holds.
+        When the nodes of `limit` are spent, the best set found so far is returned, with a bound that still holds.
         """
         limit, half_time = limit or Limit(), None
         if self.time_limit is not None:
@@ -251,10 +246,6 @@ class WarmStarted:
 
     For utilities that differ in their importances only. Under random importances no two sets are equally good, so that
     the beginning changes the time and not the answer.
-
-    Parameters
-    ----------
-    optimizer : Exact
     """
 
     def __init__(self, optimizer: Exact) -> None:

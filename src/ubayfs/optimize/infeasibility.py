@@ -15,10 +15,7 @@ from .program import Programs
 def explain_conflict(utility: Utility) -> InfeasibleError:
     """Return the error that names an irreducible group of hard inequalities which contradict each other.
 
-    Parameters
-    ----------
-    utility : Utility
-        Its hard inequalities cannot all hold.
+    The hard inequalities of the utility cannot all hold.
     """
     hard = np.flatnonzero(np.isinf(utility.system.rho))
     group = _irreducible(utility, np.empty(0, dtype=np.intp), hard, False)

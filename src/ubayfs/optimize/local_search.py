@@ -49,13 +49,7 @@ def _columns(system: ConstraintSystem) -> tuple[_Columns, _Columns]:
 
 
 class LocalSearch:
-    """Adds, drops and swaps features as long as the merit rises.
-
-    Parameters
-    ----------
-    utility : Utility
-        All its features are selectable.
-    """
+    """Adds, drops and swaps features, all of them selectable, as long as the merit rises."""
 
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
@@ -226,12 +220,8 @@ def _pool(utility: Utility) -> Ints:
 def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask | None = None) -> Mask | None:
     """Return a good set that satisfies all hard inequalities, or None when none is found by the deadline.
 
-    Parameters
-    ----------
-    utility : Utility
-    deadline : float or None
-    begin_with : ndarray of bool of shape (n_features,), optional
-        A set of selectable features to improve; other starts are tried only if it leads to no set or is too large.
+    `begin_with` is a set of selectable features to improve; other starts are tried only if it leads to no set or is too
+    large.
     """
     pool = _pool(utility)
     if begin_with is not None and begin_with.sum() > _LARGEST_START:

@@ -134,10 +134,7 @@ def reduce(utility: Utility, rows: Ints, features: Ints) -> Reduced:
 class Fillers:
     """Pair rows, and the features whose pair rows are left out as long as they do not matter.
 
-    Attributes
-    ----------
-    core : ndarray of bool of shape (n_features,)
-        Features whose pair rows with each other are part of the programs; only grows.
+    Those of the features in the mask `core`, which only grows, with each other are part of the programs.
     """
 
     def __init__(self, utility: Utility, largest_size: int) -> None:
@@ -207,12 +204,8 @@ class Fillers:
     def promote(self, chosen: Mask) -> bool:
         """Add features in violated pairs of a set to the core, and others that may replace them.
 
-        The latter are features tied with them and the most important ones outside the core, more in each round.
-
-        Returns
-        -------
-        any_new : bool
-            False when the set violates no pair row that was left out: then its score holds under all rows.
+        The latter are features tied with them and the most important ones outside the core, more in each round. False
+        when the set violates no pair row that was left out: then its score holds under all rows.
         """
         violated = chosen[self.first] & chosen[self.second]
         ends: Array = np.concatenate([self.first[violated], self.second[violated]])
@@ -230,20 +223,11 @@ class Fillers:
 
 @dataclass(frozen=True, eq=False)
 class LinkedUtility:
-    """A utility over units: single features, or groups that hard rows allow only as a whole.
+    """A utility over units: single features, or groups that hard rows allow only as a whole."""
 
-    Attributes
-    ----------
-    utility : Utility
-        Over units; a set of units has the score of the set of their members.
-    unit_of : ndarray of int of shape (n_features,)
-    required : ndarray of int
-        Units that hard rows require, directly or because a required unit needs them.
-    """
-
-    utility: Utility
-    unit_of: Ints
-    required: Ints
+    utility: Utility  # over units; a set of units has the score of the set of their members
+    unit_of: Ints  # (n_features,)
+    required: Ints  # units that hard rows require, directly or because a required unit needs them
 
     @classmethod
     def of(cls, utility: Utility) -> LinkedUtility:

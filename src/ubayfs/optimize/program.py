@@ -91,27 +91,14 @@ class _Rows:
 
 
 class Programs:
-    """Builds and solves the programs of one utility.
-
-    Parameters
-    ----------
-    utility : Utility
-        All its features are selectable.
-
-    Attributes
-    ----------
-    tangents : dict of int to list of float
-        Levels at which rows off the grid, or with very many levels, have a tangent; grows while cells are solved.
-    forbidden : list of ndarray of bool
-        Sets already evaluated that the solver must not return again.
-    n_solved : int
-    """
+    """Builds and solves the programs of one utility, all of whose features are selectable."""
 
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
         self.grid = RowGrid.of(utility)
+        # Levels at which rows off the grid, or with very many levels, have a tangent; grows while cells are solved.
         self.tangents: dict[int, list[float]] = {}
-        self.forbidden: list[Mask] = []
+        self.forbidden: list[Mask] = []  # sets already evaluated that the solver must not return again
         self.n_solved = 0
         self._block_rows = _block_rows(utility)
 

@@ -30,25 +30,13 @@ class RowGrid:
     Where the coefficients are multiples of one unit, a^T z takes only values on a grid. Such a row is stored in its
     unit, with the bound rounded down to the grid (`ceiling`), and at level j, counted from the ceiling, it is violated
     by ``j * unit + offset``. Other rows are divided by their largest coefficient; their levels are real numbers.
-
-    Attributes
-    ----------
-    A : csr_array of float of shape (n_rows, n_features + n_blocks)
-        Coefficients, in the unit of each row.
-    ceiling : ndarray of float of shape (n_rows,)
-        Bounds, in the unit of each row.
-    unit, offset : ndarray of float of shape (n_rows,)
-    top_level : ndarray of float of shape (n_rows,)
-        The highest level that any set reaches.
-    on_grid, hard : ndarray of bool of shape (n_rows,)
-    rho : ndarray of float of shape (n_rows,)
     """
 
-    A: sparse.csr_array
-    ceiling: Floats
+    A: sparse.csr_array  # coefficients, in the unit of each row, (n_rows, n_features + n_blocks)
+    ceiling: Floats  # bounds, in the unit of each row, (n_rows,)
     unit: Floats
     offset: Floats
-    top_level: Floats
+    top_level: Floats  # the highest level that any set reaches
     on_grid: Mask
     hard: Mask
     rho: Floats

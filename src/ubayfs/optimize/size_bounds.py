@@ -25,27 +25,13 @@ _FIRST_LENGTH = 128
 
 @dataclass(frozen=True, eq=False)
 class SizeBounds:
-    """Upper bounds of the score by the size of a set.
+    """Upper bounds of the score by the size of a set: s = 0, 1, ..., n_selectable."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        Selectable features, most important first; ties by position.
-    importance : ndarray of float of shape (n_selectable + 1,)
-        Sum of the s highest importances, for s = 0, 1, ...
-    log_kappa : ndarray of float of shape (n_selectable + 1,)
-        Log admissibility of the inequalities that depend only on the size.
-    value : ndarray of float of shape (n_selectable + 1,)
-        Upper bound of the score of sets of each size.
-    only_size : bool
-        True when all inequalities depend only on the size: then the bounds are attained.
-    """
-
-    order: Ints
-    importance: Floats
-    log_kappa: Floats
-    value: Floats
-    only_size: bool
+    order: Ints  # selectable features, most important first; ties by position
+    importance: Floats  # sum of the s highest importances
+    log_kappa: Floats  # of the inequalities that depend only on the size
+    value: Floats  # upper bound of the score
+    only_size: bool  # whether all inequalities depend only on the size: then the bounds are attained
 
     @classmethod
     def of(cls, utility: Utility) -> SizeBounds:
@@ -107,12 +93,9 @@ def _uniform_rows(utility: Utility) -> tuple[Ints, Floats]:
 def shortlist(utility: Utility) -> SizeBounds | None:
     """Bound the score by size over so few of the most important features that no larger set is better.
 
-    Returns
-    -------
-    sizes : SizeBounds or None
-        Equal to the beginning of ``SizeBounds.of(utility)``, and with the same best size. None when inequalities
-        depend on more than the size, when no set satisfies all hard ones, and when the best set may have more than an
-        eighth of the features.
+    The result is the beginning of ``SizeBounds.of(utility)``, with the same best size. It is None when inequalities
+    depend on more than the size, when no set satisfies all hard ones, and when the best set may have more than an
+    eighth of the features.
 
     Notes
     -----
