@@ -81,15 +81,7 @@ def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
 
 
 def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
-    """Write what :func:`encode_record` returns to a file, whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If `path` names no file in a directory that exists.
-    EnsembleError
-        If the file cannot be written: no permission, no space left, ...
-    """
+    """Write what :func:`encode_record` returns as :func:`save_content` does."""
     save_content(path, encode_record(kind, version, metadata, **arrays), EnsembleError)
 
 

@@ -80,8 +80,7 @@ def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per sample."""
     if length != n_samples:
         raise InputError.of(
-            name,
-            f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples.",
+            name, f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples."
         )
 
 

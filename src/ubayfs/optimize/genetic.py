@@ -20,21 +20,6 @@ from .size_bounds import SizeBounds
 STARTS = ("guided", "paper")
 
 
-class GeneticInfo(NamedTuple):
-    """Facts about a search.
-
-    Attributes
-    ----------
-    n_generations, n_evaluations : int
-    best_by_generation : tuple of float
-        Best score so far, the start first; it never falls. -inf as long as every set violates a hard inequality.
-    """
-
-    n_generations: int
-    n_evaluations: int
-    best_by_generation: tuple[float, ...]
-
-
 @dataclass(frozen=True)
 class Genetic:
     """Improves a population of sets by selection, uniform crossover and mutation.
@@ -90,7 +75,8 @@ class Genetic:
             Satisfies all hard inequalities if any set of any generation does; otherwise the set that violates them
             least, with value -inf. Only the exact optimizer can decide whether hard inequalities contradict each
             other. The bound is that of :class:`~ubayfs.optimize.size_bounds.SizeBounds`: the highest score of sets of
-            any size. `info` has the fields of :class:`GeneticInfo`.
+            any size. `info` has `n_generations`, `n_evaluations` and `best_by_generation`: the best score so far, the
+            start first; it never falls, and is -inf as long as every set violates a hard inequality.
         """
         rng = as_generator(random_state)
         linked, first = self._begin(utility, rng)
@@ -109,8 +95,8 @@ class Genetic:
         # Sums in another order differ by rounding; the bound must not fall below a value that attains it.
         sizes = SizeBounds.of(utility)
         bound = float(sizes.value.max()) * (1.0 + len(sizes.order) * np.finfo(float).eps)
-        info = GeneticInfo(self.n_generations, fitness.n_evaluations, tuple(best))
-        return Solution(chosen, value, bound, info=info._asdict())
+        facts = {"n_generations": self.n_generations, "n_evaluations": fitness.n_evaluations}
+        return Solution(chosen, value, bound, info={**facts, "best_by_generation": tuple(best)})
 
     def _begin(self, utility: Utility, rng: np.random.Generator) -> tuple[LinkedUtility, Mask]:
         """Return the units that the search moves (features, or linked ones together), and the first generation."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,28 +24,19 @@ _POOL = 400
 _LARGEST_START = 200
 
 
-class _Columns(NamedTuple):
-    """A sparse matrix by columns: the entries of column j are those from ``starts[j]`` to ``starts[j + 1]``."""
-
-    starts: Ints
-    rows: Ints
-    values: Floats
-
-    @classmethod
-    def of(cls, matrix: sparse.csr_array) -> _Columns:
-        columns = sparse.csc_array(matrix)
-        return cls(columns.indptr.astype(np.intp), columns.indices.astype(np.intp), columns.data.astype(np.float64))
-
-    def of_columns(self, columns: Ints) -> tuple[Ints, Floats, Ints]:
-        """Return rows and values of the entries of some columns, and the number of the column of each."""
-        entries, owner = entries_of(self.starts, columns)
-        return self.rows[entries], self.values[entries], owner
-
-
 @once_per_system
-def _columns(system: ConstraintSystem) -> tuple[_Columns, _Columns]:
-    """Return the columns of the rows and of the blocks."""
-    return _Columns.of(system.A), _Columns.of(system.blocks)
+def _by_columns(system: ConstraintSystem) -> tuple[sparse.csc_array, sparse.csc_array]:
+    """Return the rows and the blocks by columns."""
+    return sparse.csc_array(system.A), sparse.csc_array(system.blocks)
+
+
+def _entries(matrix: sparse.csc_array, columns: Ints) -> tuple[Ints, Floats, Ints]:
+    """Return rows and values of the entries of some columns, and the number of the column of each.
+
+    Indexing plain arrays is ten times as fast as slicing sparse ones, which a search does thousands of times.
+    """
+    entries, owner = entries_of(matrix.indptr, columns)
+    return matrix.indices[entries], matrix.data[entries], owner
 
 
 class LocalSearch:
@@ -58,8 +49,7 @@ class LocalSearch:
         self.hard = np.isinf(system.rho)
         self.rho = np.where(self.hard, 1.0, system.rho)
         self.b = system.b + utility.admissibility.tolerance
-        # Indexing plain arrays is ten times as fast as slicing sparse ones, which a search does thousands of times.
-        self.columns, self.blocks = _columns(system)
+        self.columns, self.blocks = _by_columns(system)
         self.n_blocks = system.n_blocks
         # One unit of hard violation outweighs everything else.
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
@@ -97,20 +87,12 @@ class LocalSearch:
 
     def merit(self, chosen: Mask) -> float:
         """Return the score of a set, less a penalty for violated hard rows."""
-        return float(self.one_more(chosen, np.empty(0, dtype=np.intp))[0])
+        return float(self.one_flipped(chosen, np.empty(0, dtype=np.intp))[0])
 
-    def one_more(self, chosen: Mask, extra: Ints) -> Floats:
-        """Return the merit of a set, then of the set with each one of `extra` added."""
-        return self._one_flipped(chosen, extra)
-
-    def one_less(self, chosen: Mask) -> Floats:
-        """Return the merit of a set, then of the set without each one of its members."""
-        return self._one_flipped(chosen, np.flatnonzero(chosen))
-
-    def _one_flipped(self, chosen: Mask, features: Ints) -> Floats:
+    def one_flipped(self, chosen: Mask, features: Ints) -> Floats:
         """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
         members = np.flatnonzero(chosen)
-        n_chosen = np.bincount(self.blocks.of_columns(members)[0], minlength=self.n_blocks)
+        n_chosen = np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
         activity = self._activity(members, n_chosen)
         log_terms, hard_terms = self._terms(activity, slice(None))
         sign = np.where(chosen[features], -1.0, 1.0)
@@ -128,7 +110,7 @@ class LocalSearch:
     def _activity(self, members: Ints, n_chosen: Ints) -> Floats:
         """Return a^T z of every row; `n_chosen` are the members of each block."""
         columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
-        rows, values, _ = self.columns.of_columns(columns)
+        rows, values, _ = _entries(self.columns, columns)
         return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
 
     def _changes(self, features: Ints, sign: Floats, n_chosen: Ints) -> tuple[Ints, Floats, Ints]:
@@ -136,12 +118,12 @@ class LocalSearch:
 
         That is its own column, and those of blocks that it is the first or the last to touch.
         """
-        rows, values, owner = self.columns.of_columns(features)
+        rows, values, owner = _entries(self.columns, features)
         if self.n_blocks == 0:
             return rows, sign[owner] * values, owner
-        blocks, _, toucher = self.blocks.of_columns(features)
+        blocks, _, toucher = _entries(self.blocks, features)
         turned = n_chosen[blocks] == np.where(sign[toucher] > 0, 0, 1)
-        more_rows, more_values, touched = self.columns.of_columns(self.n + blocks[turned])
+        more_rows, more_values, touched = _entries(self.columns, self.n + blocks[turned])
         rows, values = np.concatenate([rows, more_rows]), np.concatenate([values, more_values])
         owner = np.concatenate([owner, toucher[turned][touched]])
         # A row may hold both a feature and its blocks: one change for each feature and row.
@@ -167,7 +149,7 @@ class LocalSearch:
 
     def _best_move(self, chosen: Mask) -> tuple[Mask, float]:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-        values = self._one_flipped(chosen, np.concatenate([outside, inside]))
+        values = self.one_flipped(chosen, np.concatenate([outside, inside]))
         pick = int(np.argmax(values))
         best, value = chosen.copy(), float(values[pick])
         if pick:
@@ -190,7 +172,7 @@ class LocalSearch:
         for out in np.flatnonzero(chosen):
             base = chosen.copy()
             base[out] = False
-            values = self.one_more(base, outside)
+            values = self.one_flipped(base, outside)
             pick = int(np.argmax(values))
             if values[pick] > best + ROUNDING:
                 best, result = float(values[pick]), base
