@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex, check_choice, check_int
+from .._arguments import check_choice, check_int
+from .._plain import counted
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..data.feature_data import FeatureData
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display
-from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, counted, draw_blocks, list_features, short_names
+from .base import Display, ReportData, blocks_of
+from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, draw_blocks, list_features, short_names
 
 _MOST_NUMBERS = 16  # features up to which there is room for a number in each cell
 
@@ -44,6 +45,18 @@ class CorrelationDisplay(Display):
     n_chosen: int
 
     name: ClassVar[str] = "correlation"
+    section: ClassVar[str] = "correlation"
+    caption: ClassVar[str] = "Correlations among the chosen features."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return data.X is not None and len(selection.features) > 1
+
+    @classmethod
+    def for_report(cls, selection: Selection, data: ReportData) -> CorrelationDisplay:
+        """Compute the display as a report shows it."""
+        return cls.from_selection(selection, X=data.X, blocks=data.blocks)
 
     @classmethod
     def from_selection(
@@ -76,15 +89,14 @@ class CorrelationDisplay(Display):
         members = Blocks.of(blocks)
         by_importance = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
         shown = by_importance[:max_features]
-        belongs = members.matrix(FeatureIndex(names))[:, shown].toarray()
-        of_feature = [[name for name, i in zip(members.names, column, strict=True) if i] for column in belongs.T]
+        of_feature = blocks_of(members, names, shown)
         # Features without a block come last.
         first = [members.names.index(own[0]) if own else len(members) for own in of_feature]
         order = np.argsort(first, kind="stable")
         return cls(
             features=tuple(names[shown[order]].tolist()),
-            correlation=tuple(map(tuple, _signed_correlations(values[:, shown[order]], method).tolist())),
-            blocks=tuple(tuple(of_feature[i]) for i in order),
+            correlation=tuple(map(tuple, signed_correlations(values[:, shown[order]], method).tolist())),
+            blocks=tuple(of_feature[i] for i in order),
             method=method,
             n_chosen=len(selection.indices),
         )
@@ -114,13 +126,11 @@ class CorrelationDisplay(Display):
         n = len(self.features)
         matrix = np.array(self.correlation).reshape(n, n)
         shade = np.ma.masked_where(np.eye(n, dtype=bool), np.abs(matrix))
-        image = ax.imshow(
-            shade,
-            vmin=0,
-            vmax=1,
-            cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
-            aspect="auto",
-        )
+        edges = np.arange(n + 1) - 0.5
+        image = ax.pcolormesh(
+            edges, edges, shade, vmin=0, vmax=1, cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
+            edgecolors="white", linewidth=0.3,
+        )  # fmt: skip
         list_features(ax, self.features, [False] * n)
         labels = [f"{label.get_text()}  {i}" for i, label in enumerate(ax.get_yticklabels(), start=1)]
         ax.set_yticks(range(n), labels)
@@ -152,7 +162,8 @@ def _in_cell(value: float) -> str:
     return f"{value:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
 
 
-def _signed_correlations(X: NDArray[Any], method: str) -> NDArray[np.float64]:
+def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np.float64]:
+    """Return the correlations of all columns, of shape (n_columns, n_columns)."""
     matrix = np.zeros((X.shape[1], X.shape[1]))
     for part, values in METHODS[method](X):  # of some features with themselves and all later ones
         matrix[part, part.start :] = values

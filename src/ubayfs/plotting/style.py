@@ -84,6 +84,20 @@ def _fonts_of_other_scripts() -> tuple[str, ...]:
     return tuple(name for name in _OTHER_FONTS if name in known)
 
 
+def missing_letters(figure: Any) -> str:
+    """Return the letters of all texts of a figure that none of the fonts of the style has, each once."""
+    from matplotlib.font_manager import FontProperties, fontManager, get_font
+    from matplotlib.text import Text
+
+    used = {letter for text in figure.findobj(Text) for letter in text.get_text() if letter > "~"}
+    for family in (*STYLE["font.family"], *_fonts_of_other_scripts()):
+        if not used:
+            break
+        font = get_font(fontManager.findfont(FontProperties(family=family)))
+        used = {letter for letter in used if not font.get_char_index(ord(letter))}
+    return "".join(sorted(used))
+
+
 def short(name: str, longest: int = _LONGEST_NAME) -> str:
     r"""Return a name on one line, with an ellipsis in its middle when it is long.
 
@@ -110,16 +124,6 @@ def wrapped(text: str, longest: int = _LONGEST_LINE) -> str:
     return "\n".join(textwrap.fill(line, longest) for line in text.splitlines())
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun: ``1 model``, ``10,000 models``."""
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
-
-
-def relaxation(rho: float) -> str:
-    """Return rho in words."""
-    return "hard" if np.isinf(rho) else f"rho = {rho:.3g}"
-
-
 def list_features(ax: Any, names: Sequence[str], chosen: Sequence[bool]) -> None:
     """Put the names of features along the vertical axis, the first one on top, chosen ones in bold."""
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
@@ -138,9 +142,10 @@ def list_height(n_features: int) -> float:
 @lru_cache(maxsize=1024)
 def text_width(text: str, size: float = SMALL) -> float:
     """Return the width of a text in points."""
-    from matplotlib.textpath import TextPath
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
 
-    return float(TextPath((0, 0), text, size=size).get_extents().width) if text.strip() else 0.0
+    return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0])
 
 
 def right_margin(ax: Any) -> Any:
