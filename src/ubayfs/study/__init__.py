@@ -5,6 +5,7 @@ from .knowledge import PrefixBlocks, TableBlocks, Weights
 from .model import Study
 from .named import Named
 from .reading import load_study
+from .resolve import ResolvedStudy, resolve_study
 from .sections import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .template import template
 
@@ -16,10 +17,12 @@ __all__ = [
     "OutputSection",
     "PrefixBlocks",
     "PriorSection",
+    "ResolvedStudy",
     "Study",
     "TableBlocks",
     "Weights",
     "check_study",
     "load_study",
+    "resolve_study",
     "template",
 ]
