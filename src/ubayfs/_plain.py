@@ -50,7 +50,13 @@ def strictness(rho: float | str) -> str:
     >>> strictness(0.5), strictness(np.inf), strictness("hard")
     ('rho 0.5', 'hard', 'hard')
     """
-    return "hard" if isinstance(rho, str) or math.isinf(rho) else f"rho {rounded(rho)}"
+    text = relaxation_text(rho)
+    return text if text == "hard" else f"rho {text}"
+
+
+def relaxation_text(rho: float | str) -> str:
+    """Return a relaxation as a cell of a table shows it: a rounded number, or "hard"."""
+    return "hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho)
 
 
 def listing(items: Sequence[Any], limit: int = 8) -> str:
