@@ -17,10 +17,12 @@ import numpy as np
 from ._plain import counted, plain
 from .constraints import Constraint
 from .exceptions import UBayFSError
-from .results import Result
+from .results import Result, StoredResult
 from .selection import Selection
 from .study import ResolvedStudy, resolve_study
 from .workflow import Decision
+
+AnyResult = Result | StoredResult
 
 _TOGETHER = "differences taken together"
 _COMPARED = ("data", "evidence", "decision", "blocks")  # sections; weights are compared feature by feature
@@ -112,7 +114,7 @@ class Comparison:
         return "\n".join(_lines(self))
 
 
-def compare(first: Result, second: Result) -> Comparison:
+def compare(first: AnyResult, second: AnyResult) -> Comparison:
     """Compare two results and find out why they differ.
 
     Parameters
@@ -151,7 +153,7 @@ def compare(first: Result, second: Result) -> Comparison:
     )
 
 
-def _resolved(first: Result, second: Result) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
+def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
     """Return both studies tied to the features of their evidence; or None, and why that cannot be done."""
     try:
         one, two = (
@@ -188,7 +190,7 @@ def _changed_weights(first: Mapping[str, Side], second: Mapping[str, Side]) -> l
 
 
 def _causes(
-    first: Result, second: Result, studies: tuple[ResolvedStudy, ResolvedStudy]
+    first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy]
 ) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return which part of the knowledge alone changes each feature; or nothing, and why it could not be tried."""
     old, new = (replace(study.decision, n_alternatives=0) for study in studies)
@@ -215,7 +217,7 @@ def _with_part(decision: Decision, other: Decision, part: str) -> Decision:
 
 
 def _differences(
-    first: Result, second: Result, studies: tuple[ResolvedStudy, ResolvedStudy] | None
+    first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy] | None
 ) -> Iterator[Difference]:
     """Yield settings that differ, as the study files name them; weights are compared feature by feature."""
     one, two = (_settings(result) for result in (first, second))
@@ -232,7 +234,7 @@ def _differences(
         yield Difference("contents of the data", *(str(fingerprint)[:12] for fingerprint in fingerprints))
 
 
-def _settings(result: Result) -> dict[str, Any]:
+def _settings(result: AnyResult) -> dict[str, Any]:
     """Return the settings of a study by dotted keys; the same file has the same path, wherever the study lies."""
     flat = _flat(result.study.to_dict())
     for key in ("data.path", "blocks.table"):

@@ -159,7 +159,18 @@ def _with_data(
     except UBayFSError as error:
         tell(f"Note: decided without the data, so no correlations are shown ({error})")
         return study, selection
-    return replace(study, data=data), selection.with_data(data)
+    return replace(study, data=data), _measured(selection, data)
+
+
+def _measured(selection: Selection, data: FeatureData) -> Selection:
+    """Return the selection as if it had been decided with the data: sets have a redundancy then."""
+    assert selection.problem is not None
+    problem = replace(selection.problem, X=data.X)
+    best, *others = (
+        replace(found, metrics=problem.measure(problem.mask(found.indices)))
+        for found in (selection.best, *selection.alternatives)
+    )
+    return replace(selection, best=best, alternatives=tuple(others), problem=problem)
 
 
 def tell_advice(advice: Iterable[Mapping[str, Any]]) -> None:

@@ -136,7 +136,7 @@ class ReportData:
     """
 
     X: NDArray[Any] | None = None
-    blocks: Blocks = field(default_factory=Blocks)
+    blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9
 
 
