@@ -97,9 +97,9 @@ def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
 
 
 def test_tables_without_rows_or_columns(X, y):
-    refused("X has no rows (0 samples, shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
+    refused("X has 0 samples (shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
     refused("X has no columns", collect, X.iloc[:, :0], y)
-    refused("X has one row (1 sample); subsamples need at least 2", collect, X.iloc[:1], y[:1])
+    refused("X has only 1 sample; subsamples need at least 2", collect, X.iloc[:1], y[:1])
     refused("X must be a table with rows and columns; got an array of shape (40,)", collect, X["area"].to_numpy(), y)
     refused("X is missing; pass a table", collect, None, y)
 
@@ -132,13 +132,13 @@ def test_targets_of_unequal_rows(X, y):
     objects[:] = ragged
     for task in (None, "multiclass", "multilabel", "regression"):
         refused(
-            f"y must have one label per row of X; got list as labels. Pass one label per row, or {way}",
+            f"y must have one label per sample of X; got list as labels. Pass one label per sample, or {way}",
             collect,
             X,
             objects,
             task=task,
         )
-    refused("groups must be one column, one group per row of X; setting an array", collect, X, y, groups=ragged)
+    refused("groups must be one column, one group per sample of X; setting an array", collect, X, y, groups=ragged)
 
 
 def test_targets_that_are_refused_come_with_a_way_out(X, y):

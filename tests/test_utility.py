@@ -22,7 +22,7 @@ def system_of(A, b, rho, blocks=None, on_blocks=False):
         np.asarray(b, float),
         np.asarray(rho, float),
         str,
-        on_blocks,
+        on_blocks=on_blocks,
     )
     n = N if blocks is None else blocks.shape[1]
     return ConstraintSystem.stack([part], n, blocks if blocks is None else sparse.csr_array(blocks))

@@ -220,10 +220,10 @@ def test_arrays_that_are_not_numbers_name_their_columns(X):
     ("X", "message"),
     [
         (None, "X is missing; pass a table"),
-        (np.empty((0, 3)), r"X has no rows \(0 samples.*at least 2 are needed"),
+        (np.empty((0, 3)), r"X has 0 samples.*at least 2 are needed"),
         (np.empty((3, 0)), r"X has no columns \(0 feature"),
         (pd.DataFrame(index=range(3)), r"X has no columns \(0 feature"),
-        (np.ones((1, 3)), r"X has one row \(1 sample\); subsamples need at least 2"),
+        (np.ones((1, 3)), r"X has only 1 sample; subsamples need at least 2"),
         (np.ones(3), r"X must be a table with rows and columns; got an array of shape \(3,\).*Reshape your data"),
         (pd.Series([1.0, 2.0]), r"got an array of shape \(2,\)"),
         (np.ones((2, 2, 2)), r"got an array of shape \(2, 2, 2\)"),

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ubayfs.data.feature_data import TASKS, FeatureData
+from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import collect as ensemble
 from ubayfs.ensemble.batches import EnsembleTask, run_batch
 from ubayfs.ensemble.collect import collect_evidence
@@ -602,9 +602,9 @@ def test_a_selector_that_cannot_do_the_task_is_refused_before_any_work(table):
     [
         (lambda X, y: (X.assign(b=np.nan), y), r"X contains missing values \(NaN\) in column\(s\) 'b'.*SimpleImputer"),
         (lambda X, y: (X.assign(b=np.inf), y), r"X contains infinite values \(inf\) in column\(s\) 'b'.*SimpleImputer"),
-        (lambda X, y: (X[:0], y[:0]), "X has no rows"),
+        (lambda X, y: (X[:0], y[:0]), "X has 0 samples"),
         (lambda X, y: (X[[]], y), "X has no columns"),
-        (lambda X, y: (X[:1], y[:1]), "X has one row"),
+        (lambda X, y: (X[:1], y[:1]), "X has only 1 sample"),
         (lambda X, y: (X, [0] * 20), r"y has only one class \(0\)"),
         (lambda X, y: (X, ["rare"] + ["b"] * 19), r"class 'rare' of y has 1 sample\(s\), but a class needs at least 2"),
         (lambda X, y: (X, y[:-1]), "y must have one entry per sample of X, 20; got 19"),

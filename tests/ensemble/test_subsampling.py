@@ -161,21 +161,17 @@ def test_regression_takes_a_share_of_the_groups(rng):
 
 
 def test_a_class_of_one_row_is_refused_by_name():
-    with pytest.raises(
-        InputError, match=r"class 'rare' of y has 1 sample\(s\), but a class needs at least 2.*Merge it"
-    ):
+    with pytest.raises(InputError, match=r"class 'rare' of y has 1 sample\(s\), but .* at least 2.*Merge it"):
         plan_subsamples(table(["a"] * 10 + ["rare"]), 0.75)
 
 
 def test_a_class_of_one_number_hints_at_regression():
-    with pytest.raises(InputError, match=r"class 7 of y has 1 sample\(s\).*say task='regression'"):
+    with pytest.raises(InputError, match=r"class 7 of y has 1 sample\(s\).*pass task='regression'"):
         plan_subsamples(table([1] * 10 + [2] * 10 + [7]), 0.75)
 
 
 def test_more_classes_than_places_are_refused():
-    message = (
-        r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2 sample.*Raise train_size"
-    )
+    message = r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2.*Raise train_size"
     with pytest.raises(InputError, match=message):
         plan_subsamples(table(list("aaaabbbbcc")), 0.2)
 

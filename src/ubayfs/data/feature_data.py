@@ -11,15 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
 from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
-from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
-
-__all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "MissingValues", "Target", "feature_chunks"]
+from .target import Target, check_length, plain, read_target
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
@@ -99,7 +96,7 @@ class FeatureData:
         task : str, optional
             Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each row.
+            Patient, mouse, subject... of each sample.
         """
         path = None
         if isinstance(X, str | os.PathLike):
@@ -137,7 +134,7 @@ class FeatureData:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples."""
         return int(self.X.shape[0])
 
     @property
@@ -147,7 +144,7 @@ class FeatureData:
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
-        """Mask of columns that have one value in all rows, of shape (n_features,)."""
+        """Mask of columns that have one value in all samples, of shape (n_features,)."""
         mask = np.empty(self.n_features, dtype=bool)
         for part in feature_chunks(self.n_features):
             mask[part] = (self.X[:, part] == self.X[0, part]).all(axis=0)
@@ -199,7 +196,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         )
     n_samples, n_features = values.shape
     if n_samples == 0:
-        raise InputError.of("X", f"has no rows (0 samples, shape {values.shape}); at least 2 are needed.")
+        raise InputError.of("X", f"has 0 samples (shape {values.shape}); at least 2 are needed.")
     if n_features == 0:
         raise InputError.of(
             "X",
@@ -207,7 +204,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
             "with one column per feature.",
         )
     if n_samples == 1:
-        raise InputError.of("X", "has one row (1 sample); subsamples need at least 2, in practice many more.")
+        raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     _check_finite(values, names)
@@ -249,7 +246,9 @@ def _not_numeric(columns: Any, types: set[str]) -> str:
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
     if values.dtype == object:
-        values = np.where(pd.isna(values), np.nan, values)
+        from pandas import isna
+
+        values = np.where(isna(values), np.nan, values)
     return values.astype(np.float64)
 
 
@@ -267,6 +266,8 @@ def _why_not_numbers(column: NDArray[Any]) -> str | None:
 
 def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
     names = np.array([str(c) for c in frame.columns], dtype=object)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
@@ -325,6 +326,8 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
 def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
+    from pandas import factorize, isna
+
     try:
         values = np.asarray(groups)
     except ValueError as error:
@@ -334,9 +337,9 @@ def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if values.ndim != 1:
         raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
-    if pd.isna(values).any():
+    if isna(values).any():
         raise InputError.of("groups", "contains missing values; give each sample its group.")
-    codes = np.asarray(pd.factorize(values)[0], dtype=np.intp)
+    codes = np.asarray(factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:
         raise InputError.of(
             "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice
 from ..exceptions import InputError
 
-TASKS = ("binary", "multiclass", "multilabel", "regression", "unsupervised")
+# What a set of features is for, by task; in the words of a report.
+TASKS = {
+    "binary": "tell two classes apart",
+    "multiclass": "tell the classes apart",
+    "multilabel": "predict the labels",
+    "regression": "predict the target",
+    "unsupervised": "represent the data, without a target",
+}
 CLASSIFICATION = frozenset({"binary", "multiclass"})
 
 _TASK_OF_TARGET = {
@@ -59,11 +65,16 @@ class Target:
         """Number of classes; 0 when the task is not a classification into one of several classes."""
         return 0 if self.classes is None else len(self.classes)
 
-    def take(self, rows: NDArray[Any]) -> Target:
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
+        return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None
+
+    def take(self, samples: NDArray[Any]) -> Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
         if self.values is None or self.labels is None:
             return self
-        return Target(self.task, self.values[rows], self.labels[rows], self.classes, self.ordered)
+        return Target(self.task, self.values[samples], self.labels[samples], self.classes, self.ordered)
 
 
 def check_length(name: str, length: int, n_samples: int) -> None:
@@ -88,6 +99,8 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         if task not in (None, "unsupervised"):
             raise InputError(f"task={task!r} requires y to be passed, but the target y is None.", argument="y")
         return Target("unsupervised")
+    import pandas as pd
+
     ordered_categories = None
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
@@ -130,7 +143,9 @@ def _read_labels(y: Any) -> NDArray[Any]:
 
 
 def _check_target_complete(labels: NDArray[Any]) -> None:
-    if pd.isna(labels).any():
+    from pandas import isna
+
+    if isna(labels).any():
         raise InputError.of("y", "contains missing values (NaN); drop those samples before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError.of("y", "contains infinite values (inf); drop or correct those samples.")
@@ -148,7 +163,7 @@ def _infer_task(labels: NDArray[Any]) -> str:
     if kind not in _TASK_OF_TARGET:
         raise InputError(
             f"Unknown label type: y is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one "
-            "column of numbers; say task='regression' or convert the labels to strings.",
+            "column of numbers; pass task='regression' or convert the labels to strings.",
             argument="y",
         )
     return _TASK_OF_TARGET[kind]
@@ -203,7 +218,8 @@ def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) ->
     if ordered is not None:
         occurring = set(classes.tolist())
         present = [category for category in ordered if category in occurring]
-        classes, codes = np.array(present), pd.Categorical(labels, categories=present).codes
+        code_of = {category: code for code, category in enumerate(present)}
+        classes, codes = np.array(present), np.array([code_of[label] for label in labels.tolist()])
     if len(classes) < 2:
         raise InputError.of(
             "y",

@@ -36,7 +36,7 @@ class EnsembleTask:
     Attributes
     ----------
     target : Target
-        Of all rows.
+        Of all samples.
     plan : SubsamplePlan
     selectors : tuple of ElementarySelector
         Run m uses number m modulo their count.
@@ -184,7 +184,7 @@ def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelec
             outcomes.append(_failure(run, selector, error))
             continue
         part = X[np.ix_(rows, columns)]
-        # What does not vary in the subsample cannot tell its rows apart, whatever a foreign selector thinks.
+        # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
         outcomes.append(np.sort(columns[(part != part[0]).any(axis=0)]))
     return outcomes
 

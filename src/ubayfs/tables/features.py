@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, nearest
-from ..data.feature_data import TASKS, FeatureData, MissingValues
+from ..data.feature_data import FeatureData, MissingValues
+from ..data.target import TASKS
 from ..exceptions import InputError
 from .columns import (
     as_floats,
