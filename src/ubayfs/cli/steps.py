@@ -118,7 +118,7 @@ def _write(
 
     before = None if earlier is None else earlier.summary
     if before is not None:
-        study, selection = _with_data(study, evidence, selection, known, before)
+        study, selection = _with_data(study, evidence, selection, before)
     outputs = study.study.outputs
     with progress("selection probabilities", "draws") as update, stoppable(update) as update_or_stop:
         summary = summarize(
@@ -138,21 +138,19 @@ def _write(
 
 
 def _with_data(
-    study: ResolvedStudy, evidence: Evidence, selection: Selection, known: Mapping[str, Any], before: Mapping[str, Any]
+    study: ResolvedStudy, evidence: Evidence, selection: Selection, before: Mapping[str, Any]
 ) -> tuple[ResolvedStudy, Selection]:
     """Return study and selection with what a report shows of the data: correlations among the chosen features.
 
-    The table is read unless that was done already or the same features are chosen as before.
+    The table is read unless that was done already, or the earlier result knows these correlations.
     """
     from ..exceptions import UBayFSError
-    from ..summary import same_members
+    from ..summary import known_correlations
 
     if study.data is not None or len(selection.features) < 2:
         return study, selection
-    if same_members(known, before):
-        redundancy = (before["correlation"] or {}).get("redundancy")
-        metrics = replace(selection.metrics, redundancy=float("nan") if redundancy is None else redundancy)
-        return study, replace(selection, best=replace(selection.best, metrics=metrics))
+    if known_correlations(selection, before) is not None:
+        return study, selection
     try:
         data = study.study.read_data()
         check_fingerprint(study.study, data, evidence)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..selection import Selection
-from .base import Display, Drawing, ReportData
+from .base import Correlations, Display, Drawing, ReportData
 from .convergence import ConvergenceDisplay
 from .correlation import CorrelationDisplay
 from .evidence import EvidenceDisplay
@@ -31,6 +31,7 @@ __all__ = [
     "DISPLAYS",
     "ConvergenceDisplay",
     "CorrelationDisplay",
+    "Correlations",
     "Display",
     "Drawing",
     "EvidenceDisplay",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._arguments import FeatureIndex, check_choice, check_int
 from .._files import write_atomically
 from ..data.blocks import Blocks
+from ..data.correlation import METHODS
 from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Problem, Selection
 from .png import encode_png
@@ -122,20 +123,78 @@ class Drawing:
         return path
 
 
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Correlations among some features: computed once, for facts and figures, and stored for the next decision.
+
+    Attributes
+    ----------
+    features : tuple of str
+    spearman, pearson : ndarray of float of shape (n_features, n_features)
+        Signed; 0 for a constant feature.
+    """
+
+    features: tuple[str, ...]
+    spearman: NDArray[np.float64]
+    pearson: NDArray[np.float64]
+
+    @classmethod
+    def of_data(cls, X: NDArray[Any], feature_names: NDArray[Any], positions: NDArray[np.intp]) -> Correlations:
+        """Compute the correlations of the features at some positions."""
+        values = X[:, positions]
+        names = tuple(feature_names[positions].tolist())
+        return cls(names, signed_correlations(values, "spearman"), signed_correlations(values, "pearson"))
+
+    def cover(self, features: Iterable[str]) -> bool:
+        """Tell whether the correlations among these features are known."""
+        return set(features) <= set(self.features)
+
+    def among(self, features: Sequence[str]) -> Correlations:
+        """Return the correlations among these features, in this order."""
+        place = {name: position for position, name in enumerate(self.features)}
+        order = np.ix_(*2 * [[place[name] for name in features]])
+        return Correlations(tuple(features), self.spearman[order], self.pearson[order])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain types: of each matrix the part above the diagonal, row by row."""
+        upper = np.triu_indices(len(self.features), 1)
+        parts = {key: getattr(self, key)[upper].tolist() for key in ("spearman", "pearson")}
+        return {"features": list(self.features), **parts}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Correlations:
+        """Make correlations of what :meth:`to_dict` gave."""
+        n = len(content["features"])
+        matrices = np.tile(np.eye(n), (2, 1, 1))
+        for matrix, key in zip(matrices, ("spearman", "pearson"), strict=True):
+            matrix[np.triu_indices(n, 1)] = content[key]
+            matrix[:] = np.triu(matrix) + np.triu(matrix, 1).T
+        return cls(tuple(content["features"]), *matrices)
+
+
+def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np.float64]:
+    """Return the correlations of all columns, of shape (n_columns, n_columns)."""
+    matrix = np.zeros((X.shape[1], X.shape[1]))
+    for part, values in METHODS[method](X):  # of some features with themselves and all later ones
+        matrix[part, part.start :] = values
+        matrix[part.start :, part] = values.T
+    return np.clip(matrix, -1.0, 1.0)
+
+
 @dataclass(frozen=True)
 class ReportData:
     """What a report knows beside the selection.
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features) or None
-        The data of the fit.
+    correlations : Correlations or None
+        Among the chosen features and others, of the data of the fit.
     blocks : Blocks
     level : float
         Of credible intervals.
     """
 
-    X: NDArray[Any] | None = None
+    correlations: Correlations | None = None
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9
 

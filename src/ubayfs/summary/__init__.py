@@ -18,7 +18,7 @@ from ..data.feature_data import FeatureData
 from ..data.target import Target
 from ..ensemble.collect import Progress
 from ..exceptions import InputError
-from ..plotting import ReportData, report_displays
+from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection
 from . import facts, members, sentences
 from .constraint_facts import constraint_facts
@@ -27,7 +27,7 @@ from .prior_facts import prior_facts
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
 
-__all__ = ["answer", "same_members", "summarize"]
+__all__ = ["answer", "known_correlations", "summarize"]
 
 FORMAT = 3
 
@@ -106,7 +106,7 @@ def summarize(
         What :func:`answer` returned for this selection, which is then not computed again.
     earlier : mapping, optional
         Summary of another decision on the same evidence. Without data, its facts about the data are taken over, and
-        those about correlations if the same features are chosen.
+        its correlations if it has those of all chosen features.
 
     Returns
     -------
@@ -128,16 +128,12 @@ def summarize(
     given = dict(known) if known is not None else answer(selection, blocks=blocks, random_state=random_state)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = _table(selection, data)
-    X = None if table is None else table.X
+    about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
+    correlations = (
+        known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
+    )
+    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL))
     posterior = selection.posterior
-    about = facts.data_facts(selection, table, settings)
-    correlation = facts.correlation_facts(selection, X)
-    displays = plain(report_displays(selection, ReportData(X, members_of, members.LEVEL)))
-    if table is None and earlier is not None:
-        about = earlier["data"]
-        if same_members(given, earlier):
-            correlation = earlier["correlation"]
-            displays |= {name: earlier["displays"][name] for name in ("correlation",) if name in earlier["displays"]}
     chance, n_decided = members.probabilities(selection, n_draws, random_state, on_progress)
     found = given | {
         "format": FORMAT,
@@ -151,20 +147,21 @@ def summarize(
         "n_draws": n_decided,
         "chosen": members.with_uncertainty(given["chosen"], selection, chance, random_state),
         "alternatives": members.alternatives(selection),
-        "correlation": correlation,
+        "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain(selection.provenance),
         "study": settings or None,
         "versions": facts.version_facts(),
         "citation": facts.CITATION,
-        "displays": displays,
+        "displays": plain(displays),
     }
     return found | sentences.all_sentences(found, [str(message) for message in warnings])
 
 
-def same_members(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Tell whether two summaries have the same chosen features, in the same order and blocks."""
-    shown = [[(record["feature"], record["blocks"]) for record in one["chosen"]] for one in (first, second)]
-    return shown[0] == shown[1]
+def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:
+    """Return the correlations among the chosen features that the summary of another decision knows; else None."""
+    stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
+    known = None if stored is None else Correlations.from_dict(stored)
+    return known if known is not None and known.cover(selection.features) else None
 
 
 def _table(selection: Selection, data: Any) -> FeatureData | None:

@@ -16,14 +16,15 @@ from .._plain import number, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
-from ..metrics import redundancy_rate, stability
-from ..plotting.correlation import signed_correlations
+from ..metrics import stability
+from ..plotting.base import Correlations, leading
 from ..selection import Selection
 from . import sentences
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
 _PAIRS = 10
+_CANDIDATES = 40  # features whose correlations are stored for the next decision
 _CONFIDENCE = 0.95
 # Selectors with default settings, as people call them; others are shown as they are recorded.
 _SELECTORS = {
@@ -165,21 +166,27 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
     }
 
 
-def correlation_facts(selection: Selection, X: NDArray[Any] | None) -> dict[str, Any] | None:
+def correlations_of(selection: Selection, X: NDArray[Any]) -> Correlations:
+    """Return the correlations among the chosen features, and with those that another decision may choose."""
+    return Correlations.of_data(X, selection.feature_names, leading(selection.importance, selection.mask, _CANDIDATES))
+
+
+def correlation_facts(selection: Selection, known: Correlations | None) -> dict[str, Any] | None:
     """Return the rank correlations among the chosen features; None without data or with fewer than two of them."""
-    names, indices = list(selection.features), selection.indices
-    if X is None or len(names) < 2:
+    names = list(selection.features)
+    if known is None or len(names) < 2 or not known.cover(names):
         return None
-    matrix = signed_correlations(X[:, indices])
+    chosen = known.among(names)
     first, second = np.triu_indices(len(names), 1)
-    strongest = np.argsort(-np.abs(matrix[first, second]), kind="stable")[:_PAIRS]
+    values = chosen.spearman[first, second]
+    strongest = np.argsort(-np.abs(values), kind="stable")[:_PAIRS]
     return {
         "method": "spearman",
-        "redundancy": number(redundancy_rate(X[:, indices], np.arange(len(names)))),
+        "redundancy": number(np.abs(chosen.pearson[first, second]).mean()),
         "features": names,
-        "matrix": [[number(entry) for entry in row] for row in matrix] if len(names) <= _MATRIX else None,
+        "matrix": chosen.spearman.tolist() if len(names) <= _MATRIX else None,
         "strongest": [
-            {"first": names[first[i]], "second": names[second[i]], "value": number(matrix[first[i], second[i]])}
-            for i in strongest
+            {"first": names[first[i]], "second": names[second[i]], "value": float(values[i])} for i in strongest
         ],
+        "known": known.to_dict() if len(known.features) <= _MATRIX else None,
     }
