@@ -135,12 +135,14 @@ class CorrelationDisplay(Display):
             edges, edges, shade, vmin=0, vmax=1, cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
             edgecolors="white", linewidth=0.3,
         )  # fmt: skip
-        list_features(ax, self.features, [False] * n)
-        labels = [f"{label.get_text()}  {i}" for i, label in enumerate(ax.get_yticklabels(), start=1)]
-        ax.set_yticks(range(n), labels)
+        list_features(ax, self.features, numbered=True)
         ax.set_ylim(n - 0.5, -0.5)
-        ax.set_xticks(range(n), [str(i) for i in range(1, n + 1)], size=7.5 if n <= 25 else 5)
-        ax.tick_params(length=0)
+        ax.set_xticks([])
+        for column in range(n):
+            ax.text(
+                column, -0.01, str(column + 1), size=7.5 if n <= 25 else 5, ha="center", va="top",
+                transform=ax.get_xaxis_transform(), gid="number",
+            )  # fmt: skip
         ax.spines[:].set_visible(False)
         if n <= _MOST_NUMBERS:
             for (row, column), value in np.ndenumerate(matrix):
