@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from ubayfs.constraints.inequalities import ROWS
 
 import ubayfs
-from ubayfs.constraints.inequalities import ROWS
 from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS
 

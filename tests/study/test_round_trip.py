@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from ubayfs.constraints.inequalities import ROWS
 
 import ubayfs
 from ubayfs import (
@@ -29,7 +30,6 @@ from ubayfs import (
     must_link,
     require,
 )
-from ubayfs.constraints.inequalities import ROWS
 from ubayfs.exceptions import OptimizationWarning, StudyError
 from ubayfs.selectors import RFE, Laplacian, Lasso, Tree
 from ubayfs.study import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,9 +53,7 @@ class Drawing:
             Dots per inch of a PNG.
         """
         check_choice("format", format, FORMATS)
-        with house_style(), warnings.catch_warnings():
-            # They are a value: `missing_letters`.
-            warnings.filterwarnings("ignore", "Glyph .* missing from")
+        with house_style():
             self._lay_out()
             if format == "png":
                 return encode_png(self._pixels(dpi), dpi)
@@ -180,6 +177,7 @@ def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np
     for part, values in METHODS[method](X):  # of some features with themselves and all later ones
         matrix[part, part.start :] = values
         matrix[part.start :, part] = values.T
+    np.fill_diagonal(matrix, 1.0)
     return np.clip(matrix, -1.0, 1.0)
 
 

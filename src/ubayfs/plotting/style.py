@@ -7,6 +7,7 @@ line style or a word says too, so that a greyscale print loses nothing. Figures 
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -73,7 +74,9 @@ def house_style() -> Iterator[None]:
         raise MissingDependencyError(
             f'figures need the package matplotlib ({error}). Run: pip install "ubayfs[plot]"'
         ) from error
-    with style.context(["default", {**STYLE, "font.family": [*STYLE["font.family"], *_fonts_of_other_scripts()]}]):
+    fonts = [*STYLE["font.family"], *_fonts_of_other_scripts()]
+    with style.context(["default", {**STYLE, "font.family": fonts}]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # they are a value: see missing_letters
         yield
 
 
@@ -138,8 +141,9 @@ def list_features(ax: Any, names: Sequence[str], chosen: Sequence[bool] = (), nu
     left = ax.get_yaxis_transform() + ScaledTranslation(-4 / 72, 0, ax.figure.dpi_scale_trans)
     for row, name in enumerate(short_names(names)):
         ax.text(
-            0, row, f"{name}  {row + 1}" if numbered else name, size=7.5, ha="right", va="center_baseline", transform=left,
-            parse_math=False, usetex=False, fontweight="bold" if chosen and chosen[row] else "normal", gid="feature",
+            0, row, f"{name}  {row + 1}" if numbered else name, size=7.5, ha="right", va="center_baseline",
+            fontweight="bold" if chosen and chosen[row] else "normal", transform=left, parse_math=False, usetex=False,
+            gid="feature",
         )  # fmt: skip
 
 
