@@ -27,6 +27,9 @@ FILES = {
 }  # fmt: skip
 
 
+OTHER_VERSION = r"another version of ubayfs\. Repeat .*ubayfs select study\.yaml"
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A directory with a table of 40 patients: id, clinic, six genes, target."""
@@ -364,18 +367,8 @@ def test_missing_files_are_all_named(copied):
         ("result.json", b"", InputError, r"result\.json is damaged"),
         ("result.json", b'{"format": 1', InputError, r"result\.json is damaged.*cannot be read as JSON"),
         ("result.json", b'{"format": 2}', InputError, r"result\.json is damaged: content is a damaged selection"),
-        (
-            "result.json",
-            b'{"format": 1}',
-            InputError,
-            r"another version of ubayfs\. Repeat .*ubayfs select study\.yaml",
-        ),
-        (
-            "summary.json",
-            b'{"format": 2}',
-            InputError,
-            r"another version of ubayfs\. Repeat .*ubayfs select study\.yaml",
-        ),
+        ("result.json", b'{"format": 1}', InputError, OTHER_VERSION),
+        ("summary.json", b'{"format": 2}', InputError, OTHER_VERSION),
         ("result.json", b"[1]", InputError, r"result\.json is damaged: it must hold an object; got list"),
         ("result.json", b"\xff\xfe\xfd", InputError, r"result\.json is damaged"),
         ("summary.json", b"nonsense", InputError, r"summary\.json is damaged and cannot be read as JSON"),

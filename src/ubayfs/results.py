@@ -38,6 +38,7 @@ from .exceptions import InputError, UBayFSError
 from .plotting import DISPLAYS, Figures, read_displays, render_figures
 from .plotting.base import FORMATS
 from .report import render_html, render_json, render_markdown
+from .selection import FORMAT as SELECTION_FORMAT
 from .selection import Selection
 from .study import Study, load_study
 from .summary import FORMAT
@@ -127,11 +128,11 @@ class StoredResult:
         """The decision; evidence of other features is refused."""
         path = self.directory / _SELECTION
         content = _read_json(path)
+        if "format" in content and content["format"] != SELECTION_FORMAT:
+            raise self._of_another_version(path)
         try:
             selection = Selection.from_dict(content)
         except InputError as error:
-            if error.argument == "content":  # it is whole, but has another format
-                raise self._of_another_version(path) from error
             raise InputError(f"{path} is damaged: {error}") from error
         if not np.array_equal(self.evidence.feature_names, selection.feature_names):
             raise InputError(

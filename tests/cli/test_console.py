@@ -103,9 +103,13 @@ def test_the_first_interrupt_asks_to_stop_the_second_stops(capsys):
 
 
 def test_own_warnings_are_silent_and_others_pass():
-    with pytest.warns(RuntimeWarning, match="of another package") as caught, advice_as_values():
-        warnings.warn("look twice", OptimizationWarning, stacklevel=1)
-        warnings.warn("of another package", RuntimeWarning, stacklevel=1)
+    def work():
+        with advice_as_values():
+            warnings.warn("look twice", OptimizationWarning, stacklevel=1)
+            warnings.warn("of another package", RuntimeWarning, stacklevel=1)
+
+    with pytest.warns(RuntimeWarning, match="of another package") as caught:
+        work()
     assert len(caught) == 1
 
 

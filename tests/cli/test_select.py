@@ -276,7 +276,7 @@ def test_decide_with_an_edited_study(finished, run, tmp_path):
 def test_decide_goes_on_without_data(folder, run):
     assert run("select", "study.yaml").code == 0
     (folder / "cells.csv").unlink()
-    done = run("decide", "results", "--weight", "mean smoothness=very likely", "--max-size", 2)
+    done = run("decide", "results", "--weight", "mean smoothness=very likely")
     assert done.code == 0, done.err
     assert "mean smoothness" in done.out
     assert "cells.csv" not in done.err  # nothing needed it

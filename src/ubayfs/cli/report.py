@@ -60,11 +60,13 @@ def run(arguments: argparse.Namespace) -> None:
 def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, tuple[str, str]]) -> dict[Path, bytes]:
     """Return the content of each file; every display is drawn once at most."""
     from ..plotting import Figures, read_displays, render_figures
+    from ..plotting.figures import page_format
     from ..report import RENDERERS, render_html
 
     summary, drawn = result.summary, Figures({})
     if figures or any(path.suffix == ".html" for path in reports):
-        formats = {*result.study.outputs.figures, *(format for _, format in figures.values())}
+        of_page = page_format(result.study.outputs.figures)
+        formats = {of_page, *(format for _, format in figures.values())}
         displays = read_displays(summary["displays"])
         drawn = render_figures(displays, sorted(formats), result.figures(summary["displays"]))
         tell_advice({"code": advice.code, "facts": advice.facts, "message": str(advice)} for advice in drawn.advice)
