@@ -142,7 +142,7 @@ def test_targets_of_unequal_rows(X, y):
 
 
 def test_targets_that_are_refused_come_with_a_way_out(X, y):
-    without = "or leave y out and use selector='laplacian', which needs no target."
+    without = "or leave the target out and use the selector 'laplacian', which needs none."
     refused(f"at least 2 classes. Add rows of another class, {without}", collect, X, np.full(40, 7))
     refused(f"there is nothing to explain. Pass a y that varies, {without}", collect, X, np.full(40, 7.5))
     assert collect(X, None, selector="laplacian").n_models == 4
@@ -152,11 +152,11 @@ def test_targets_that_are_refused_come_with_a_way_out(X, y):
 
 def test_the_task_that_suits_the_target_is_named(X):
     rows = np.arange(40)
-    refused("y has 40. It holds fractions: use task='regression'.", collect, X, rows / 7, task="binary")
-    ordinal = "y has 3. Use task='multiclass', or task='regression' if y is a quantity."
+    refused("the target has 40. It holds fractions: use the task 'regression'.", collect, X, rows / 7, task="binary")
+    ordinal = "the target has 3. Use the task 'multiclass', or 'regression' if it is a quantity."
     refused(ordinal, collect, X, rows % 3, task="binary")
     refused(ordinal, collect, X, (rows % 3).astype(float), task="binary")
-    refused("y has 3. Use task='multiclass'.", collect, X, np.array(list("abc"))[rows % 3], task="binary")
+    refused("the target has 3. Use the task 'multiclass'.", collect, X, np.array(list("abc"))[rows % 3], task="binary")
 
 
 def test_columns_that_are_not_numbers_are_named(X, y):

@@ -38,7 +38,7 @@ from .report import render_html, render_json, render_markdown
 from .report.warned import told_once
 from .selection import Selection
 from .study import Study, load_study
-from .study.sections import FIGURE_FORMATS
+from .study.schema import FIGURE_FORMATS
 from .tables import Table, matches, read_table, write_table
 
 _FEATURES, _DATA = "selected_features.csv", "selected_data.csv"

@@ -18,7 +18,7 @@ constraints:
   - max_size: {n: -8, rho: hard}
   - require: [mean area, mean arae]
 """
-ROWS = "".join(f"{i},{i * i % 7},{i * i * i % 5},{'uv'[i % 2]}\n" for i in range(12))
+KINDS = "".join(f"{i},{i * i % 7},{i * i * i % 5},{'uv'[i % 2]}\n" for i in range(12))
 GOOD = "data: {path: t.csv, target: y}\n"
 
 
@@ -26,7 +26,7 @@ GOOD = "data: {path: t.csv, target: y}\n"
 def own(tmp_path, monkeypatch):
     """A folder with a table of three features and twelve rows."""
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("a,b,c,y\n" + ROWS, encoding="utf-8")
+    Path("t.csv").write_text("a,b,c,y\n" + KINDS, encoding="utf-8")
     return tmp_path
 
 

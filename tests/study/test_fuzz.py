@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study
-from ubayfs.study.dumping import dump_document
+from ubayfs.study.yaml_io import dump_document
 
 NAMES = ["a", "b", "c", "d", "7", "x*"]
 VALID = {

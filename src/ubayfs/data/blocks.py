@@ -37,14 +37,14 @@ class Blocks:
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, Mapping):
-            raise ConstraintError(
-                f"blocks must be a mapping of names to features; got {type(self.members).__name__}. Blocks.of reads "
-                "tables."
+            raise ConstraintError.of(
+                "blocks",
+                f"must be a mapping of names to features; got {type(self.members).__name__}. Blocks.of reads tables.",
             )
         members = {}
         for name, features in dict(self.members).items():
             if not isinstance(name, str):
-                raise ConstraintError(f"blocks must have names that are strings; got {name!r}.")
+                raise ConstraintError.of("blocks", f"must have names that are strings; got {name!r}.")
             if isinstance(features, str | int | np.integer):
                 features = (features,)
             if not isinstance(features, Iterable):
@@ -69,9 +69,10 @@ class Blocks:
         if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
             missing = {"feature", "block"} - set(blocks.columns)
             if missing:
-                raise ConstraintError(
-                    f"blocks as a frame needs the columns 'feature' and 'block'; {sorted(missing)} missing "
-                    f"among {list(map(str, blocks.columns))}."
+                raise ConstraintError.of(
+                    "blocks",
+                    f"as a frame needs the columns 'feature' and 'block'; {sorted(missing)} missing "
+                    f"among {list(map(str, blocks.columns))}.",
                 )
             members: dict[str, list[Any]] = {}
             for feature, block in zip(blocks["feature"], blocks["block"], strict=True):
@@ -79,9 +80,10 @@ class Blocks:
                 if not pd.isna(block):
                     members.setdefault(_block_name(block), []).append(feature)
             return cls({name: tuple(features) for name, features in members.items()})
-        raise ConstraintError(
-            "blocks must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
-            f"or Blocks; got {type(blocks).__name__}."
+        raise ConstraintError.of(
+            "blocks",
+            "must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
+            f"or Blocks; got {type(blocks).__name__}.",
         )
 
     @property
@@ -98,9 +100,9 @@ class Blocks:
             return int(name)
         if not isinstance(name, str) or name not in self.members:
             known = ", ".join(map(repr, self.names[:8])) or "none were given; pass blocks="
-            raise ConstraintError(
-                f"{argument} names block {name!r}, which is not a block.{did_you_mean(name, self.names)} "
-                f"Known blocks: {known}."
+            raise ConstraintError.of(
+                argument,
+                f"names block {name!r}, which is not a block.{did_you_mean(name, self.names)} Known blocks: {known}.",
             )
         return self.names.index(name)
 

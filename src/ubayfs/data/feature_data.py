@@ -21,6 +21,8 @@ from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_tar
 
 __all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "MissingValues", "Target", "feature_chunks"]
 
+# What may be done about missing values of a table.
+MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
 
@@ -325,17 +327,16 @@ def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     try:
         values = np.asarray(groups)
     except ValueError as error:
-        raise InputError(f"groups must be one column, one group per row of X; {error}.") from error
+        raise InputError.of("groups", f"must be one column, one group per row of X; {error}.", groups) from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError(f"groups must be one column; got shape {values.shape}.")
+        raise InputError.of("groups", f"must be one column; got shape {values.shape}.", groups)
     check_length("groups", len(values), n_samples)
     if pd.isna(values).any():
-        raise InputError("groups contains missing values; give each row its group.")
+        raise InputError.of("groups", "contains missing values; give each row its group.", groups)
     codes = np.asarray(pd.factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:
-        raise InputError(
-            f"groups has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
-        )
+        rule = f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
+        raise InputError.of("groups", rule, groups)
     return codes

@@ -26,7 +26,8 @@ _RAGGED = (
     "Pass one label per row, or a 0/1 matrix when rows may have several labels, for example by "
     "sklearn.preprocessing.MultiLabelBinarizer."
 )
-_WITHOUT_TARGET = "or leave y out and use selector='laplacian', which needs no target"
+_WITHOUT_TARGET = "or leave the target out and use the selector 'laplacian', which needs none"
+_MULTILABEL = "'multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,11 @@ class Target:
 def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per row."""
     if length != n_samples:
-        raise InputError(
-            f"{name} must have one entry per row of X: {n_samples} rows, but {length} entries in {name}. Pass X and "
-            f"{name} of the same rows."
+        rule = (
+            f"must have one entry per row of X: {n_samples} rows, but {length} entries in {name}. Pass X and {name} of "
+            "the same rows."
         )
+        raise InputError.of(name, rule)
 
 
 def plain(value: Any) -> Any:
@@ -86,7 +88,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         check_choice("task", task, TASKS)
     if task == "unsupervised" or y is None:
         if task not in (None, "unsupervised"):
-            raise InputError(f"task={task!r} requires y to be passed, but the target y is None.")
+            raise InputError.of("task", f"{task!r} requires y to be passed, but the target y is None.", task)
         return Target("unsupervised")
     ordered_categories = None
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
@@ -97,7 +99,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         ordered_categories = y.categories
     labels = _read_labels(y)
     if labels.ndim == 0:
-        raise InputError(f"y must have one entry per row of X; got the single value {y!r}.")
+        raise InputError.of("y", f"must have one entry per row of X; got the single value {y!r}.")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     check_length("y", len(labels), n_samples)
@@ -117,21 +119,25 @@ def _read_labels(y: Any) -> NDArray[Any]:
     try:
         labels = np.asarray(y)
     except ValueError as error:
-        raise InputError(f"y must have one entry per row of X, all of the same shape; {error}. {_RAGGED}") from error
+        raise InputError.of(
+            "y", f"must have one entry per row of X, all of the same shape; {error}. {_RAGGED}"
+        ) from error
     if labels.dtype == object and labels.ndim == 1:
         kinds = {type(entry).__name__ for entry in labels if isinstance(entry, list | tuple | set | dict | np.ndarray)}
         if kinds:
-            raise InputError(f"y must have one label per row of X; got {', '.join(sorted(kinds))} as labels. {_RAGGED}")
+            raise InputError.of(
+                "y", f"must have one label per row of X; got {', '.join(sorted(kinds))} as labels. {_RAGGED}"
+            )
     return labels
 
 
 def _check_target_complete(labels: NDArray[Any]) -> None:
     if pd.isna(labels).any():
-        raise InputError("y contains missing values (NaN); drop those rows before the selection.")
+        raise InputError.of("y", "contains missing values (NaN); drop those rows before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError("y contains infinite values (inf); drop or correct those rows.")
+        raise InputError.of("y", "contains infinite values (inf); drop or correct those rows.")
     if labels.dtype.kind == "c":
-        raise InputError("Complex data not supported: y must hold real numbers or class labels.")
+        raise InputError("Complex data not supported: y must hold real numbers or class labels.", argument="y")
 
 
 def _infer_task(labels: NDArray[Any]) -> str:
@@ -140,12 +146,13 @@ def _infer_task(labels: NDArray[Any]) -> str:
     try:
         kind = type_of_target(labels, input_name="y")
     except (TypeError, ValueError) as error:
-        raise InputError(f"y is not a target that can be used: {error}") from error
+        raise InputError.of("y", f"is not a target that can be used: {error}") from error
     if kind not in _TASK_OF_TARGET:
-        raise InputError(
-            f"Unknown label type: y is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one "
-            "column of numbers; say task='regression' or convert the labels to strings."
+        rule = (
+            f"is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one column of numbers; set the "
+            "task 'regression' or convert the labels to strings."
         )
+        raise InputError(f"Unknown label type: y {rule}", argument="y", rule=rule)
     return _TASK_OF_TARGET[kind]
 
 
@@ -153,15 +160,16 @@ def _regression_target(labels: NDArray[Any]) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"task='regression' needs a numeric y; got {labels.dtype} ({error}).") from error
+        raise InputError.of("task", f"'regression' needs a numeric y; got {labels.dtype} ({error}).") from error
     if values.ndim != 1:
-        raise InputError(f"task='regression' needs one target column; got y of shape {values.shape}.")
+        raise InputError.of("task", f"'regression' needs one target column; got y of shape {values.shape}.")
     if not np.isfinite(values).all():
-        raise InputError("y contains missing or infinite values; drop those rows.")
+        raise InputError.of("y", "contains missing or infinite values; drop those rows.")
     if values.min() == values.max():
-        raise InputError(
-            f"y is constant ({values[0]:g} in all rows); there is nothing to explain. Pass a y that varies, "
-            f"{_WITHOUT_TARGET}."
+        raise InputError.of(
+            "y",
+            f"is constant ({values[0]:g} in all rows); there is nothing to explain. Pass a target that varies, "
+            f"{_WITHOUT_TARGET}.",
         )
     return Target("regression", values, labels)
 
@@ -170,34 +178,33 @@ def _multilabel_target(labels: NDArray[Any]) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); {error}.") from error
+        raise InputError.of("task", f"{_MULTILABEL}; {error}.") from error
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise InputError(
-            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); got shape {values.shape}."
-        )
+        raise InputError.of("task", f"{_MULTILABEL}; got shape {values.shape}.")
     if (values.min(axis=0) == values.max(axis=0)).all():
-        raise InputError("every label column of y is constant (one class each); there is nothing to explain.")
+        raise InputError.of("y", "has constant label columns only (one class each); there is nothing to explain.")
     return Target("multilabel", values.astype(np.int64), labels)
 
 
 def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> Target:
     if labels.ndim != 1:
-        raise InputError(f"task={kind!r} needs one column of class labels; got y of shape {labels.shape}.")
+        raise InputError.of("task", f"{kind!r} needs one column of class labels; got y of shape {labels.shape}.")
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise InputError(f"y mixes labels that cannot be compared ({error}); convert them to strings.") from error
+        raise InputError.of("y", f"mixes labels that cannot be compared ({error}); convert them to strings.") from error
     if ordered is not None:
         occurring = set(classes.tolist())
         present = [category for category in ordered if category in occurring]
         classes, codes = np.array(present), pd.Categorical(labels, categories=present).codes
     if len(classes) < 2:
-        raise InputError(
-            f"y has only one class ({plain(classes[0])!r}); a classification needs at least 2 classes. Add rows of "
-            f"another class, {_WITHOUT_TARGET}."
+        raise InputError.of(
+            "y",
+            f"has only one class ({plain(classes[0])!r}); a classification needs at least 2 classes. Add rows of "
+            f"another class, {_WITHOUT_TARGET}.",
         )
     if kind == "binary" and len(classes) > 2:
-        raise InputError(f"task='binary' needs 2 classes; y has {len(classes)}. {_task_for(labels)}")
+        raise InputError.of("task", f"'binary' needs 2 classes; the target has {len(classes)}. {_task_for(labels)}")
     if kind == "multiclass" and len(classes) == 2 and said:
         kind = "binary"
     return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
@@ -206,6 +213,6 @@ def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> 
 def _task_for(labels: NDArray[Any]) -> str:
     """Say which task suits more than two different labels."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        return "It holds fractions: use task='regression'."
-    quantity = ", or task='regression' if y is a quantity" if labels.dtype.kind in "iuf" else ""
-    return f"Use task='multiclass'{quantity}."
+        return "It holds fractions: use the task 'regression'."
+    quantity = ", or 'regression' if it is a quantity" if labels.dtype.kind in "iuf" else ""
+    return f"Use the task 'multiclass'{quantity}."

@@ -146,7 +146,8 @@ def check_ensemble(
     if n_features_per_model is not None:
         check_int("n_features_per_model", n_features_per_model, low=1)
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
-        raise InputError("n_jobs must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
+        rule = "must be a whole number other than 0, or None; got 0. Use -1 for all processors."
+        raise InputError.of("n_jobs", rule, n_jobs)
     return n_models, train_size
 
 
@@ -156,9 +157,11 @@ def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
         return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
     wanted = int(n_features_per_model)
     if wanted > n_features:
-        raise InputError(
-            f"n_features_per_model must be at most the number of features, {n_features}; got {wanted}. Leave it out "
-            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}."
+        raise InputError.of(
+            "n_features_per_model",
+            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out to take "
+            f"{min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
+            wanted,
         )
     return wanted
 

@@ -73,17 +73,21 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     codes, classes = _codes_and_classes(data.target)
     sizes = np.bincount(codes, minlength=len(classes))
     smallest = int(np.argmin(sizes))
-    who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} row(s)"
+    name, size = plain(classes[smallest]), f"has {sizes[smallest]} row(s)"
     if sizes[smallest] < 2:
-        hint = " If y is a measured number, say task='regression'." if classes.dtype.kind in "iuf" else ""
-        raise InputError(
-            f"{who}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
-            f"drop its rows, or collect more.{hint}"
+        hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
+        raise _class_error(
+            "y",
+            name,
+            f"{size}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
+            f"drop its rows, or collect more.{hint}",
         )
     if n_inside < len(sizes):
-        raise InputError(
-            f"{who} and no place in a subsample: train_size={train_size:g} of {data.n_samples} rows is {n_inside} "
-            f"row(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes."
+        raise _class_error(
+            "train_size",
+            name,
+            f"{size} and no place in a subsample: train_size {train_size:g} of {data.n_samples} rows is {n_inside} "
+            f"row(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
         )
     return SubsamplePlan(codes, allocate(sizes, n_inside))
 
@@ -103,10 +107,12 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
     if n_inside < len(sizes):
         smallest = int(np.argmin(sizes))
         name = plain(classes[int(present[smallest])])
-        raise InputError(
-            f"class {name!r} of y has {sizes[smallest]} group(s) of its own and no place in a subsample: "
-            f"train_size={train_size:g} of {n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to "
-            "represent the classes. Raise train_size, or give more groups."
+        raise _class_error(
+            "train_size",
+            name,
+            f"has {sizes[smallest]} group(s) of its own and no place in a subsample: train_size {train_size:g} of "
+            f"{n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to represent the classes. Raise "
+            "train_size, or give more groups.",
         )
     return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
 
@@ -115,17 +121,26 @@ def _codes_and_classes(target: Target) -> tuple[NDArray[np.intp], NDArray[Any]]:
     return np.asarray(target.values, dtype=np.intp), np.asarray(target.classes)
 
 
+def _class_error(argument: str, name: Any, rule: str) -> InputError:
+    """Return the error of a class that subsamples cannot represent, about the argument that has to change."""
+    return InputError(f"class {name!r} of y {rule}", argument=argument, rule=f"class {name!r} {rule}")
+
+
 def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
     n_inside = round(train_size * n_units)
     if n_inside < at_least:
-        raise InputError(
-            f"train_size={train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least "
-            f"{at_least} are needed. Raise train_size."
+        raise InputError.of(
+            "train_size",
+            f"{train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least {at_least} are "
+            "needed. Raise train_size.",
+            train_size,
         )
     if n_inside >= n_units:
-        raise InputError(
-            f"train_size={train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the "
-            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}."
+        raise InputError.of(
+            "train_size",
+            f"{train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the same. Lower "
+            f"train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
+            train_size,
         )
     return n_inside
 

@@ -40,7 +40,8 @@ def as_prior(prior: Any) -> Prior:
         return prior
     if isinstance(prior, str):
         return PRIORS[check_choice("prior", prior, PRIORS)]()
-    raise InputError(
-        f"prior must be one of {', '.join(map(repr, sorted(PRIORS)))}, or a configured prior such as "
-        f"GeneralizedDirichlet(beta=2); got {prior!r}."
+    raise InputError.of(
+        "prior",
+        f"must be one of {', '.join(map(repr, sorted(PRIORS)))}, or a configured prior such as "
+        f"GeneralizedDirichlet(beta=2); got {prior!r}.",
     )

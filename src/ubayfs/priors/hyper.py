@@ -71,9 +71,10 @@ class Hyperdirichlet(Prior):
 
     def __post_init__(self) -> None:
         if self.set_weights is not None and not isinstance(self.set_weights, Mapping):
-            raise InputError(
-                "set_weights must map sets of features (tuple, frozenset or block name) to whole numbers; "
-                f"got {self.set_weights!r}."
+            raise InputError.of(
+                "set_weights",
+                "must map sets of features (tuple, frozenset or block name) to whole numbers; "
+                f"got {self.set_weights!r}.",
             )
         if self.set_weights is not None:
             object.__setattr__(
@@ -242,9 +243,11 @@ def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> NDArray[np.i
             return index.positions([key], "set_weights")
         return index.positions(blocks.members[key], f"block {key!r}")
     if not isinstance(key, tuple | frozenset):
-        raise InputError(f"set_weights must name sets by a tuple or frozenset of features, or a block; got {key!r}.")
+        raise InputError.of(
+            "set_weights", f"must name sets by a tuple or frozenset of features, or a block; got {key!r}."
+        )
     if not key:
-        raise InputError("set_weights has an empty set; name at least one feature.")
+        raise InputError.of("set_weights", "has an empty set; name at least one feature.")
     return np.sort(index.positions(key, "set_weights"))
 
 

@@ -59,16 +59,18 @@ def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> NDA
     bad = np.flatnonzero(~(np.isfinite(resolved) & (resolved > 0)))
     if len(bad):
         more = f" ({len(bad)} such weights in all)" if len(bad) > 1 else ""
-        raise InputError(
-            f"weights must be positive and finite; feature {index.names[int(bad[0])]!r} has "
-            f"{float(resolved[bad[0]])!r}{more}. A feature without prior knowledge takes {DEFAULT_WEIGHT}."
+        raise InputError.of(
+            "weights",
+            f"must be positive and finite; feature {index.names[int(bad[0])]!r} has "
+            f"{float(resolved[bad[0]])!r}{more}. A feature without prior knowledge takes {DEFAULT_WEIGHT}.",
         )
     if len(resolved) and resolved.max() > LARGEST_WEIGHT:
         most = int(resolved.argmax())
-        raise InputError(
-            f"weights must be at most {LARGEST_WEIGHT:g}; feature {index.names[most]!r} has {float(resolved[most])!r}. "
+        raise InputError.of(
+            "weights",
+            f"must be at most {LARGEST_WEIGHT:g}; feature {index.names[most]!r} has {float(resolved[most])!r}. "
             "Weights count votes: one as large as the number of models already outweighs the data; use require() to "
-            "force a feature into the set."
+            "force a feature into the set.",
         )
     return resolved
 
@@ -77,15 +79,16 @@ def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) ->
     """Tell whether a name means a feature (True) or a block (False); neither and both are errors."""
     feature, block = name in index, name in blocks.members
     if feature and block:
-        raise InputError(
-            f"{argument} names {name!r}, which is both a feature and a block; give the feature by its position "
-            "(int) or rename the block."
+        raise InputError.of(
+            argument,
+            f"names {name!r}, which is both a feature and a block; give the feature by its position "
+            "(int) or rename the block.",
         )
     if not feature and not block:
         hint = did_you_mean(name, [*index.names, *blocks.names])
         if not hint:
             hint = " No blocks were given; pass blocks= to name them." if not len(blocks) else ""
-        raise InputError(f"{argument} names {name!r}, which is neither a feature nor a block.{hint}")
+        raise InputError.of(argument, f"names {name!r}, which is neither a feature nor a block.{hint}")
     return feature
 
 
@@ -99,21 +102,22 @@ def _from_numbers(weights: Any, index: FeatureIndex) -> NDArray[np.float64]:
         except (TypeError, ValueError):
             pass  # refused below, with all other things that are not numbers
     if numbers is None:
-        raise InputError(
-            "weights must be a number, one number per feature, a mapping by feature or block name, or a table; "
-            f"got {weights!r}."
+        raise InputError.of(
+            "weights",
+            "must be a number, one number per feature, a mapping by feature or block name, or a table; "
+            f"got {weights!r}.",
         )
     if numbers.ndim == 0:
         return np.full(n_features, float(numbers))
     if numbers.shape != (n_features,):
         found = len(numbers) if numbers.ndim == 1 else f"shape {numbers.shape}"
-        raise InputError(f"weights must have one number per feature: {n_features}; got {found}.")
+        raise InputError.of("weights", f"must have one number per feature: {n_features}; got {found}.")
     return numbers.copy()
 
 
 def _number(value: Any, key: object) -> float:
     if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        raise InputError(f"weights must be positive numbers; {key!r} has {value!r}.")
+        raise InputError.of("weights", f"must be positive numbers; {key!r} has {value!r}.")
     return float(value)
 
 
@@ -132,9 +136,10 @@ def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, bloc
 def _from_table(table: pd.DataFrame, index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
     key = "feature" if "feature" in table.columns else "block"
     if key not in table.columns or "weight" not in table.columns:
-        raise InputError(
-            "weights as a DataFrame needs the columns 'feature' and 'weight', or 'block' and 'weight'; "
-            f"got {list(map(str, table.columns))}."
+        raise InputError.of(
+            "weights",
+            "as a DataFrame needs the columns 'feature' and 'weight', or 'block' and 'weight'; "
+            f"got {list(map(str, table.columns))}.",
         )
     rows = table.dropna(subset=["weight"])
     pairs = [(name, _number(weight, name)) for name, weight in zip(rows[key], rows["weight"], strict=True)]
@@ -149,7 +154,7 @@ def _combine(
     resolved = np.full(len(index.names), DEFAULT_WEIGHT)
     source: dict[int, str] = {}
     if len({name for name, _ in by_block}) < len(by_block):
-        raise InputError("weights name a block more than once; give each block one weight.")
+        raise InputError.of("weights", "name a block more than once; give each block one weight.")
     membership = blocks.matrix(index)
     overridden = set(named.tolist())
     for name, weight in by_block:
@@ -157,10 +162,11 @@ def _combine(
         for feature in membership.indices[membership.indptr[row] : membership.indptr[row + 1]].tolist():
             earlier = source.setdefault(feature, name)
             if earlier != name and resolved[feature] != weight and feature not in overridden:
-                raise InputError(
-                    f"weights give feature {index.names[feature]!r} two values: {resolved[feature]:g} by block "
+                raise InputError.of(
+                    "weights",
+                    f"give feature {index.names[feature]!r} two values: {resolved[feature]:g} by block "
                     f"{earlier!r} and {weight:g} by block {name!r}. Give this feature its own weight, or both blocks "
-                    "the same."
+                    "the same.",
                 )
             resolved[feature] = weight
     resolved[named] = [weight for _, weight in by_feature]

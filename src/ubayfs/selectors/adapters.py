@@ -35,7 +35,7 @@ def as_selector(spec: Any) -> tuple[ElementarySelector, ...]:
     """
     if isinstance(spec, list | tuple):
         if not spec:
-            raise InputError("selector is an empty list; name at least one selector.")
+            raise InputError.of("selector", "is an empty list; name at least one selector.")
         return tuple(selector for one in spec for selector in as_selector(one))
     return (_as_one_selector(spec),)
 
@@ -46,14 +46,15 @@ def _as_one_selector(spec: Any) -> ElementarySelector:
     if isinstance(spec, str):
         return SELECTORS[check_choice("selector", spec, SELECTORS)]
     if isinstance(spec, type):
-        raise InputError(f"selector is the class {spec.__name__}; pass an object of it: {spec.__name__}().")
+        raise InputError.of("selector", f"is the class {spec.__name__}; pass an object of it: {spec.__name__}().")
     if hasattr(spec, "fit") and hasattr(spec, "get_params"):
         return SupportSelector(spec) if hasattr(spec, "get_support") else EstimatorSelector(spec)
     if callable(spec):
         return CallableSelector(spec)
-    raise InputError(
-        f"selector must be one of {', '.join(map(repr, sorted(SELECTORS)))}, a scikit-learn estimator or selector, a "
-        f"callable (X, y, n_features, rng) -> indices, or a list of these; got {spec!r}."
+    raise InputError.of(
+        "selector",
+        f"must be one of {', '.join(map(repr, sorted(SELECTORS)))}, a scikit-learn estimator or selector, a "
+        f"callable (X, y, n_features, rng) -> indices, or a list of these; got {spec!r}.",
     )
 
 
@@ -72,8 +73,8 @@ def check_task(selectors: Sequence[ElementarySelector], task: str) -> None:
             able = ", ".join(repr(name) for name, known in sorted(SELECTORS.items()) if task in known.tasks)
             # The order of TASKS, so that messages are stable.
             only = ", ".join(one for one in TASKS if one in selector.tasks)
-            raise InputError(
-                f"selector {selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
+            raise InputError.of(
+                "selector", f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
             )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..priors import DEFAULT_WEIGHT
 from ..selection import Selection
-from ..study.scale import VOTES, votes
+from ..study.weights import VOTES, votes
 from .plain import listing, number, rounded
 
 _KINDS = {

@@ -1,4 +1,4 @@
-"""What the columns of a table may be: target, groups, identifiers, blocks. Guesses for a person to correct."""
+"""What the columns of a table may be: target, groups, identifiers, blocks. Inferred for a person to correct."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FEWEST_IN_BLOCK = 2
 
 
 @dataclass(frozen=True)
-class Guess:
+class ColumnRoles:
     """What the columns of a table seem to be.
 
     Attributes
@@ -48,7 +48,7 @@ class Guess:
     candidates : tuple of str
         Other columns that may be a target, the likeliest first.
     task : str or None
-        Said where it would be inferred wrongly.
+        Given where it would be inferred wrongly.
     groups : str or None
     ignored : tuple of str
         Identifiers, and columns of text that cannot be features.
@@ -68,13 +68,19 @@ class Guess:
     separator: str | None
     n_missing: int
 
+    @property
+    def is_undecided(self) -> bool:
+        """Whether a person has to choose the target: without one the classes would be features."""
+        return self.target is None and bool(self.candidates)
 
-def guess(table: Table, target: str | None = None) -> Guess:
-    """Guess the roles of the columns; a target that is said is kept."""
+
+def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
+    """Infer the roles of the columns; a target that is given stays."""
     frame = table.frame
     columns = [str(name) for name in frame.columns]
     if target is not None and target not in columns:
-        raise InputError(f"target must be a column of {table.path}; got {target!r}.{did_you_mean(target, columns)}")
+        rule = f"must be a column of {table.path}; got {target!r}.{did_you_mean(target, columns)}"
+        raise InputError.of("target", rule, target)
     text = {name for name in columns if _is_text(frame[name], table.decimal)}
     ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
@@ -89,7 +95,7 @@ def guess(table: Table, target: str | None = None) -> Guess:
     ignored = tuple(name for name in columns if name not in roles and name in ids | text)
     features = tuple(name for name in columns if name not in roles and name not in ignored)
     others = tuple(name for name in candidates if name not in (target, groups))[:_MOST_CANDIDATES]
-    return Guess(
+    return ColumnRoles(
         target,
         others,
         None if target is None or target in text else _task(frame[target]),
@@ -111,7 +117,7 @@ def _words(name: str) -> list[str]:
 
 
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
-    """Tell whether a column holds words; a few wrong cells among numbers are a mistake to be told, not words."""
+    """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
     return 2 * int(offending(column, decimal).sum()) > int(column.notna().sum())
 
 
@@ -132,16 +138,16 @@ def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annota
     for position, name in enumerate(columns):
         words = _words(name)
         # "y" is a word of its own only; "group" and its like may be part of a name.
-        told = [rank for rank, word in enumerate(_TARGET_WORDS) if word in words and (word != "y" or len(words) == 1)]
+        ranks = [rank for rank, word in enumerate(_TARGET_WORDS) if word in words and (word != "y" or len(words) == 1)]
         of_classes = (name in text or name in annotations) and _GROUP_WORDS.isdisjoint(words)
-        if not told and not of_classes:
+        if not ranks and not of_classes:
             continue
         n_values, complete = frame[name].nunique(), not frame[name].isna().any()
         few = 2 <= n_values <= min(_FEW_VALUES, len(frame) / 3)
-        if n_values < 2 or not (few or (told and name not in text)):
+        if n_values < 2 or not (few or (ranks and name not in text)):
             continue
-        whole_name = bool(told) and len(words) == 1
-        ranked.append((not complete, not told, not whole_name, not few, min(told, default=0), position, name))
+        whole_name = bool(ranks) and len(words) == 1
+        ranked.append((not complete, not ranks, not whole_name, not few, min(ranks, default=0), position, name))
     return [entry[-1] for entry in sorted(ranked)]
 
 
@@ -150,7 +156,7 @@ def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[s
     found = []
     for position, name in enumerate(columns):
         column = frame[name]
-        # What describes the samples of AnnData stands apart; there the others are measurements for sure.
+        # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
         if (annotations and name not in annotations) or not pd.api.types.is_numeric_dtype(column.dtype):
             continue
         if not _GROUP_WORDS.isdisjoint(_words(name)):
@@ -171,7 +177,7 @@ def _task(column: pd.Series) -> str | None:
 def _separator(features: Sequence[str]) -> str | None:
     """Return the separator whose prefixes make a few blocks of two or more that hold most features.
 
-    A block of one says nothing: names such as "radius error" then merely have a space in them.
+    Blocks of one feature do not count: names such as "radius error" merely have a space in them.
     """
     best: tuple[float, str] | None = None
     for separator in _SEPARATORS:

@@ -28,7 +28,7 @@ from ubayfs import (
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.priors import resolve_weights
 from ubayfs.study import DataSection, EvidenceSection, PriorSection, Study, load_study
-from ubayfs.study.patterns import Names
+from ubayfs.study.names import Names
 
 NAMES = ["radius_mean", "radius_worst", "area_mean", "area_worst", "texture", "a*b", "no", "7"]
 

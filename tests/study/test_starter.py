@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.study import PrefixBlocks, check_study, load_study, template
-from ubayfs.study.guesses import guess
-from ubayfs.tables import Table, likely_sheet, read_table
+from ubayfs.study.infer_columns import infer_columns
+from ubayfs.tables import Table, read_table
 
 
 def table_of(tmp_path, frame, name="data.csv"):
@@ -39,7 +39,7 @@ def load_template(tmp_path, text):
 
 
 def test_the_roles_of_columns_are_guessed(tmp_path, clinical):
-    found = guess(table_of(tmp_path, clinical))
+    found = infer_columns(table_of(tmp_path, clinical))
     assert found.target == "diagnosis"
     assert found.candidates == ("hospital",)
     assert found.groups == "patient"
@@ -82,9 +82,10 @@ def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
         pd.DataFrame({"read me": ["hello"]}).to_excel(writer, sheet_name="Notes", index=False)
         pd.DataFrame().to_excel(writer, sheet_name="Empty", index=False)
         clinical.to_excel(writer, sheet_name="Data", index=False)
-    assert likely_sheet(tmp_path / "d.xlsx") == "Data"
-    text = template(read_table(tmp_path / "d.xlsx", sheet="Data"), "d.xlsx", sheet="Data")
-    assert re.search(r"^  sheet: Data +# of the Excel file; its other sheets: Notes, Empty$", text, re.MULTILINE)
+    table = read_table(tmp_path / "d.xlsx", choose_sheet=True)
+    assert table.sheet == "Data"
+    text = template(table, "d.xlsx", sheet="Data")
+    assert re.search(r"^  sheet: Data +# sheet of an Excel file; its other sheets: Notes, Empty$", text, re.MULTILINE)
     wrong = load_template(tmp_path, text.replace("sheet: Data", "sheet: Notes"))
     with pytest.raises(StudyError, match=r"the sheet 'Notes'; the file also has 'Empty', 'Data'\."):
         wrong.read_data()
@@ -96,8 +97,8 @@ def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
 def test_there_is_no_choice_of_a_sheet_where_there_is_one(tmp_path, clinical):
     clinical.to_excel(tmp_path / "d.xlsx", index=False)
     clinical.to_csv(tmp_path / "d.csv", index=False)
-    assert likely_sheet(tmp_path / "d.xlsx") is None
-    assert likely_sheet(tmp_path / "d.csv") is None
+    assert read_table(tmp_path / "d.xlsx", choose_sheet=True).other_sheets == ()
+    assert read_table(tmp_path / "d.csv", choose_sheet=True).sheet is None
 
 
 def test_what_is_commented_out_is_valid_too(tmp_path, clinical):
@@ -139,18 +140,18 @@ def test_what_is_commented_out_is_valid_too(tmp_path, clinical):
 )
 def test_targets(tmp_path, columns, target, task):
     frame = numbers(60, ["u", "v"]).assign(**columns)
-    found = guess(table_of(tmp_path, frame))
+    found = infer_columns(table_of(tmp_path, frame))
     assert (found.target, found.task) == (target, task)
 
 
 def test_columns_of_a_few_whole_numbers_may_be_the_target(tmp_path):
     codes = {"Survival": np.arange(60) % 2, "severity": np.arange(60) % 5, "sex": np.arange(60) // 7 % 2}
     frame = numbers(60, ["u", "v"]).assign(**codes)
-    assert guess(table_of(tmp_path, frame)).candidates == ("sex", "severity")
+    assert infer_columns(table_of(tmp_path, frame)).candidates == ("sex", "severity")
     frame = frame.rename(columns={"Survival": "treated"})
-    found = guess(table_of(tmp_path, frame))
+    found = infer_columns(table_of(tmp_path, frame))
     assert (found.target, found.candidates) == (None, ("sex", "treated", "severity"))
-    told = guess(table_of(tmp_path, frame.assign(diagnosis=["ill", "well", "well"] * 20)))
+    told = infer_columns(table_of(tmp_path, frame.assign(diagnosis=["ill", "well", "well"] * 20)))
     assert (told.target, told.candidates) == ("diagnosis", ("sex", "treated", "severity"))
 
 
@@ -195,12 +196,12 @@ def test_without_a_target_the_study_is_unsupervised(tmp_path):
     ],
 )
 def test_separators(tmp_path, names, separator):
-    assert guess(table_of(tmp_path, numbers(5, names))).separator == separator
+    assert infer_columns(table_of(tmp_path, numbers(5, names))).separator == separator
 
 
 def test_columns_of_annotations_are_targets_but_no_features(tmp_path):
     frame = numbers(30, ["g1", "g2"]).assign(cell_type=["T", "B", "NK"] * 10, batch=np.arange(30) % 2)
-    found = guess(Table(frame, frozenset({"cell_type", "batch"}), tmp_path / "cells.h5ad"))
+    found = infer_columns(Table(frame, frozenset({"cell_type", "batch"}), tmp_path / "cells.h5ad"))
     assert found.features == ("g1", "g2")
     assert found.ignored == ()
     assert found.target == "cell_type"
@@ -209,7 +210,7 @@ def test_columns_of_annotations_are_targets_but_no_features(tmp_path):
 def test_a_few_wrong_cells_do_not_make_a_column_text(tmp_path):
     frame = numbers(30, ["u", "v"]).astype(object)
     frame.loc[3, "u"] = "missing?"
-    assert guess(table_of(tmp_path, frame)).features == ("u", "v")
+    assert infer_columns(table_of(tmp_path, frame)).features == ("u", "v")
 
 
 TRICKY = st.one_of(

@@ -6,15 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ubayfs.exceptions import StudyError
-from ubayfs.study import document
-from ubayfs.study.document import parse_document, read_document
-from ubayfs.study.dumping import dump_document, dump_scalar
-from ubayfs.study.problems import Problems
+from ubayfs.study import yaml_io
+from ubayfs.study.diagnostics import Origin, Problems
+from ubayfs.study.yaml_io import dump_document, dump_scalar, parse_document, read_document
 
 
 def parse(text):
-    problems = Problems("study.yaml")
-    return parse_document(text, problems).value, [problem.text for problem in problems.found]
+    problems = Problems(Origin("study.yaml"))
+    return parse_document(text, problems), [str(problem) for problem in problems.found]
 
 
 @pytest.mark.parametrize(
@@ -68,28 +67,30 @@ def test_not_a_number_is_read():
 
 
 def test_every_key_and_entry_has_its_line():
-    problems = Problems("study.yaml")
+    problems = Problems(Origin("study.yaml"))
     parse_document("a: 1\nb:\n  - x\n  - {c: 2,\n     d: 3}\n", problems)
-    assert problems.lines[("a",)] == 1
-    assert problems.lines[("b",)] == 2
-    assert problems.lines[("b", 0)] == 3
-    assert problems.lines[("b", 1, "c")] == 4
-    assert problems.lines[("b", 1, "d")] == 5
-    assert problems.line(("b", 1, "d", "deeper", 7)) == 5
-    assert problems.line(("unknown",)) == 0
+    lines = problems.origin.lines
+    assert lines[("a",)] == 1
+    assert lines[("b",)] == 2
+    assert lines[("b", 0)] == 3
+    assert lines[("b", 1, "c")] == 4
+    assert lines[("b", 1, "d")] == 5
+    problems(("b", 1, "d", "deeper", 7), "is wrong.")
+    problems(("unknown",), "is wrong.")
+    assert [problem.line for problem in problems.found] == [5, 0]
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: 1\na: 2", "study.yaml, line 2, a: stands twice, first on line 1; keep one of them."),
+        ("a: 1\na: 2", "study.yaml, line 2, a: occurs twice, first on line 1; remove one of them."),
         ("true: 1", "study.yaml, line 1: has a key 'true'; keys are texts, so put it into quotes."),
         ("1.5: 1", "study.yaml, line 1: has a key '1.5'; keys are texts, so put it into quotes."),
         ("? [1]\n: 2", "study.yaml, line 1: has a key that is a list or a mapping; keys are texts"),
-        ("a: !!int x", "study.yaml, line 1, a: is no int, as its tag says; got 'x'."),
-        ("a: !!map [1]", "study.yaml, line 1, a: is no mapping, as its tag says."),
-        ("a: !!seq {b: 1}", "study.yaml, line 1, a: is no list, as its tag says."),
-        ("a: !!str [1]", "study.yaml, line 1, a: is no str, as its tag says"),
+        ("a: !!int x", "study.yaml, line 1, a: has the tag of int, but is not one; got 'x'."),
+        ("a: !!map [1]", "study.yaml, line 1, a: has the tag of a mapping, but is not one."),
+        ("a: !!seq {b: 1}", "study.yaml, line 1, a: has the tag of a list, but is not one."),
+        ("a: !!str [1]", "study.yaml, line 1, a: has the tag of str, but is not one"),
         ("a: !!binary aGk=", "study.yaml, line 1, a: has the tag '!!binary'; a study holds texts, numbers, lists and"),
         ("a: !!set {x}", "study.yaml, line 1, a: has the tag '!!set'"),
         ("a: !custom x", "study.yaml, line 1, a: has the tag '!custom'"),
@@ -123,14 +124,14 @@ def test_objects_are_never_built(tmp_path, attack):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a:\n\tb: 1", r"^study.yaml, line 2: is not YAML: .*A tab stands here; indent with spaces\.$"),
+        ("a:\n\tb: 1", r"^study.yaml, line 2: is not YAML: .*This is a tab; indent with spaces\.$"),
         ("a: b: c", r"^study.yaml, line 1: is not YAML: mapping values are not allowed here\. Put texts with a colon"),
         ("a: [1, 2", r"^study.yaml, line \d: is not YAML: "),
         ("a: 1\n---\nb: 2", r"^study.yaml, line 2: is not YAML: "),
         ("a: *nobody", r"^study.yaml, line 1: is not YAML: found undefined alias"),
         ("a: @x", r"^study.yaml, line 1: is not YAML: found character '@' .* Put the text into quotes\.$"),
         ("a: 1\nb: x\x00y", r"^study.yaml, line 2: holds the character '\\x00', which YAML does not allow"),
-        ("[" * 1500, r"^study.yaml: is nested too deeply for a study$"),
+        ("[" * 1500, r"^study.yaml: is nested too deeply for a study\.$"),
     ],
 )
 def test_broken_yaml_names_the_line(text, message):
@@ -139,7 +140,7 @@ def test_broken_yaml_names_the_line(text, message):
 
 
 def test_aliases_share_values_but_cannot_explode(monkeypatch):
-    monkeypatch.setattr(document, "_MOST_VALUES", 10_000)
+    monkeypatch.setattr(yaml_io, "_MOST_VALUES", 10_000)
     assert parse("a: &x [1, 2]\nb: *x")[0] == {"a": [1, 2], "b": [1, 2]}
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)
@@ -159,14 +160,14 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     (tmp_path / "latin.yaml").write_bytes("a: 1\nb: caf\xe9\n".encode("latin-1"))
     with pytest.raises(StudyError, match=r"^latin.yaml, line 2: is not UTF-8 text: byte b'\\xe9'\. Save it as UTF-8"):
         read_document(tmp_path / "latin.yaml")
-    monkeypatch.setattr(document, "_LARGEST_FILE", 3)
-    with pytest.raises(StudyError, match="has more than 0 MB, which is no study file"):
+    monkeypatch.setattr(yaml_io, "_LARGEST_FILE", 3)
+    with pytest.raises(StudyError, match="has more than 0 MB, too much for a study"):
         read_document(tmp_path / "study.yaml")
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path):
     (tmp_path / "study.yaml").write_bytes(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n")
-    assert read_document(tmp_path / "study.yaml").value == {"a": 1, "b": 2}
+    assert read_document(tmp_path / "study.yaml")[0] == {"a": 1, "b": 2}
 
 
 TEXTS = st.one_of(
