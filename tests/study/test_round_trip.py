@@ -322,7 +322,7 @@ def test_problems_of_the_data_name_the_line_of_the_study(tmp_path, table, said, 
         load_study(tmp_path / "study.yaml").read_data()
     assert len(caught.value.problems) == len(problems)
     for found, expected in zip(caught.value.problems, problems, strict=True):
-        assert re.match(expected, found), found
+        assert re.match(expected, str(found)), found
 
 
 def test_paths_follow_the_file(tmp_path):

@@ -168,8 +168,8 @@ def test_check_asks_for_a_target_that_nobody_has_chosen(tmp_path):
 
 def test_only_a_target_that_was_found_is_called_a_guess(tmp_path, clinical):
     table = table_of(tmp_path, clinical)
-    assert "# the column to explain, a guess: " in template(table, "data.csv")
-    assert "# the column to explain: " in template(table, "data.csv", target="diagnosis")
+    assert "# column to explain; a guess: " in template(table, "data.csv")
+    assert "# column to explain: " in template(table, "data.csv", target="diagnosis")
 
 
 def test_without_a_target_the_study_is_unsupervised(tmp_path):

@@ -107,15 +107,16 @@ class Family:
                 listed = f" Its settings: {', '.join(known)}." if known else " It has no settings."
                 report((key,), f"is not a setting of {name}.{did_you_mean(key, known) or listed}")
                 continue
-            entry = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
-            with reported(report, (key,)):  # by itself, so that every wrong one is found
-                kind(**{key: entry})
-                settings[key] = entry
-        try:
-            return _plainest(name, kind(**settings))
-        except InputError as error:
-            report((error.argument,) if error.argument in settings else (), error.rule)
-            return None
+            settings[key] = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
+        while True:  # without a setting that is wrong the next one shows
+            try:
+                return _plainest(name, kind(**settings))
+            except InputError as error:
+                if error.argument not in settings:
+                    report((), str(error))
+                    return None
+                report((error.argument,), error.rule)
+                del settings[error.argument]
 
     def build(self, choice: Any) -> Any:
         """Return what a choice means, as the workflow takes it."""

@@ -177,12 +177,19 @@ def _is_pairs(value: Any) -> bool:
 
 def _note(given: Mapping[str, Any], changed: Mapping[str, Any]) -> str:
     """Return what the user wrote where patterns were expanded, such as ``radius*, area``."""
-    parts = []
-    for name, value in changed.items():
-        if given[name] != value:
-            items = [item[0] if isinstance(item, tuple) else item for item in given[name]]
-            parts.append(", ".join(map(str, items)))
-    return "; ".join(parts)
+    written = [given[name] for name, value in changed.items() if given[name] != value]
+    return "; ".join(_written(items) for items in written)
+
+
+def _written(items: Any) -> str:
+    if not _is_pairs(items):
+        return ", ".join(map(str, items))
+    of_blocks = isinstance(items[0][1], tuple)
+    return (
+        "; ".join(f"{name}: {_written(members)}" for name, members in items)
+        if of_blocks
+        else _written([name for name, _ in items])
+    )
 
 
 def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Report) -> dict[Any, float]:

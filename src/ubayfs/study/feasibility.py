@@ -69,8 +69,10 @@ def _fitting(
         try:
             return resolve([constraints[position] for position in positions], feature_names, blocks)
         except ConstraintError as error:
-            wrong = positions.pop(error.position or 0)
-            problems(("constraints", wrong, constraints[wrong].kind), error.rule)
+            position = positions.pop(error.position or 0)
+            wrong = constraints[position]
+            given = dict(wrong.arguments).get(error.argument or "") is not None
+            problems(("constraints", position, wrong.kind, *([error.argument] if given else [])), error.rule)
 
 
 def _contradiction(system: ConstraintSystem, data: FeatureData) -> InfeasibleError | None:

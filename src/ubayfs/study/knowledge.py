@@ -129,7 +129,7 @@ def _read_row(table: Table, position: int, cells: Mapping[str, list[Any]], repor
         try:
             stated = as_stated(feature or block, _number(weight))
         except InputError as error:
-            report((), f"{place}: {error.rule}")
+            report((), f"{place}: the weight {error.rule}")
         if feature is None and block is None:
             report((), f"{place}: a weight without a feature and without a block.")
     return Row(place, feature, stated, block)

@@ -155,6 +155,7 @@ class PriorSection(Section):
         details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`",
         default_text="0.01",
         read=checks.file_weights,
+        partial=True,
         plain=checks.plain_weights,
     )
     table: str | None = setting(

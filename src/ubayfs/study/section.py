@@ -54,6 +54,8 @@ class Key:
     option : Option or None
     read : Check or None
         The check of values from a file, if it is stricter.
+    partial : bool
+        Whether the check returns what is right of a value that is wrong in part, so that the rest is checked too.
     nullable : bool
         Whether null is a value; else a key without a value takes the default.
     always : bool
@@ -70,6 +72,7 @@ class Key:
     default_text: str = ""
     option: Option | None = None
     read: Check | None = None
+    partial: bool = False
     nullable: bool = False
     always: bool = False
     argument: str = ""
@@ -153,7 +156,7 @@ class Section:
             key, n_before = known[name], problems.n_reports
             check = key.read if from_file and key.read is not None else key.check
             entry = check(name, value, below(problems, self.key, name))
-            if problems.n_reports == n_before:
+            if key.partial or problems.n_reports == n_before:
                 checked[name] = entry
         n_before = problems.n_reports
         self.check_together({**vars(self), **checked}, below(problems, self.key))
