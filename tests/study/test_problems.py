@@ -79,8 +79,8 @@ outputs: {figures: [gif]}
         (("prior", "weights", "patterns", "x*"), 13),
         (("blocks", "size", 1), 15),
         (("constraints", 0, "must_link", "features", 1), 17),
-        (("constraints", 1, "must_link", "features", 1), 18),
         (("constraints", 1, "must_link", "rho"), 18),
+        (("constraints", 1, "must_link", "features", 1), 18),
         (("constraints", 2, "linear", "A", "zzz"), 19),
         (("constraints", 3, "linear", "b"), 20),
         (("constraints", 4, "require", "features", 0), 21),
@@ -145,4 +145,6 @@ def test_a_problem_of_subsamples_is_that_of_its_key(folder):
 def test_an_unreadable_value_hides_nothing_beside_it(folder):
     text = DATA + "prior: {weights: {features: {radius: !!set {a}, aera: likely, area: lik}}}\n"
     features = ("prior", "weights", "features")
-    assert places_of(folder, text) == [((*features, "radius"), 5), ((*features, "area"), 5)]
+    assert places_of(folder, text) == [
+        ((*features, name), 5) for name in ("radius", "area", "aera")
+    ]
