@@ -3,7 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from ubayfs.constraints.system import ConstraintSystem, Rows
+from ubayfs.constraints.constraint import Inequalities
+from ubayfs.constraints.system import ConstraintSystem
 from ubayfs.utility import Utility
 
 
@@ -19,7 +20,7 @@ def selectable_sets(utility):
 
 def one_row(coefficients, bound, rho, label="row", on_blocks=False):
     A = sparse.csr_array(np.atleast_2d(np.asarray(coefficients, dtype=float)))
-    return Rows(A, np.array([float(bound)]), np.array([float(rho)]), lambda _: label, on_blocks)
+    return Inequalities(A, np.array([float(bound)]), np.array([float(rho)]), lambda _: label, on_blocks=on_blocks)
 
 
 def utility_of(theta, rows, strength=1.0, blocks=None, selectable=None):

@@ -29,6 +29,7 @@ from ubayfs import (
 )
 from ubayfs.attribution import Attribution, attribution
 from ubayfs.constraints import resolve
+from ubayfs.constraints.constraint import Inequalities
 from ubayfs.optimize import Exact, Solution
 
 NAMES = list("abcdefgh")
@@ -314,7 +315,7 @@ def test_what_only_the_prior_speaks_for_may_stay_to_fill_up():
 
 
 def unlikely(*features, rho=1.0):
-    return replace(exclude(list(features), rho=rho), belief=True)
+    return replace(exclude(list(features), rho=rho), from_prior=True)
 
 
 def test_what_is_held_unlikely_is_prior():
@@ -341,9 +342,10 @@ def test_belief_alone_is_no_constraint():
 
 def test_rows_of_belief_keep_their_mark():
     system = resolve([max_size(2), unlikely("a", "c")], list("abc"))
-    assert system.believed.tolist() == [False, True, True]
-    extra = resolve([require("b"), unlikely("b")], list("abc"))
-    more = system.with_inequalities(Rows(extra.A, extra.b, extra.rho, extra.label, belief=True))
-    assert more.believed.tolist() == [False, True, True, True, True]
+    assert system.from_prior.tolist() == [False, True, True]
+    assert system.take([0, 2]).from_prior.tolist() == [False, True]
+    extra = resolve(require("b"), list("abc"))
+    more = system.take([1, 2]).with_inequalities(Inequalities(extra.A, extra.b, extra.rho, extra.label))
+    assert more.from_prior.tolist() == [True, True, False]
     assert unlikely("a") == exclude(["a"], rho=1.0)
     assert repr(unlikely("a")) == "exclude(['a'], rho=1.0)"

@@ -97,9 +97,9 @@ def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
 
 
 def test_tables_without_rows_or_columns(X, y):
-    refused("X has no rows (0 samples, shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
+    refused("X has 0 samples (shape (0, 5)); at least 2 are needed", collect, X.iloc[:0], y[:0])
     refused("X has no columns", collect, X.iloc[:, :0], y)
-    refused("X has one row (1 sample); subsamples need at least 2", collect, X.iloc[:1], y[:1])
+    refused("X has only 1 sample; subsamples need at least 2", collect, X.iloc[:1], y[:1])
     refused("X must be a table with rows and columns; got an array of shape (40,)", collect, X["area"].to_numpy(), y)
     refused("X is missing; pass a table", collect, None, y)
 
@@ -109,54 +109,54 @@ def test_classes_that_cannot_be_subsampled(X, y):
         "y has only one class (7); a classification needs at least 2 classes", collect, X, np.full(40, 7), task="binary"
     )
     rare = np.where(np.arange(40) == 5, "rare", "common")
-    refused("class 'rare' of y has 1 row(s), but a class needs at least 2", collect, X, rare)
-    refused("Merge it with another class, drop its rows, or collect more", collect, X, rare)
+    refused("class 'rare' of y has 1 sample(s), but a class needs at least 2", collect, X, rare)
+    refused("Merge it with another class, drop its samples, or collect more", collect, X, rare)
     rarest = np.where(np.arange(40) < 2, "rare", "common")
     assert collect(X, rarest, train_size=0.2).n_models == 4
 
 
 def test_targets_and_groups_of_another_length(X, y):
-    refused("y must have one entry per row of X: 40 rows, but 10 entries in y", collect, X, y[:10])
-    refused(
-        "groups must have one entry per row of X: 40 rows, but 3 entries in groups", collect, X, y, groups=[1, 2, 3]
-    )
-    refused("y contains missing values (NaN); drop those rows", collect, X, np.where(np.arange(40) == 1, NAN, y))
+    refused("y must have one entry per sample of X, 40; got 10", collect, X, y[:10])
+    refused("groups must have one entry per sample of X, 40; got 3", collect, X, y, groups=[1, 2, 3])
+    refused("y contains missing values (NaN); drop those samples", collect, X, np.where(np.arange(40) == 1, NAN, y))
 
 
 def test_targets_of_unequal_rows(X, y):
     ragged = [[1], [0, 1]] * 20
-    way = "a 0/1 matrix when rows may have several labels, for example by sklearn.preprocessing.MultiLabelBinarizer"
-    refused("y must have one entry per row of X, all of the same shape; setting an array element", collect, X, ragged)
+    way = "a 0/1 matrix when samples may have several labels, for example by sklearn.preprocessing.MultiLabelBinarizer"
+    refused(
+        "y must have one entry per sample of X, all of the same shape; setting an array element", collect, X, ragged
+    )
     refused(way, collect, X, ragged)
     objects = np.empty(40, dtype=object)
     objects[:] = ragged
     for task in (None, "multiclass", "multilabel", "regression"):
         refused(
-            f"y must have one label per row of X; got list as labels. Pass one label per row, or {way}",
+            f"y must have one label per sample of X; got list as labels. Pass one label per sample, or {way}",
             collect,
             X,
             objects,
             task=task,
         )
-    refused("groups must be one column, one group per row of X; setting an array", collect, X, y, groups=ragged)
+    refused("groups must be one column, one group per sample of X; setting an array", collect, X, y, groups=ragged)
 
 
 def test_targets_that_are_refused_come_with_a_way_out(X, y):
-    without = "or leave the target out and use the selector 'laplacian', which needs none."
-    refused(f"at least 2 classes. Add rows of another class, {without}", collect, X, np.full(40, 7))
+    without = "or leave y out and use selector='laplacian', which needs no target."
+    refused(f"at least 2 classes. Add samples of another class, {without}", collect, X, np.full(40, 7))
     refused(f"there is nothing to explain. Pass a y that varies, {without}", collect, X, np.full(40, 7.5))
     assert collect(X, None, selector="laplacian").n_models == 4
-    refused("40 rows, but 10 entries in y. Pass X and y of the same rows.", collect, X, y[:10])
+    refused("40; got 10. Pass both of the same samples.", collect, X, y[:10])
     refused("minimum of 1 is required). Pass a table with one column per feature.", collect, X.iloc[:, :0], y)
 
 
 def test_the_task_that_suits_the_target_is_named(X):
     rows = np.arange(40)
-    refused("the target has 40. It holds fractions: use the task 'regression'.", collect, X, rows / 7, task="binary")
-    ordinal = "the target has 3. Use the task 'multiclass', or 'regression' if it is a quantity."
+    refused("y has 40. It holds fractions: use task='regression'.", collect, X, rows / 7, task="binary")
+    ordinal = "y has 3. Use task='multiclass', or task='regression' if y is a quantity."
     refused(ordinal, collect, X, rows % 3, task="binary")
     refused(ordinal, collect, X, (rows % 3).astype(float), task="binary")
-    refused("the target has 3. Use the task 'multiclass'.", collect, X, np.array(list("abc"))[rows % 3], task="binary")
+    refused("y has 3. Use task='multiclass'.", collect, X, np.array(list("abc"))[rows % 3], task="binary")
 
 
 def test_columns_that_are_not_numbers_are_named(X, y):
@@ -298,13 +298,13 @@ def test_overlapping_blocks_with_different_weights(evidence):
     ],
 )
 def test_rho_must_not_be_negative(kind, build, rho):
-    way = "0 switches the rows off, inf makes them hard."
+    way = "0 leaves the constraint out, inf makes it hard."
     refused(f"{kind}: rho must be a number in [0, inf]; got {rho!r}. {way}", build, rho, error=ConstraintError)
 
 
 def test_rho_of_raw_rows_must_not_be_negative():
     refused(
-        "linear: rho must be >= 0 and not NaN (inf makes a row hard); got [1.0, -2.0]. 0 switches a row off.",
+        "linear: rho must be >= 0 and not NaN; got [1.0, -2.0]. 0 leaves an inequality out, inf makes it hard.",
         linear,
         np.ones((2, 5)),
         1,
@@ -461,7 +461,10 @@ def test_a_time_limit_that_is_reached_warns_with_the_gap():
     pairs = [cannot_link(rng.choice(40, 2, replace=False), rho=float(rng.uniform(0.5, 9))) for _ in range(300)]
     with pytest.warns(OptimizationWarning, match=r"time_limit was reached") as caught:
         selection = maximize(rng.dirichlet(np.ones(40)), [max_size(9), *pairs], time_limit=1e-9)
-    assert f"worth {selection.value:.6g}, and no set is worth more than {selection.bound:.6g}" in str(caught[0].message)
+    (advice,) = selection.advice
+    assert str(caught[0].message) == str(advice)
+    assert advice.code == "time_limit"
+    assert advice.facts == {"value": selection.value, "bound": selection.bound, "gap": selection.gap}
     assert selection.gap > 1e-9
 
 

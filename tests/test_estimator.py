@@ -396,7 +396,7 @@ class TestStorage:
 def test_decisions_remember_constraints_that_were_read_once(cancer):
     evidence = collect_evidence(*cancer, "fisher", n_models=2, random_state=0)
     selection = decide(evidence, constraints=iter([max_size(3, rho=9)]))
-    assert selection.provenance["constraints"] == ["max_size(3, rho=9.0)"]
+    assert selection.provenance["constraints"] == [max_size(3, rho=9).to_dict()]
     assert len(selection.features) == 3
 
 

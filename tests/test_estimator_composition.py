@@ -129,5 +129,5 @@ class TestGroups:
             assert [one["grouped"] for one in settings] == [False] * 2
 
     def test_of_another_length(self, cancer, groups):
-        with pytest.raises(ValueError, match="groups must have one entry per row of X: 569 rows, but 100 entries"):
+        with pytest.raises(ValueError, match="groups must have one entry per sample of X, 569; got 100"):
             UBayFSSelector().fit(*cancer, groups=groups[:100])

@@ -241,11 +241,11 @@ def test_a_selection_read_back_cannot_evaluate_other_sets(selection):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({}, "content must be what Selection.to_dict gave, format 1; got format None"),
-        ({"format": 2}, "got format 2"),
+        ({}, "content must be what Selection.to_dict of this version gave, format 2; got format None"),
+        ({"format": 1}, "got format 1. Decide again"),
         ("text", "got str"),
-        ({"format": 1}, r"content is a damaged selection \(KeyError: 'feature_names'\)"),
-        ({"format": 1, "feature_names": ["a"], "best": 3}, r"content is a damaged selection"),
+        ({"format": 2}, r"content is a damaged selection \(KeyError: 'feature_names'\)"),
+        ({"format": 2, "feature_names": ["a"], "best": 3}, r"content is a damaged selection"),
     ],
 )
 def test_other_content_is_refused(content, message):

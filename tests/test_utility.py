@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from ubayfs.constraints import max_size, resolve
-from ubayfs.constraints.system import ConstraintSystem, Rows
+from ubayfs.constraints.constraint import Inequalities
+from ubayfs.constraints.system import ConstraintSystem
 from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility
 
 N = 5
@@ -16,12 +17,12 @@ ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
 
 
 def system_of(A, b, rho, blocks=None, on_blocks=False):
-    part = Rows(
+    part = Inequalities(
         sparse.csr_array(np.atleast_2d(np.asarray(A, float))),
         np.asarray(b, float),
         np.asarray(rho, float),
         str,
-        on_blocks,
+        on_blocks=on_blocks,
     )
     n = N if blocks is None else blocks.shape[1]
     return ConstraintSystem.stack([part], n, blocks if blocks is None else sparse.csr_array(blocks))
@@ -138,7 +139,7 @@ def test_admissibility_is_one_exactly_when_nothing_is_violated(system):
 
 @given(systems(), systems(1, 1))
 def test_one_more_row_never_raises_admissibility(system, other):
-    extra = Rows(other.A[:, :N], other.b, other.rho, str)
+    extra = Inequalities(other.A[:, :N], other.b, other.rho, str)
     before = Admissibility(system).log_admissibility(ALL_SETS)
     assert (Admissibility(system.with_inequalities(extra)).log_admissibility(ALL_SETS) <= before).all()
 

@@ -127,10 +127,13 @@ def test_weights_and_prior_cannot_be_changed_in_a_posterior(evidence, arguments,
 def test_the_provenance_tells_how_the_selection_was_made(evidence):
     constraints = (one for one in [max_size(3), require("d")])  # used up by reading it once
     selection = decide(evidence, constraints=constraints, min_votes=2, constraint_strength=3.0)
-    told = selection.provenance
-    assert told["constraints"] == ["max_size(3)", "require(['d'])"]
-    assert (told["min_votes"], told["constraint_strength"], told["prior"]) == (2, 3.0, "dirichlet")
-    assert told["optimizer"] == "Exact(time_limit=None)"
+    made = selection.provenance
+    assert made["constraints"] == [
+        {"kind": "max_size", "arguments": {"n": 3, "rho": 1.0}},
+        {"kind": "require", "arguments": {"features": ["d"], "rho": "hard", "on": "features"}},
+    ]
+    assert (made["min_votes"], made["constraint_strength"], made["prior"]) == (2, 3.0, "dirichlet")
+    assert made["optimizer"] == "Exact(time_limit=None)"
     assert "d" in selection.features
 
 

@@ -15,7 +15,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import RandomState, check_int, did_you_mean
-from .constraints import Constraint, as_constraints, max_size
+from .constraints import Constraint, as_constraints
+from .constraints.sizes import max_size
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress
 from .exceptions import InputError
@@ -43,11 +44,11 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         Groups of features that `weights` and `constraints` may refer to.
     constraint_strength : float, default 1.0
-        What a set that keeps all constraints is worth (the paper's lambda); all importances together are worth 1.
+        What keeping all constraints adds to the score (the paper's lambda); all importances together add up to 1.
     n_models : int, default 100
-        Elementary runs, each on a subsample of the rows.
+        Elementary runs, each on a subsample of the samples.
     train_size : float in (0, 1), default 0.75
-        Share of the rows (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
+        Share of the samples (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
     n_features_per_model : int, optional
         The most that one run may choose. Default: `max_features`, or 10 if that is None; never more than there are.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
@@ -65,13 +66,13 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` after each batch of runs; returning False ends the ensemble early.
     checkpoint : path of a directory, optional
-        Finished batches of runs are stored there, and the same fit goes on from them. For one data set, not for
+        Finished batches of runs are stored there, and the same fit continues from them. For one data set, not for
         cross-validation.
 
     Attributes
     ----------
     evidence_ : Evidence
-        The feature sets of all runs; kept, for :meth:`redecide`, even when the decision after it fails.
+        The feature sets of all runs; there for :meth:`redecide` even when the decision after it fails.
     posterior_ : Posterior
         Importance of each feature.
     selection_ : Selection
@@ -145,7 +146,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Classes, numbers, a 0/1 matrix of labels; not needed by selectors that do without.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each row; all rows of one stay on one side of every subsample. Inside a
+            Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample. Inside a
             pipeline or a grid search it is requested by ``set_fit_request(groups=True)``.
 
         Returns
@@ -242,7 +243,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _all_constraints(self) -> list[Constraint]:
         if isinstance(self.constraints, Iterator):
-            raise InputError("constraints is an iterator, which can be read only once; pass a list or a tuple.")
+            raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
         given = as_constraints(self.constraints)
         if self.max_features is None:
             return given
@@ -264,7 +265,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         data = FeatureData.of_fit(X, self.evidence_.feature_names)
         n_samples = self.evidence_.settings["n_samples"]
         if data.n_samples != n_samples:
-            raise InputError(f"X must be the data of the fit, which had {n_samples} rows; got {data.n_samples}.")
+            raise InputError.of(
+                "X", f"must be the data of the fit, which had {n_samples} samples; got {data.n_samples}."
+            )
         return data
 
     def _check_changes(self, changes: dict[str, Any]) -> None:
@@ -275,7 +278,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 continue
             if parameter in self._fit_params:
                 raise InputError(
-                    f"redecide cannot change {name}: it belongs to the ensemble, whose evidence is kept. Use "
+                    f"redecide cannot change {name}: it belongs to the ensemble, whose evidence is used again. Use "
                     f"set_params({name}=...) and fit again."
                 )
             raise InputError(

@@ -14,6 +14,8 @@ from .data.feature_data import FeatureData
 from .exceptions import InputError
 from .utility import as_sparse_sets
 
+__all__ = ["Stability", "feature_f1", "jaccard", "redundancy_rate", "stability"]
+
 
 class Stability(NamedTuple):
     """Stability of a selection procedure.
@@ -70,7 +72,7 @@ def stability(sets: Any, confidence: float = 0.95) -> Stability:
     chosen = _as_sets("sets", sets)
     n_sets, n_features = chosen.shape
     if n_sets < 2:
-        raise InputError(f"sets must have at least 2 rows to show stability; got {n_sets}.")
+        raise InputError.of("sets", f"must have at least 2 rows to show stability; got {n_sets}.")
     level = check_real("confidence", confidence, low=0.0, high=1.0, low_open=True, high_open=True)
     share = chosen.sum(axis=1) / n_features
     mean_share = share.mean()
@@ -116,7 +118,7 @@ def jaccard(sets: Any, others: Any = None) -> NDArray[np.float64]:
     left = _as_sets("sets", sets)
     right = left if others is None else _as_sets("others", others)
     if left.shape[1] != right.shape[1]:
-        raise InputError(f"others must have as many columns as sets, {left.shape[1]}; got {right.shape[1]}.")
+        raise InputError.of("others", f"must have as many columns as sets, {left.shape[1]}; got {right.shape[1]}.")
     shared = (left @ right.T).toarray()
     union = left.sum(axis=1)[:, None] + right.sum(axis=1)[None, :] - shared
     return np.where(union > 0, shared / np.maximum(union, 1.0), 1.0)
@@ -146,8 +148,8 @@ def redundancy_rate(X: Any, features: Any) -> float:
     mask = np.asarray(features)
     if mask.dtype == bool:
         if mask.shape != (data.n_features,):
-            raise InputError(
-                f"features as a mask must have one entry per column of X, {data.n_features}; got {mask.shape}."
+            raise InputError.of(
+                "features", f"as a mask must have one entry per column of X, {data.n_features}; got {mask.shape}."
             )
         positions = np.flatnonzero(mask)
     else:
@@ -189,19 +191,19 @@ def feature_f1(selected: Any, truth: Any) -> float:
 def _as_sets(name: str, sets: Any) -> sparse.csr_array:
     chosen = as_sparse_sets(sets)
     if not np.isin(chosen.data, (0.0, 1.0)).all():
-        raise InputError(f"{name} must hold only True/False or 0/1, one row per set.")
+        raise InputError.of(name, "must hold only True/False or 0/1, one row per set.")
     if 0 in chosen.shape:
-        raise InputError(f"{name} must have shape (n_sets, n_features); got {chosen.shape}.")
+        raise InputError.of(name, f"must have shape (n_sets, n_features); got {chosen.shape}.")
     return chosen
 
 
 def _as_members(name: str, features: Any) -> frozenset[str | int]:
     values = np.asarray(list(features) if isinstance(features, set | frozenset) else features)
     if values.ndim != 1:
-        raise InputError(f"{name} must be one list of names or positions, or one mask; got shape {values.shape}.")
+        raise InputError.of(name, f"must be one list of names or positions, or one mask; got shape {values.shape}.")
     if values.dtype.kind == "b":
         return frozenset(np.flatnonzero(values).tolist())
     members = values.tolist()
     if not (all(isinstance(m, str) for m in members) or all(isinstance(m, int) for m in members)):
-        raise InputError(f"{name} must be names (str), positions (int) or a mask (bool); got {members[:5]!r}.")
+        raise InputError.of(name, f"must be names (str), positions (int) or a mask (bool); got {members[:5]!r}.")
     return frozenset(members)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ._arguments import FeatureIndex, freeze
@@ -17,6 +16,9 @@ from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
 from .priors.base import Posterior
 from .utility import Utility, log_row_admissibility
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMAT = 2
 
@@ -48,20 +50,20 @@ class Violation:
 
 @dataclass(frozen=True)
 class SetMetrics:
-    """What can be said of a feature set, unrounded.
+    """Measures of a feature set, unrounded.
 
     Attributes
     ----------
     cardinality : int
     utility : float
-        importance + lambda * admissibility; -inf when a hard row is violated or a member cannot be selected.
+        importance + lambda * admissibility; -inf when a hard inequality is violated or a member cannot be selected.
     importance : float
         Sum of the posterior expected importances of the members.
     admissibility : float
         kappa, in [0, 1]; may underflow, then `log_admissibility` still tells.
     log_admissibility : float
     violations : tuple of Violation
-        Rows that do not hold; those that cost most come first.
+        Inequalities that do not hold; those that cost most first.
     redundancy : float
         Average absolute Pearson correlation between members; nan without data or with fewer than two members.
     without_votes : tuple of str
@@ -108,7 +110,9 @@ class Problem:
             features = list(features)  # a set or a generator will do
             if features and all(isinstance(entry, bool | np.bool_) for entry in features):
                 if len(features) != n:
-                    raise InputError(f"features as a mask must have one entry per feature, {n}; got {len(features)}.")
+                    raise InputError.of(
+                        "features", f"as a mask must have one entry per feature, {n}; got {len(features)}."
+                    )
                 return np.array(features, dtype=bool)
         mask = np.zeros(n, dtype=bool)
         mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
@@ -164,9 +168,9 @@ class FeatureSet:
     features : tuple of str
         Names of the members.
     value : float
-        Utility of the set.
+        Score of the set.
     bound : float
-        No set (for an alternative: none but those listed before it) has a higher utility.
+        No set (for an alternative: none but those listed before it) has a higher score.
     complete : bool
         False when a time limit ended the search early.
     metrics : SetMetrics
@@ -239,12 +243,12 @@ class Selection:
 
     @property
     def value(self) -> float:
-        """Utility of the chosen set."""
+        """Score of the chosen set."""
         return self.best.value
 
     @property
     def bound(self) -> float:
-        """No set has a higher utility than this."""
+        """No set has a higher score than this."""
         return self.best.bound
 
     @property
@@ -299,6 +303,8 @@ class Selection:
 
     def table(self) -> pd.DataFrame:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
+        import pandas as pd
+
         columns: dict[str, Any] = {"feature": self.feature_names}
         if self.counts is not None:
             columns["count"] = self.counts
@@ -337,8 +343,8 @@ class Selection:
         try:
             return cls._read(content)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"content is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
+            raise InputError.of(
+                "content", f"is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
             ) from error
 
     @classmethod

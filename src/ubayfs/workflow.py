@@ -45,6 +45,11 @@ def _unchecked(value: Any) -> Any:
     return value
 
 
+def _as_given(check: Callable[[Any], Any], value: Any) -> Any:
+    check(value)
+    return value
+
+
 def _constraints(value: Any) -> tuple[Constraint, ...]:
     return tuple(as_constraints(value))
 
@@ -67,11 +72,11 @@ class Decision:
     """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
 
     weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(_unchecked, "prior", True))
-    prior: Any = field(default="dirichlet", metadata=_as(as_prior, "prior", True))
+    prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
     constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
     constraint_strength: float = field(default=1.0, metadata=_as(_strength, "constraints"))
-    optimizer: Any = field(default="exact", metadata=_as(as_optimizer, "constraints"))
+    optimizer: Any = field(default="exact", metadata=_as(partial(_as_given, as_optimizer), "constraints"))
     min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
@@ -97,7 +102,7 @@ class Decision:
         )
 
     def check(self, feature_names: Any) -> None:
-        """Raise what :meth:`make` would say of these arguments, before there is any evidence.
+        """Raise what :meth:`make` would raise for these arguments, before there is any evidence.
 
         A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
         (correlations, contradicting hard constraints) shows in :meth:`make` only.
@@ -117,7 +122,7 @@ class Decision:
             if not (np.isscalar(self.weights) and self.weights == DEFAULT_WEIGHT):
                 rule = "are part of a posterior; pass the evidence to decide with other weights."
                 raise InputError.of("weights", rule, self.weights)
-            if self.prior != as_prior("dirichlet"):
+            if self.prior != "dirichlet":
                 rule = "is part of a posterior; pass the evidence to decide with another prior."
                 raise InputError.of("prior", rule, self.prior)
             return evidence
@@ -128,8 +133,7 @@ class Decision:
                 f"got {type(evidence).__name__}.",
                 evidence,
             )
-        posterior: Posterior = self.prior.update(evidence, self.weights, self.blocks, self.random_state)
-        return posterior
+        return as_prior(self.prior).update(evidence, self.weights, self.blocks, self.random_state)
 
     def _problem(self, posterior: Posterior, X: Any) -> Problem:
         names, counts = posterior.feature_names, posterior.counts
@@ -307,7 +311,7 @@ def maximize(
 
 
 def check_decision(feature_names: Any, **arguments: Any) -> None:
-    """Raise what :func:`decide` would say of its arguments, before there is any evidence.
+    """Raise what :func:`decide` would raise for its arguments, before there is any evidence.
 
     Examples
     --------
@@ -348,7 +352,9 @@ def log_admissibility(
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
         got = f"{matrix.dtype} of shape {matrix.shape}"
-        raise InputError(f"sets must mark members by True/False, one row per set (n_sets, n_features); got {got}.")
+        raise InputError.of(
+            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
+        )
     names = check_feature_names(feature_names, matrix.shape[1])
     return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
 

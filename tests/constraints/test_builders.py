@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
-from ubayfs.constraints.inequalities import ROWS
 
 from ubayfs.constraints import (
+    KINDS,
     Constraint,
     at_least_one,
     cannot_link,
@@ -68,7 +68,7 @@ def labels(system):
 
 
 def test_every_kind_has_an_example():
-    assert set(EXAMPLES) == set(ROWS)
+    assert set(EXAMPLES) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
@@ -92,13 +92,19 @@ def test_systems_can_be_pickled_with_their_labels(kind):
 
 def test_one_constraint_is_a_list_of_one():
     assert table(resolve(max_size(2), NAMES)) == table(resolve((c for c in [max_size(2)]), NAMES))
-    assert resolve([], NAMES).n_rows == 0
+    assert resolve([], NAMES).n_inequalities == 0
 
 
 ENCODINGS = {
     "max_size": (max_size(2, 0.5), [[1, 1, 1, 1]], [2], [0.5], ["max-size 2"]),
     "min_size": (min_size(2), [[-1, -1, -1, -1]], [-2], [1], ["min-size 2"]),
-    "exact_size": (exact_size(3, inf), [[1] * 4, [-1] * 4], [3, -3], [inf, inf], ["max-size 3", "min-size 3"]),
+    "exact_size": (
+        exact_size(3, inf),
+        [[1] * 4, [-1] * 4],
+        [3, -3],
+        [inf, inf],
+        ["exact-size 3 (at most)", "exact-size 3 (at least)"],
+    ),
     "must_link": (
         must_link(["c", "a"]),
         [[-1, 0, 1, 0], [1, 0, -1, 0]],
@@ -130,7 +136,7 @@ ENCODINGS = {
         [[1, 0, -1, 0.5], [0, 1, 0, 0]],
         [0.5, -1],
         [1, inf],
-        ["linear row 0", "linear row 1"],
+        ["linear a - c + 0.5 d <= 0.5 (1 of 2)", "linear b <= -1 (2 of 2)"],
     ),
 }
 
@@ -159,7 +165,13 @@ ON_BLOCKS = {
     "at_least_one": (at_least_one([1, 2], on="blocks"), [1, 2], [[-1, -1]], [-1], ["at-least-one mid, high"]),
     "require": (require("mid", on="blocks"), [1], [[-1]], [-1], ["require mid"]),
     "exclude": (exclude("high", on="blocks"), [2], [[1]], [0], ["exclude high"]),
-    "linear": (linear({"low": 2, "high": -0.5}, 1.5, blocks=True), [0, 2], [[2, -0.5]], [1.5], ["linear row 0"]),
+    "linear": (
+        linear({"low": 2, "high": -0.5}, 1.5, blocks=True),
+        [0, 2],
+        [[2, -0.5]],
+        [1.5],
+        ["linear 2 low - 0.5 high <= 1.5"],
+    ),
 }
 
 
@@ -201,7 +213,7 @@ def test_cost_budget_takes_a_vector_or_a_series():
 def test_rho_zero_omits_rows_and_their_blocks():
     omitted = [max_size(1, rho=0), max_blocks(1, rho=0), linear(np.eye(4), 1, rho=[0, 1, 0, 0])]
     system = resolve(omitted, NAMES, BLOCKS)
-    assert (system.n_inequalities, system.n_blocks, labels(system)) == (1, 0, ["linear row 1"])
+    assert (system.n_inequalities, system.n_blocks, labels(system)) == (1, 0, ["linear b <= 1 (2 of 4)"])
 
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=5, unique=True))
@@ -258,7 +270,7 @@ def test_decorrelate_finds_columns_by_name(rng):
 @pytest.mark.data
 def test_decorrelate_on_thousands_of_features_stays_sparse(data_dir):
     frame = pd.read_csv(data_dir / "alt" / "LEU_golub.csv.gz").drop(columns="y", errors="ignore")
-    assert resolve(decorrelate(0.7), list(frame.columns), X=frame).n_rows == 20547
+    assert resolve(decorrelate(0.7), list(frame.columns), X=frame).n_inequalities == 20547
     system = resolve(decorrelate(0.4), list(frame.columns), X=frame)
     assert 1_500_000 < system.n_inequalities < 1_600_000
     assert system.A.nnz == 2 * system.n_inequalities
@@ -295,8 +307,8 @@ BAD = [
     (lambda: cost_budget({"a": "much"}, 1), r"cost_budget: costs must hold finite numbers"),
     (lambda: cost_budget(3, 1), r"cost_budget: costs must be a mapping or one row of numbers; got 3"),
     (lambda: cost_budget({}, 1), r"cost_budget: costs must not be empty"),
-    (lambda: must_link("a"), r"must_link needs at least 2 features; got \['a'\]"),
-    (lambda: cannot_link(["a"], on="blocks"), r"cannot_link needs at least 2 blocks"),
+    (lambda: must_link("a"), r"must_link: features must name at least 2 features; got \['a'\]"),
+    (lambda: cannot_link(["a"], on="blocks"), r"cannot_link: features must name at least 2 blocks"),
     (lambda: require([]), r"require: features must not be empty"),
     (lambda: exclude(None), r"exclude: features must be given by names \(str\) or positions \(int\); got None"),
     (lambda: at_least_one([True, "a"]), r"at_least_one: features must be names \(str\) or positions \(int\); got True"),

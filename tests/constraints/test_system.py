@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ubayfs import InfeasibleError, maximize
+from ubayfs.constraints import decorrelate, exact_size, exclude, linear, max_size, require, resolve
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.system import ConstraintSystem, once_per_system
+from ubayfs.data.correlation import correlated_pairs
+from ubayfs.exceptions import ConstraintError
 
 
 def named(prefix, row):
@@ -46,6 +50,53 @@ def test_stack_puts_block_rows_behind_the_features_and_leaves_out_rho_zero(syste
 def test_labels_follow_their_rows(system):
     assert [system.label(row) for row in range(3)] == ["a0", "a2", "b0"]
     assert [system.take([2, 1]).label(row) for row in range(2)] == ["b0", "a2"]
+    assert [system.take([2, 1]).take([1]).label(0), system.take([0, 2]).position(1)] == ["a2", 2]
+
+
+def test_every_constraint_has_a_part_also_without_inequalities():
+    given = [
+        decorrelate(0.999999),
+        exact_size(2),
+        max_size(3, rho=0),
+        decorrelate(0.1),
+        require(["a", "b"]),
+    ]
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    system = resolve(given, ["a", "b", "c"], X=X)
+    assert [part.constraint for part in system.parts] == given
+    n_pairs = len(correlated_pairs(X, 0.1)[0])
+    assert n_pairs > 0
+    assert [part.stop - part.start for part in system.parts] == [0, 2, 0, n_pairs, 2]
+    owners = [1] * 2 + [3] * n_pairs + [4] * 2
+    assert [system.position(row) for row in range(system.n_inequalities)] == owners
+    some = np.array([0, 2, len(owners) - 1])
+    taken = system.take(some)
+    assert [taken.position(row) for row in range(3)] == [1, 3, 4]
+    assert [taken.rows_of(part).tolist() for part in taken.parts] == [[], [0], [], [1], [2]]
+
+
+def test_what_an_algorithm_adds_has_a_part_without_a_constraint():
+    system = resolve([max_size(2), require("a")], ["a", "b"])
+    more = system.take([1]).with_inequalities(rows([[1, 1]], [1], [np.inf], "cut"))
+    assert [more.label(0), more.label(1)] == ["require a", "cut0"]
+    assert [more.position(0), more.position(1)] == [1, 2]
+    assert more.parts[2].constraint is None
+    assert more.rows_of(more.parts[2]).tolist() == [1]
+
+
+def test_a_constraint_that_does_not_fit_tells_its_position():
+    with pytest.raises(ConstraintError, match="names 'z'") as caught:
+        resolve([max_size(2), require("a"), exclude("z")], ["a", "b"])
+    assert (caught.value.position, caught.value.argument, caught.value.value) == (2, "exclude", "z")
+
+
+def test_contradicting_constraints_are_known_by_position_not_by_label():
+    """Two linear constraints may read alike; only the one that contradicts is named."""
+    innocent, guilty = linear({"a": 1}, 1, rho=np.inf), linear({"a": 1}, 0, rho=np.inf)
+    with pytest.raises(InfeasibleError) as caught:
+        maximize([0.5, 0.5], [innocent, guilty, require("a")], feature_names=["a", "b"])
+    assert caught.value.positions == (1, 2)
+    assert caught.value.labels == ("linear a <= 0", "require a")
 
 
 def test_zero_coefficients_are_not_stored():

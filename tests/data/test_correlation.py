@@ -126,7 +126,7 @@ def test_few_tables_are_kept_and_none_with_very_many_pairs(rng, computed, monkey
         PAIRS.find(X, threshold)
     assert computed == [0.0, 0.01, 0.02, 0.01]
     assert len(PAIRS) == 2
-    monkeypatch.setattr(correlation, "_LARGEST_KEPT", 14)  # six features have 15 pairs
+    monkeypatch.setattr(PAIRS, "n_pairs", 14)  # six features have 15 pairs
     for _ in range(2):
         PAIRS.find(X, 0.0, "pearson")
     assert computed[4:] == [0.0, 0.0]

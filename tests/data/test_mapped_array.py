@@ -96,10 +96,10 @@ def test_a_decision_from_a_file(path):
         (np.array([["a", None]], dtype=object), "cannot be mapped as a .npy file .*Write it again with numpy.save"),
         (b"", "cannot be mapped as a .npy file"),
         (b"x0,x1\n1.0,2.0\n", "cannot be mapped as a .npy file"),
-        (np.ones((1, 3)), r"X has one row \(1 sample\)"),
-        (np.ones((0, 3)), "X has no rows"),
+        (np.ones((1, 3)), r"X has only 1 sample"),
+        (np.ones((0, 3)), "X has 0 samples"),
         (np.full((4, 3), np.nan), r"X contains missing values \(NaN\) in column\(s\) 'x0'"),
-        (np.ones((4, 3)), "y must have one entry per row of X: 4 rows, but 40 entries"),
+        (np.ones((4, 3)), "y must have one entry per sample of X, 4; got 40"),
     ],
     ids=lambda value: value[:12] if isinstance(value, str) else None,
 )

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ubayfs._files import save_record
-from ubayfs.data.feature_data import TASKS
+from ubayfs.data import TASKS
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, InputError
@@ -344,7 +344,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ubayfs.data.feature_data import TASKS
+from ubayfs.data import TASKS
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.selectors.base import ElementarySelector
 

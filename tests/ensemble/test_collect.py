@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ubayfs.data.feature_data import TASKS, FeatureData
+from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import collect as ensemble
 from ubayfs.ensemble.batches import EnsembleTask, run_batch
 from ubayfs.ensemble.collect import collect_evidence
@@ -553,7 +553,7 @@ def test_an_interrupt_is_not_a_failed_run(table):
         ({"train_size": -0.5}, r"train_size must be a number in \(0, 1\); got -0\.5"),
         ({"train_size": "half"}, r"train_size must be a number in \(0, 1\); got 'half'"),
         ({"train_size": np.nan}, r"train_size must be a number in \(0, 1\); got nan"),
-        ({"train_size": 0.01}, r"train_size 0.01 of 60 rows leaves 1 rows"),
+        ({"train_size": 0.01}, r"train_size=0.01 of 60 samples leaves 1 samples"),
         ({"n_features_per_model": 13}, "n_features_per_model must be at most the number of features, 12; got 13"),
         ({"n_features_per_model": 0}, "n_features_per_model must be a whole number >= 1; got 0"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0. Use -1"),
@@ -561,7 +561,7 @@ def test_an_interrupt_is_not_a_failed_run(table):
         ({"on_progress": 5}, r"on_progress must be a function of \(done, total\), or None; got 5"),
         ({"random_state": "seed"}, "random_state must be a whole number >= 0; got 'seed'"),
         ({"task": "clustering"}, "task must be one of"),
-        ({"groups": [1, 2]}, "groups must have one entry per row of X: 60 rows, but 2 entries"),
+        ({"groups": [1, 2]}, "groups must have one entry per sample of X, 60; got 2"),
         ({"checkpoint": 5}, "checkpoint must be the path of a directory; got 5"),
         ({"checkpoint": ""}, "checkpoint must be the path of a directory; got ''"),
     ],
@@ -602,12 +602,12 @@ def test_a_selector_that_cannot_do_the_task_is_refused_before_any_work(table):
     [
         (lambda X, y: (X.assign(b=np.nan), y), r"X contains missing values \(NaN\) in column\(s\) 'b'.*SimpleImputer"),
         (lambda X, y: (X.assign(b=np.inf), y), r"X contains infinite values \(inf\) in column\(s\) 'b'.*SimpleImputer"),
-        (lambda X, y: (X[:0], y[:0]), "X has no rows"),
+        (lambda X, y: (X[:0], y[:0]), "X has 0 samples"),
         (lambda X, y: (X[[]], y), "X has no columns"),
-        (lambda X, y: (X[:1], y[:1]), "X has one row"),
+        (lambda X, y: (X[:1], y[:1]), "X has only 1 sample"),
         (lambda X, y: (X, [0] * 20), r"y has only one class \(0\)"),
-        (lambda X, y: (X, ["rare"] + ["b"] * 19), r"class 'rare' of y has 1 row\(s\), but a class needs at least 2"),
-        (lambda X, y: (X, y[:-1]), "y must have one entry per row of X: 20 rows, but 19 entries in y"),
+        (lambda X, y: (X, ["rare"] + ["b"] * 19), r"class 'rare' of y has 1 sample\(s\), but a class needs at least 2"),
+        (lambda X, y: (X, y[:-1]), "y must have one entry per sample of X, 20; got 19"),
         (lambda X, y: (X.assign(b="text"), y), "X has non-numeric columns: 'b'"),
         (lambda X, y: (X.set_axis(["a", "a"], axis=1), y), "X has duplicate feature names: 'a'"),
     ],

@@ -161,23 +161,23 @@ def test_regression_takes_a_share_of_the_groups(rng):
 
 
 def test_a_class_of_one_row_is_refused_by_name():
-    with pytest.raises(InputError, match=r"class 'rare' of y has 1 row\(s\), but a class needs at least 2.*Merge it"):
+    with pytest.raises(InputError, match=r"class 'rare' of y has 1 sample\(s\), but .* at least 2.*Merge it"):
         plan_subsamples(table(["a"] * 10 + ["rare"]), 0.75)
 
 
 def test_a_class_of_one_number_hints_at_regression():
-    with pytest.raises(InputError, match=r"class 7 of y has 1 row\(s\).*use the task 'regression'"):
+    with pytest.raises(InputError, match=r"class 7 of y has 1 sample\(s\).*pass task='regression'"):
         plan_subsamples(table([1] * 10 + [2] * 10 + [7]), 0.75)
 
 
 def test_more_classes_than_places_are_refused():
-    message = r"class 'c' of y has 2 row\(s\) and no place.*train_size 0.2 of 10 rows is 2 row.*Raise train_size"
+    message = r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2.*Raise train_size"
     with pytest.raises(InputError, match=message):
         plan_subsamples(table(list("aaaabbbbcc")), 0.2)
 
 
 def test_more_classes_than_groups_inside_are_refused():
-    message = r"class 'a' of y has 1 group\(s\) of its own and no place.*train_size 0.4 of 3 groups is 1 group"
+    message = r"class 'a' of y has 1 group\(s\) of its own and no place.*train_size=0.4 of 3 groups is 1 group"
     with pytest.raises(InputError, match=message):
         plan_subsamples(table(list("aabbcc"), groups=[0, 0, 1, 1, 2, 2]), 0.4)
 
@@ -185,8 +185,8 @@ def test_more_classes_than_groups_inside_are_refused():
 @pytest.mark.parametrize(
     ("n_samples", "train_size", "message"),
     [
-        (10, 0.1, r"train_size 0.1 of 10 rows leaves 1 rows in a subsample; at least 2 are needed. Raise"),
-        (10, 0.99, r"train_size 0.99 of 10 rows takes all of them.*Lower train_size to at most 0.9"),
+        (10, 0.1, r"train_size=0.1 of 10 samples leaves 1 samples in a subsample; at least 2 are needed. Raise"),
+        (10, 0.99, r"train_size=0.99 of 10 samples takes all of them.*Lower train_size to at most 0.9"),
     ],
 )
 def test_subsamples_that_are_nothing_or_everything_are_refused(n_samples, train_size, message):
@@ -195,7 +195,7 @@ def test_subsamples_that_are_nothing_or_everything_are_refused(n_samples, train_
 
 
 def test_groups_that_are_nothing_or_everything_are_refused():
-    with pytest.raises(InputError, match=r"train_size 0.1 of 3 groups leaves 0 groups"):
+    with pytest.raises(InputError, match=r"train_size=0.1 of 3 groups leaves 0 groups"):
         plan_subsamples(table(n_samples=6, groups=[0, 0, 1, 1, 2, 2]), 0.1)
-    with pytest.raises(InputError, match=r"train_size 0.9 of 3 groups takes all of them"):
+    with pytest.raises(InputError, match=r"train_size=0.9 of 3 groups takes all of them"):
         plan_subsamples(table(n_samples=6, groups=[0, 0, 1, 1, 2, 2]), 0.9)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from ubayfs.data.feature_data import TASKS, FeatureData
+from ubayfs.data import TASKS, FeatureData
 from ubayfs.ensemble import batches, workers
 from ubayfs.ensemble.batches import Batch, EnsembleTask, thread_limit
 from ubayfs.ensemble.collect import collect_evidence

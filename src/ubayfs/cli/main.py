@@ -18,7 +18,7 @@ from .options import Parser
 OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
 # In the order in which a new user meets them.
-COMMANDS = ("demo", "init", "check", "select", "decide", "compare", "report", "experiments")
+COMMANDS = ("demo", "init", "check", "select", "decide", "compare", "report")
 _DESCRIPTION = "Choose the provably best feature set from an ensemble, expert knowledge and side constraints."
 _EPILOG = """\
 a first study:

@@ -72,7 +72,7 @@ def shown(value: Any) -> str:
 
 
 def plain_argument(value: Any) -> Any:
-    """Return a stored argument in plain types, ready for JSON but for infinite numbers.
+    """Return a stored argument in plain types, ready for JSON; an infinite rho is "hard", as in a study file.
 
     Examples
     --------
@@ -82,10 +82,10 @@ def plain_argument(value: Any) -> Any:
     if isinstance(value, FrozenMatrix):
         return value.thaw().toarray().tolist() if math.prod(value.shape) <= _SHOWN else repr(value)
     if not isinstance(value, tuple):
-        return value
+        return "hard" if value == math.inf else value
     if value and all(isinstance(item, tuple) for item in value):
         return {str(item[0]): plain_argument(item[1]) for item in value}
-    return list(value)
+    return [plain_argument(item) for item in value]
 
 
 def as_items(argument: str, items: Any) -> tuple[str | int, ...]:

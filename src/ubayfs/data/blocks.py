@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 from .._arguments import FeatureIndex, did_you_mean
@@ -74,10 +73,12 @@ class Blocks:
                     f"as a frame needs the columns 'feature' and 'block'; {sorted(missing)} missing "
                     f"among {list(map(str, blocks.columns))}.",
                 )
+            from pandas import isna
+
             members: dict[str, list[Any]] = {}
             for feature, block in zip(blocks["feature"], blocks["block"], strict=True):
                 # Rows without a block are features outside all blocks.
-                if not pd.isna(block):
+                if not isna(block):
                     members.setdefault(_block_name(block), []).append(feature)
             return cls({name: tuple(features) for name, features in members.items()})
         raise ConstraintError.of(

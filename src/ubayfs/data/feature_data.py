@@ -11,15 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
 from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
-from .target import CLASSIFICATION, TASKS, Target, check_length, plain, read_target
-
-__all__ = ["CLASSIFICATION", "TASKS", "FeatureData", "MissingValues", "Target", "feature_chunks"]
+from .target import Target, check_length, plain, read_target
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -101,7 +98,7 @@ class FeatureData:
         task : str, optional
             Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each row.
+            Patient, mouse, subject... of each sample.
         """
         path = None
         if isinstance(X, str | os.PathLike):
@@ -125,21 +122,21 @@ class FeatureData:
         data = X if isinstance(X, FeatureData) else cls.from_table(X)
         names = np.asarray(feature_names, dtype=object)
         if data.n_features != len(names):
-            raise InputError(
-                f"X must have one column per feature, {len(names)}; got {data.n_features}. Pass the data of the fit."
+            raise InputError.of(
+                "X", f"must have one column per feature, {len(names)}; got {data.n_features}. Pass the data of the fit."
             )
         shared = set(data.feature_names) & set(names)
         if not shared or np.array_equal(data.feature_names, names):
             return data
         unknown = [name for name in data.feature_names if name not in shared]
         if unknown:
-            raise InputError(f"X has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
+            raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
         return cls(data.X[:, order], data.target, names, data.groups, missing=data.missing)
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
+        """Number of samples."""
         return int(self.X.shape[0])
 
     @property
@@ -149,7 +146,7 @@ class FeatureData:
 
     @cached_property
     def constant(self) -> NDArray[np.bool_]:
-        """Mask of columns that have one value in all rows, of shape (n_features,)."""
+        """Mask of columns that have one value in all samples, of shape (n_features,)."""
         mask = np.empty(self.n_features, dtype=bool)
         for part in feature_chunks(self.n_features):
             mask[part] = (self.X[:, part] == self.X[0, part]).all(axis=0)
@@ -188,26 +185,28 @@ def _some(names: Any, limit: int = 5) -> str:
 def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return X as a finite float matrix, and its feature names."""
     if X is None:
-        raise InputError("X is missing; pass a table of shape (n_samples, n_features).")
+        raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         values, names = _read_frame(X)
     else:
         values, names = _read_array(X), None
     if values.ndim != 2:
-        raise InputError(
-            f"X must be a table with rows and columns; got an array of shape {values.shape}. "
-            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample."
+        raise InputError.of(
+            "X",
+            f"must be a table with rows and columns; got an array of shape {values.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample.",
         )
     n_samples, n_features = values.shape
     if n_samples == 0:
-        raise InputError(f"X has no rows (0 samples, shape {values.shape}); at least 2 are needed.")
+        raise InputError.of("X", f"has 0 samples (shape {values.shape}); at least 2 are needed.")
     if n_features == 0:
-        raise InputError(
-            f"X has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required). Pass a table "
-            "with one column per feature."
+        raise InputError.of(
+            "X",
+            f"has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required). Pass a table "
+            "with one column per feature.",
         )
     if n_samples == 1:
-        raise InputError("X has one row (1 sample); subsamples need at least 2, in practice many more.")
+        raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     _check_finite(values, names)
@@ -216,15 +215,15 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _read_array(X: Any) -> NDArray[Any]:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InputError("X is a sparse matrix; dense data are needed, for example X.toarray().")
+        raise InputError.of("X", "is a sparse matrix; dense data are needed, for example X.toarray().")
     if isinstance(X, np.ma.MaskedArray):
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
     try:
         values = np.asarray(X)
     except ValueError as error:
-        raise InputError(f"X must be a table whose rows have the same length; {error}.") from error
+        raise InputError.of("X", f"must be a table whose rows have the same length; {error}.") from error
     if values.dtype.kind == "c":
-        raise InputError("Complex data not supported: X must hold real numbers.")
+        raise InputError("Complex data not supported: X must hold real numbers.", argument="X")
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "biuf":
@@ -232,11 +231,11 @@ def _read_array(X: Any) -> NDArray[Any]:
     if values.ndim == 2:
         reasons = {f"x{j}": reason for j in range(values.shape[1]) if (reason := _why_not_numbers(values[:, j]))}
         if reasons:
-            raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())))
+            raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())), argument="X")
     try:
         return _as_floats(values)
     except (TypeError, ValueError) as error:
-        raise InputError(f"X must be a table of numbers; {error}.") from error
+        raise InputError.of("X", f"must be a table of numbers; {error}.") from error
 
 
 def _not_numeric(columns: Any, types: set[str]) -> str:
@@ -249,7 +248,9 @@ def _not_numeric(columns: Any, types: set[str]) -> str:
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
     if values.dtype == object:
-        values = np.where(pd.isna(values), np.nan, values)
+        from pandas import isna
+
+        values = np.where(isna(values), np.nan, values)
     return values.astype(np.float64)
 
 
@@ -267,11 +268,13 @@ def _why_not_numbers(column: NDArray[Any]) -> str | None:
 
 def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
     names = np.array([str(c) for c in frame.columns], dtype=object)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
-        raise InputError(
-            f"X has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
+        raise InputError.of(
+            "X", f"has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
         )
     dtypes = list(frame.dtypes)
     is_pandas = isinstance(frame, pd.DataFrame)
@@ -286,7 +289,7 @@ def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
             numeric[j] = _why_not_numbers(column) is None
     if not all(numeric):
         types = {str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok}
-        raise ColumnTypeError(_not_numeric(names[~np.array(numeric)], types))
+        raise ColumnTypeError(_not_numeric(names[~np.array(numeric)], types), argument="X")
     single = {str(t).lower() for t in dtypes} == {"float32"}
     wanted = np.float32 if single else np.float64
     if is_pandas:
@@ -314,29 +317,33 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
         way = (
             " Imputers fill NaN only: turn infinite values into NaN before." if "infinite values (inf)" in kinds else ""
         )
-        raise InputError(
-            f"X contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
+        raise InputError.of(
+            "X",
+            f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
             "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
-            f"UBayFSSelector()).{way}"
+            f"UBayFSSelector()).{way}",
         )
 
 
 def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
     if groups is None:
         return None
+    from pandas import factorize, isna
+
     try:
         values = np.asarray(groups)
     except ValueError as error:
-        raise InputError.of("groups", f"must be one column, one group per row of X; {error}.", groups) from error
+        raise InputError.of("groups", f"must be one column, one group per sample of X; {error}.") from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError.of("groups", f"must be one column; got shape {values.shape}.", groups)
+        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
-    if pd.isna(values).any():
-        raise InputError.of("groups", "contains missing values; give each row its group.", groups)
-    codes = np.asarray(pd.factorize(values)[0], dtype=np.intp)
+    if isna(values).any():
+        raise InputError.of("groups", "contains missing values; give each sample its group.")
+    codes = np.asarray(factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:
-        rule = f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
-        raise InputError.of("groups", rule, groups)
+        raise InputError.of(
+            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
+        )
     return codes

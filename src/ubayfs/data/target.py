@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice
 from ..exceptions import InputError
 
-TASKS = ("binary", "multiclass", "multilabel", "regression", "unsupervised")
+# What a set of features is for, by task; in the words of a report.
+TASKS = {
+    "binary": "tell two classes apart",
+    "multiclass": "tell the classes apart",
+    "multilabel": "predict the labels",
+    "regression": "predict the target",
+    "unsupervised": "represent the data, without a target",
+}
 CLASSIFICATION = frozenset({"binary", "multiclass"})
 
 _TASK_OF_TARGET = {
@@ -23,11 +29,10 @@ _TASK_OF_TARGET = {
 }
 
 _RAGGED = (
-    "Pass one label per row, or a 0/1 matrix when rows may have several labels, for example by "
+    "Pass one label per sample, or a 0/1 matrix when samples may have several labels, for example by "
     "sklearn.preprocessing.MultiLabelBinarizer."
 )
-_WITHOUT_TARGET = "or leave the target out and use the selector 'laplacian', which needs none"
-_MULTILABEL = "'multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
+_WITHOUT_TARGET = "or leave y out and use selector='laplacian', which needs no target"
 
 
 @dataclass(frozen=True)
@@ -60,21 +65,25 @@ class Target:
         """Number of classes; 0 when the task is not a classification into one of several classes."""
         return 0 if self.classes is None else len(self.classes)
 
-    def take(self, rows: NDArray[Any]) -> Target:
-        """Return the target of some rows (positions or a mask); classes and their codes stay."""
+    @property
+    def strata(self) -> NDArray[np.intp] | None:
+        """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
+        return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None
+
+    def take(self, samples: NDArray[Any]) -> Target:
+        """Return the target of some samples (positions or a mask); classes and their codes stay."""
         if self.values is None or self.labels is None:
             return self
-        return Target(self.task, self.values[rows], self.labels[rows], self.classes, self.ordered)
+        return Target(self.task, self.values[samples], self.labels[samples], self.classes, self.ordered)
 
 
 def check_length(name: str, length: int, n_samples: int) -> None:
-    """Raise unless there is one entry per row."""
+    """Raise unless there is one entry per sample."""
     if length != n_samples:
-        rule = (
-            f"must have one entry per row of X: {n_samples} rows, but {length} entries in {name}. Pass X and {name} of "
-            "the same rows."
+        raise InputError.of(
+            name,
+            f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples.",
         )
-        raise InputError.of(name, rule)
 
 
 def plain(value: Any) -> Any:
@@ -83,13 +92,15 @@ def plain(value: Any) -> Any:
 
 
 def read_target(y: Any, n_samples: int, task: str | None) -> Target:
-    """Read and check a target; `task` is said, or inferred when None."""
+    """Read and check a target; `task` is given, or inferred when None."""
     if task is not None:
         check_choice("task", task, TASKS)
     if task == "unsupervised" or y is None:
         if task not in (None, "unsupervised"):
-            raise InputError.of("task", f"{task!r} requires y to be passed, but the target y is None.", task)
+            raise InputError(f"task={task!r} requires y to be passed, but the target y is None.", argument="y")
         return Target("unsupervised")
+    import pandas as pd
+
     ordered_categories = None
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
@@ -99,7 +110,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         ordered_categories = y.categories
     labels = _read_labels(y)
     if labels.ndim == 0:
-        raise InputError.of("y", f"must have one entry per row of X; got the single value {y!r}.")
+        raise InputError.of("y", f"must have one entry per sample of X; got the single value {y!r}.")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     check_length("y", len(labels), n_samples)
@@ -120,22 +131,24 @@ def _read_labels(y: Any) -> NDArray[Any]:
         labels = np.asarray(y)
     except ValueError as error:
         raise InputError.of(
-            "y", f"must have one entry per row of X, all of the same shape; {error}. {_RAGGED}"
+            "y", f"must have one entry per sample of X, all of the same shape; {error}. {_RAGGED}"
         ) from error
     if labels.dtype == object and labels.ndim == 1:
         kinds = {type(entry).__name__ for entry in labels if isinstance(entry, list | tuple | set | dict | np.ndarray)}
         if kinds:
             raise InputError.of(
-                "y", f"must have one label per row of X; got {', '.join(sorted(kinds))} as labels. {_RAGGED}"
+                "y", f"must have one label per sample of X; got {', '.join(sorted(kinds))} as labels. {_RAGGED}"
             )
     return labels
 
 
 def _check_target_complete(labels: NDArray[Any]) -> None:
-    if pd.isna(labels).any():
-        raise InputError.of("y", "contains missing values (NaN); drop those rows before the selection.")
+    from pandas import isna
+
+    if isna(labels).any():
+        raise InputError.of("y", "contains missing values (NaN); drop those samples before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError.of("y", "contains infinite values (inf); drop or correct those rows.")
+        raise InputError.of("y", "contains infinite values (inf); drop or correct those samples.")
     if labels.dtype.kind == "c":
         raise InputError("Complex data not supported: y must hold real numbers or class labels.", argument="y")
 
@@ -148,11 +161,11 @@ def _infer_task(labels: NDArray[Any]) -> str:
     except (TypeError, ValueError) as error:
         raise InputError.of("y", f"is not a target that can be used: {error}") from error
     if kind not in _TASK_OF_TARGET:
-        rule = (
-            f"is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one column of numbers; set the "
-            "task 'regression' or convert the labels to strings."
+        raise InputError(
+            f"Unknown label type: y is of kind {kind!r}. Usable are class labels, a 0/1 matrix of labels, or one "
+            "column of numbers; pass task='regression' or convert the labels to strings.",
+            argument="y",
         )
-        raise InputError(f"Unknown label type: y {rule}", argument="y", rule=rule)
     return _TASK_OF_TARGET[kind]
 
 
@@ -160,15 +173,15 @@ def _regression_target(labels: NDArray[Any]) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError.of("task", f"'regression' needs a numeric y; got {labels.dtype} ({error}).") from error
+        raise InputError(f"task='regression' needs a numeric y; got {labels.dtype} ({error}).", argument="y") from error
     if values.ndim != 1:
-        raise InputError.of("task", f"'regression' needs one target column; got y of shape {values.shape}.")
+        raise InputError(f"task='regression' needs one target column; got y of shape {values.shape}.", argument="y")
     if not np.isfinite(values).all():
-        raise InputError.of("y", "contains missing or infinite values; drop those rows.")
+        raise InputError.of("y", "contains missing or infinite values; drop those samples.")
     if values.min() == values.max():
         raise InputError.of(
             "y",
-            f"is constant ({values[0]:g} in all rows); there is nothing to explain. Pass a target that varies, "
+            f"is constant ({values[0]:g} in all samples); there is nothing to explain. Pass a y that varies, "
             f"{_WITHOUT_TARGET}.",
         )
     return Target("regression", values, labels)
@@ -178,17 +191,26 @@ def _multilabel_target(labels: NDArray[Any]) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError.of("task", f"{_MULTILABEL}; {error}.") from error
+        raise InputError(
+            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); {error}.", argument="y"
+        ) from error
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise InputError.of("task", f"{_MULTILABEL}; got shape {values.shape}.")
+        raise InputError(
+            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); got shape {values.shape}.",
+            argument="y",
+        )
     if (values.min(axis=0) == values.max(axis=0)).all():
-        raise InputError.of("y", "has constant label columns only (one class each); there is nothing to explain.")
+        raise InputError(
+            "every label column of y is constant (one class each); there is nothing to explain.", argument="y"
+        )
     return Target("multilabel", values.astype(np.int64), labels)
 
 
-def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> Target:
+def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) -> Target:
     if labels.ndim != 1:
-        raise InputError.of("task", f"{kind!r} needs one column of class labels; got y of shape {labels.shape}.")
+        raise InputError(
+            f"task={kind!r} needs one column of class labels; got y of shape {labels.shape}.", argument="y"
+        )
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError as error:
@@ -196,16 +218,19 @@ def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> 
     if ordered is not None:
         occurring = set(classes.tolist())
         present = [category for category in ordered if category in occurring]
-        classes, codes = np.array(present), pd.Categorical(labels, categories=present).codes
+        code_of = {category: code for code, category in enumerate(present)}
+        classes, codes = np.array(present), np.array([code_of[label] for label in labels.tolist()])
     if len(classes) < 2:
         raise InputError.of(
             "y",
-            f"has only one class ({plain(classes[0])!r}); a classification needs at least 2 classes. Add rows of "
+            f"has only one class ({plain(classes[0])!r}); a classification needs at least 2 classes. Add samples of "
             f"another class, {_WITHOUT_TARGET}.",
         )
     if kind == "binary" and len(classes) > 2:
-        raise InputError.of("task", f"'binary' needs 2 classes; the target has {len(classes)}. {_task_for(labels)}")
-    if kind == "multiclass" and len(classes) == 2 and said:
+        raise InputError(
+            f"task='binary' needs 2 classes; y has {len(classes)}. {_task_for(labels)}", argument="task", value=kind
+        )
+    if kind == "multiclass" and len(classes) == 2 and given:
         kind = "binary"
     return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
 
@@ -213,6 +238,6 @@ def _class_target(labels: NDArray[Any], kind: str, said: bool, ordered: Any) -> 
 def _task_for(labels: NDArray[Any]) -> str:
     """Say which task suits more than two different labels."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
-        return "It holds fractions: use the task 'regression'."
-    quantity = ", or 'regression' if it is a quantity" if labels.dtype.kind in "iuf" else ""
-    return f"Use the task 'multiclass'{quantity}."
+        return "It holds fractions: use task='regression'."
+    quantity = ", or task='regression' if y is a quantity" if labels.dtype.kind in "iuf" else ""
+    return f"Use task='multiclass'{quantity}."

@@ -36,7 +36,7 @@ class EnsembleTask:
     Attributes
     ----------
     target : Target
-        Of all rows.
+        Of all samples.
     plan : SubsamplePlan
     selectors : tuple of ElementarySelector
         Run m uses number m modulo their count.
@@ -171,7 +171,7 @@ def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelec
     try:
         found = selector.select_many(X, task.target, np.array(subsamples), task.n_features, rngs)
         if len(found) != len(runs):
-            raise InputError(f"selector {selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
+            raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
     except Exception as error:
         if len(runs) > 1:
             return [outcome for run in runs for outcome in _run_selector(X, task, selector, range(run, run + 1))]
@@ -184,7 +184,7 @@ def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelec
             outcomes.append(_failure(run, selector, error))
             continue
         part = X[np.ix_(rows, columns)]
-        # What does not vary in the subsample cannot tell its rows apart, whatever a foreign selector thinks.
+        # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
         outcomes.append(np.sort(columns[(part != part[0]).any(axis=0)]))
     return outcomes
 

@@ -77,9 +77,9 @@ class Checkpoint:
             directory.mkdir(parents=True, exist_ok=True)
             write_atomically(_manifest(directory), content)
         except OSError as error:
-            raise InputError(
-                f"checkpoint must be a directory that can be written; {str(directory)!r} is not ({error}). "
-                "Name another one."
+            raise InputError.of(
+                "checkpoint",
+                f"must be a directory that can be written; {str(directory)!r} is not ({error}). Name another one.",
             ) from error
         return cls(directory, identity(settings))
 
@@ -145,10 +145,10 @@ class Checkpoint:
 def as_directory(checkpoint: Any) -> Path:
     """Return the argument `checkpoint` as a path that is not a file."""
     if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
-        raise InputError(f"checkpoint must be the path of a directory; got {checkpoint!r}.")
+        raise InputError.of("checkpoint", f"must be the path of a directory; got {checkpoint!r}.")
     directory = Path(os.fsdecode(checkpoint)).expanduser()
     if directory.exists() and not directory.is_dir():
-        raise InputError(f"checkpoint must be a directory; {str(directory)!r} is a file. Name another path.")
+        raise InputError.of("checkpoint", f"must be a directory; {str(directory)!r} is a file. Name another path.")
     return directory
 
 

@@ -43,7 +43,7 @@ def collect_evidence(
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Evidence:
-    """Run elementary selectors on subsamples of the rows and gather the feature sets that they choose.
+    """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def collect_evidence(
     n_models : int
         Number of runs.
     train_size : float in (0, 1)
-        Share of the rows in a subsample; share of the groups when `groups` is given.
+        Share of the samples in a subsample; share of the groups when `groups` is given.
     n_features_per_model : int, optional
         The most that a run may choose. Default: 10, or all if there are fewer.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     groups : array-like of shape (n_samples,), optional
-        Patient, mouse, subject... of each row; all rows of one stay on one side of every subsample.
+        Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample.
     random_state : int, Generator, SeedSequence, RandomState or None
         The same one gives the same result, whatever `n_jobs`; run m is the same for every `n_models`. None takes
         fresh entropy, which ``Evidence.settings["seed"]`` records.
@@ -73,7 +73,7 @@ def collect_evidence(
         Called as ``on_progress(done, total)`` after each batch of 25 runs, in the thread of the caller. When it returns
         False the ensemble stops, and the runs that are finished make the evidence.
     checkpoint : path of a directory, optional
-        Every finished batch is stored there at once, and the same call goes on from there. `n_models` may be
+        Every finished batch is stored there at once, and the same call continues from there. `n_models` may be
         larger (or smaller) then; other data or other settings are refused. With ``random_state=None`` the stored seed
         is used again.
 
@@ -99,7 +99,7 @@ def collect_evidence(
     """
     n_models, train_size = check_ensemble(n_models, train_size, n_features_per_model, n_jobs)
     if on_progress is not None and not callable(on_progress):
-        raise InputError(f"on_progress must be a function of (done, total), or None; got {on_progress!r}.")
+        raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
@@ -134,7 +134,7 @@ def collect_evidence(
 def check_ensemble(
     n_models: Any = 1, train_size: Any = 0.5, n_features_per_model: Any = None, n_jobs: Any = None
 ) -> tuple[int, float]:
-    """Raise what :func:`collect_evidence` would say of these arguments, before there are any data.
+    """Raise what :func:`collect_evidence` would raise for these arguments, before there are any data.
 
     Returns
     -------
@@ -146,22 +146,20 @@ def check_ensemble(
     if n_features_per_model is not None:
         check_int("n_features_per_model", n_features_per_model, low=1)
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
-        rule = "must be a whole number other than 0, or None; got 0. Use -1 for all processors."
-        raise InputError.of("n_jobs", rule, n_jobs)
+        raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
     return n_models, train_size
 
 
 def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
-    """Return how many features a run may choose of `n_features`, or raise what :func:`collect_evidence` says."""
+    """Return how many features a run may choose of `n_features`, or raise as :func:`collect_evidence` does."""
     if n_features_per_model is None:
         return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
     wanted = int(n_features_per_model)
     if wanted > n_features:
         raise InputError.of(
             "n_features_per_model",
-            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out to take "
-            f"{min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
-            wanted,
+            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out "
+            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
         )
     return wanted
 

@@ -73,12 +73,15 @@ class Evidence:
     def __post_init__(self) -> None:
         n_models, n_features = self.sets.shape
         if len(self.feature_names) != n_features or self.constant.shape != (n_features,):
-            raise InputError(
-                f"evidence over {n_features} features needs as many names and marks of constant columns; got "
-                f"{len(self.feature_names)} and {self.constant.shape}."
+            raise InputError.of(
+                "evidence",
+                f"over {n_features} features needs as many names and marks of constant columns; got "
+                f"{len(self.feature_names)} and {self.constant.shape}.",
             )
         if len(self.runs) not in (0, n_models):
-            raise InputError(f"evidence of {n_models} runs needs as many identities, or none; got {len(self.runs)}.")
+            raise InputError.of(
+                "evidence", f"of {n_models} runs needs as many identities, or none; got {len(self.runs)}."
+            )
         for array in (self.sets.data, self.sets.indices, self.sets.indptr, self.feature_names, self.constant):
             freeze(array)
 
@@ -209,12 +212,12 @@ def _read_sets(sets: Any) -> sparse.csr_array:
     """Return any matrix of 0/1 as sorted, canonical csr."""
     matrix = sets if sparse.issparse(sets) else np.asarray(sets)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InputError(f"sets must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
+        raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
     if matrix.dtype == object:  # such as nullable columns of a frame
         matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)
     csr = sparse.csr_array(matrix) if matrix.dtype.kind in "biuf" else None
     if csr is None or not np.isin(csr.data, (0, 1)).all():
-        raise InputError("sets must hold only True/False or 0/1, one row per model.")
+        raise InputError.of("sets", "must hold only True/False or 0/1, one row per model.")
     csr = csr.astype(bool, copy=True)
     csr.sum_duplicates()
     csr.eliminate_zeros()

@@ -1,9 +1,9 @@
-"""Subsamples of the rows: stratified by class, plain, or by whole groups.
+"""Subsamples: stratified by class, plain, or by whole groups.
 
-One scheme serves all three. *Units* are drawn (rows, or whole groups of rows), a fixed number from each *stratum*:
+One scheme serves all three. *Units* are drawn (samples, or whole groups of them), a fixed number from each *stratum*:
 
-- classification: rows are the units and classes the strata;
-- regression, multi-label, unsupervised: rows are the units, in one stratum;
+- classification: samples are the units and classes the strata;
+- regression, multi-label, unsupervised: samples are the units, in one stratum;
 - with groups: groups are the units. In a classification the stratum of a group is the one of its classes that occurs
   in the fewest groups.
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.feature_data import FeatureData
-from ..data.target import CLASSIFICATION, Target, plain
+from ..data.target import plain
 from ..exceptions import InputError
 
 
@@ -37,7 +37,7 @@ class SubsamplePlan:
     takes : ndarray of int of shape (n_strata,)
         Units of each stratum in a subsample, at least one.
     unit_of_row : ndarray of int of shape (n_samples,) or None
-        Group of each row; None when rows are the units.
+        Group of each sample; None when samples are the units.
     """
 
     strata: NDArray[np.intp]
@@ -45,7 +45,7 @@ class SubsamplePlan:
     unit_of_row: NDArray[np.intp] | None = None
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw one subsample: a mask of the rows inside, of shape (n_samples,)."""
+        """Draw one subsample: a mask of the samples inside, of shape (n_samples,)."""
         lots = rng.random(len(self.strata))
         inside = np.zeros(len(self.strata), dtype=bool)
         for members, take in zip(self._members, self.takes.tolist(), strict=True):
@@ -58,7 +58,7 @@ class SubsamplePlan:
 
 
 def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
-    """Plan subsamples of a share `train_size` of the rows, or of the groups if there are any.
+    """Plan subsamples of a share `train_size` of the samples, or of the groups if there are any.
 
     Raises
     ------
@@ -67,27 +67,26 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     """
     if data.groups is not None:
         return _plan_groups(data, train_size)
-    n_inside = _units_inside(data.n_samples, train_size, "rows", at_least=2)
-    if data.target.task not in CLASSIFICATION:
+    n_inside = _units_inside(data.n_samples, train_size, "samples", at_least=2)
+    codes, classes = data.target.strata, np.asarray(data.target.classes)
+    if codes is None:
         return SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside]))
-    codes, classes = _codes_and_classes(data.target)
     sizes = np.bincount(codes, minlength=len(classes))
     smallest = int(np.argmin(sizes))
-    name, size = plain(classes[smallest]), f"has {sizes[smallest]} row(s)"
+    who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} sample(s)"
     if sizes[smallest] < 2:
-        hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
-        raise _class_error(
-            "y",
-            name,
-            f"{size}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
-            f"drop its rows, or collect more.{hint}",
+        hint = " If y is a measured number, pass task='regression'." if classes.dtype.kind in "iuf" else ""
+        raise InputError(
+            f"{who}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
+            f"drop its samples, or collect more.{hint}",
+            argument="y",
         )
     if n_inside < len(sizes):
-        raise _class_error(
-            "train_size",
-            name,
-            f"{size} and no place in a subsample: train_size {train_size:g} of {data.n_samples} rows is {n_inside} "
-            f"row(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
+        raise InputError(
+            f"{who} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
+            f"sample(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
+            argument="train_size",
+            value=train_size,
         )
     return SubsamplePlan(codes, allocate(sizes, n_inside))
 
@@ -96,9 +95,9 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
     groups = np.asarray(data.groups, dtype=np.intp)
     n_groups = int(groups.max()) + 1
     n_inside = _units_inside(n_groups, train_size, "groups", at_least=1)
-    if data.target.task not in CLASSIFICATION:
+    codes, classes = data.target.strata, np.asarray(data.target.classes)
+    if codes is None:
         return SubsamplePlan(np.zeros(n_groups, dtype=np.intp), np.array([n_inside]), groups)
-    codes, classes = _codes_and_classes(data.target)
     occurs = np.zeros((n_groups, len(classes)), dtype=bool)
     occurs[groups, codes] = True
     rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), n_groups + 1), axis=1)
@@ -107,40 +106,31 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
     if n_inside < len(sizes):
         smallest = int(np.argmin(sizes))
         name = plain(classes[int(present[smallest])])
-        raise _class_error(
-            "train_size",
-            name,
-            f"has {sizes[smallest]} group(s) of its own and no place in a subsample: train_size {train_size:g} of "
-            f"{n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to represent the classes. Raise "
-            "train_size, or give more groups.",
+        raise InputError(
+            f"class {name!r} of y has {sizes[smallest]} group(s) of its own and no place in a subsample: "
+            f"train_size={train_size:g} of {n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to "
+            "represent the classes. Raise train_size, or give more groups.",
+            argument="train_size",
+            value=train_size,
         )
     return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
-
-
-def _codes_and_classes(target: Target) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    return np.asarray(target.values, dtype=np.intp), np.asarray(target.classes)
-
-
-def _class_error(argument: str, name: Any, rule: str) -> InputError:
-    """Return the error of a class that subsamples cannot represent, about the argument that has to change."""
-    return InputError(f"class {name!r} of y {rule}", argument=argument, rule=f"class {name!r} {rule}")
 
 
 def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
     n_inside = round(train_size * n_units)
     if n_inside < at_least:
-        raise InputError.of(
-            "train_size",
-            f"{train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least {at_least} are "
-            "needed. Raise train_size.",
-            train_size,
+        raise InputError(
+            f"train_size={train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least "
+            f"{at_least} are needed. Raise train_size.",
+            argument="train_size",
+            value=train_size,
         )
     if n_inside >= n_units:
-        raise InputError.of(
-            "train_size",
-            f"{train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the same. Lower "
-            f"train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
-            train_size,
+        raise InputError(
+            f"train_size={train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the "
+            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
+            argument="train_size",
+            value=train_size,
         )
     return n_inside
 

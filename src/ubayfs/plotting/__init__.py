@@ -19,6 +19,7 @@ from .evidence import EvidenceDisplay
 from .penalty import PenaltyDisplay
 from .posterior import PosteriorDisplay
 from .sizes import SizeUtilityDisplay
+from .style import house_style
 
 __all__ = [
     "DISPLAYS",
@@ -30,6 +31,7 @@ __all__ = [
     "PenaltyDisplay",
     "PosteriorDisplay",
     "SizeUtilityDisplay",
+    "house_style",
 ]
 
 # Any: from_selection of each takes arguments of its own.

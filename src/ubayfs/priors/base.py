@@ -194,9 +194,10 @@ class Prior(ABC):
         posterior : Posterior
         """
         if not isinstance(evidence, Evidence):
-            raise InputError(
-                f"evidence must be Evidence; got {type(evidence).__name__}. Use collect_evidence, or "
-                "Evidence.from_sets for the sets of another ensemble."
+            raise InputError.of(
+                "evidence",
+                f"must be Evidence; got {type(evidence).__name__}. Use collect_evidence, or "
+                "Evidence.from_sets for the sets of another ensemble.",
             )
         known = Blocks.of(blocks)
         return self._update(evidence, resolve_weights(weights, evidence.feature_names, known), known, random_state)

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, did_you_mean
@@ -48,9 +47,9 @@ def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> NDA
     """
     index = FeatureIndex(feature_names)
     known = Blocks.of(blocks)
-    if isinstance(weights, pd.DataFrame):
+    if hasattr(weights, "columns"):
         resolved = _from_table(weights, index, known)
-    elif isinstance(weights, pd.Series):
+    elif hasattr(weights, "index") and hasattr(weights, "to_dict"):
         resolved = _from_pairs(weights.dropna().items(), index, known)
     elif isinstance(weights, Mapping):
         resolved = _from_pairs(weights.items(), index, known)
@@ -133,7 +132,7 @@ def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, bloc
     return _combine(by_feature, by_block, index, blocks)
 
 
-def _from_table(table: pd.DataFrame, index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
+def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
     key = "feature" if "feature" in table.columns else "block"
     if key not in table.columns or "weight" not in table.columns:
         raise InputError.of(
@@ -141,8 +140,10 @@ def _from_table(table: pd.DataFrame, index: FeatureIndex, blocks: Blocks) -> NDA
             "as a DataFrame needs the columns 'feature' and 'weight', or 'block' and 'weight'; "
             f"got {list(map(str, table.columns))}.",
         )
-    rows = table.dropna(subset=["weight"])
-    pairs = [(name, _number(weight, name)) for name, weight in zip(rows[key], rows["weight"], strict=True)]
+    from pandas import isna
+
+    rows = zip(table[key], table["weight"], strict=True)
+    pairs = [(name, _number(weight, name)) for name, weight in rows if not isna(weight)]
     return _combine(pairs, [], index, blocks) if key == "feature" else _combine([], pairs, index, blocks)
 
 

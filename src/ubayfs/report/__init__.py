@@ -1,4 +1,4 @@
-"""Reports: one summary as HTML, Markdown or JSON."""
+"""Reports: one summary as HTML, Markdown or JSON; or a document of your own as HTML."""
 
 from __future__ import annotations
 
@@ -6,10 +6,24 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .html import render_html
+from .document import Cell, Column, Document, Figure, Listing, Section, Table
+from .html import render_document, render_html
 from .markdown import render_markdown
 
-__all__ = ["RENDERERS", "render_html", "render_json", "render_markdown"]
+__all__ = [
+    "RENDERERS",
+    "Cell",
+    "Column",
+    "Document",
+    "Figure",
+    "Listing",
+    "Section",
+    "Table",
+    "render_document",
+    "render_html",
+    "render_json",
+    "render_markdown",
+]
 
 
 def render_json(summary: Mapping[str, Any]) -> str:

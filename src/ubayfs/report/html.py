@@ -12,7 +12,7 @@ from typing import Any
 from ..exceptions import MissingDependencyError
 from ..plotting import DISPLAYS
 from .content import document
-from .document import Document
+from .document import Document, made_visible
 from .warned import told_once
 
 # Vector figures larger than this are shown as pixels.
@@ -37,15 +37,15 @@ def render_html(summary: Mapping[str, Any]) -> str:
 
 
 def render_document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Return a document as HTML.
+    """Return a document as HTML, with control characters made visible.
 
     Parameters
     ----------
     report : Document
     pictures : mapping of str to str
-        Images by the names of the document's figures, from :func:`data_uri`.
+        Images by the names of the document's figures, as data URIs.
     """
-    return str(_template().render(report=report, pictures=pictures))
+    return str(_template().render(report=made_visible(report), pictures=pictures))
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""What several selectors do with the rows of one subsample before they begin."""
+"""What several selectors do with the samples of one subsample before they begin."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def standardized(X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def classes_present(target: Target) -> NDArray[np.intp]:
-    """Return the codes of the classes that have rows here, at least 2, in ascending order."""
+    """Return the codes of the classes that have samples here, at least 2, in ascending order."""
     codes = np.unique(np.asarray(target.values))
     if len(codes) < 2:
-        raise UBayFSError("the subsample holds one class only; a larger train_size keeps rows of every class.")
+        raise UBayFSError("the subsample holds one class only; a larger train_size keeps samples of every class.")
     return codes
 
 
@@ -60,14 +60,14 @@ def output_columns(target: Target) -> NDArray[np.float64]:
     else:
         members = values[:, (values != values[0]).any(axis=0)] > 0
         if members.shape[1] == 0:
-            raise UBayFSError("every label is constant in the subsample; a larger train_size keeps rows of both kinds.")
+            raise UBayFSError("every label is constant in the subsample; a larger train_size keeps both kinds.")
     return np.where(members, 1.0, -1.0)
 
 
 def standardized_target(values: NDArray[Any]) -> NDArray[np.float64]:
     """Return a regression target of shape (n_samples,) with mean 0 and variance 1."""
     if values.min() == values.max():
-        raise UBayFSError("the target is constant in the subsample; a larger train_size keeps rows that differ.")
+        raise UBayFSError("the target is constant in the subsample; a larger train_size keeps samples that differ.")
     return standardized(values)
 
 

@@ -47,11 +47,11 @@ class ElementarySelector(ABC):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features_total)
-            All rows; never written to.
+            All samples; never written to.
         target : Target
-            Of all rows.
+            Of all samples.
         subsamples : ndarray of bool of shape (n_models, n_samples)
-            Row m marks the rows of run m.
+            Row m marks the samples of run m.
         n_features : int
             The most that a run may choose.
         rngs : sequence of Generator, one per run
@@ -75,7 +75,7 @@ class PerRunSelector(ElementarySelector):
 
     @abstractmethod
     def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Choose at most `n_features` columns of `X` (the rows of one subsample, no constant columns)."""
+        """Choose at most `n_features` columns of `X` (the samples of one subsample, no constant columns)."""
 
     def select_many(
         self,

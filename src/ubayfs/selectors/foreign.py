@@ -143,15 +143,17 @@ class EstimatorSelector(ForeignSelector):
             if values is not None:
                 break
         else:
-            raise InputError(
-                f"selector {self.name!r} has neither coef_ nor feature_importances_ after fit, so its features cannot "
-                "be ranked. Use an estimator that has one, wrap it in a scikit-learn selector, or pass a callable."
+            raise InputError.of(
+                "selector",
+                f"{self.name!r} has neither coef_ nor feature_importances_ after fit, so its features cannot "
+                "be ranked. Use an estimator that has one, wrap it in a scikit-learn selector, or pass a callable.",
             )
         values = np.abs(np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64))
         if values.shape[-1:] != (n_columns,) or not np.isfinite(values).all():
-            raise InputError(
-                f"selector {self.name!r} must give one finite importance per column, {n_columns}; "
-                f"its {attribute} has shape {values.shape}."
+            raise InputError.of(
+                "selector",
+                f"{self.name!r} must give one finite importance per column, {n_columns}; "
+                f"its {attribute} has shape {values.shape}.",
             )
         return values.reshape(-1, n_columns).sum(axis=0)
 
@@ -174,10 +176,11 @@ class SupportSelector(ForeignSelector):
         if len(kept) <= n_features:
             return kept
         if merits is None or merits[kept[n_features - 1]] == merits[kept[n_features]]:
-            raise InputError(
-                f"selector {self.name!r} kept {len(kept)} features, more than the {n_features} that a run may choose, "
+            raise InputError.of(
+                "selector",
+                f"{self.name!r} kept {len(kept)} features, more than the {n_features} that a run may choose, "
                 "and has no scores_ or ranking_ that tells which are best. Limit its number of features or raise "
-                "n_features_per_model."
+                "n_features_per_model.",
             )
         return kept[:n_features]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints import Constraint, ConstraintSystem, decorrelate, resolve
+from ..constraints import Constraint, ConstraintSystem, resolve
+from ..constraints.links import decorrelate
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, OptimizationError

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..constraints import Constraint, exclude
+from ..constraints import Constraint
+from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, check_features_per_model
@@ -342,9 +343,9 @@ class _Resolver:
             try:
                 plan_subsamples(data, section.train_size)
             except InputError as error:
-                by_target = error.argument == "y"
-                place: Path = ("data", "target") if by_target else ("evidence", "train_size")
-                problems(place, error.rule)
+                place: Path = ("data", "target") if error.argument == "y" else ("evidence", "train_size")
+                whole = error.rule == str(error) and self.study.data.target is not None
+                problems(place, f"{error} (y is the column {self.study.data.target!r})" if whole else error.rule)
         if data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)

@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, nearest
-from ..data.feature_data import MISSING_RULES, TASKS, FeatureData, MissingValues
+from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
+from ..data.target import TASKS
 from ..exceptions import InputError, Problem
 from .columns import (
     as_floats,
@@ -96,8 +97,10 @@ def read_features(
 def _data_problem(error: InputError, targets: Sequence[str], groups: str | None) -> Problem:
     """Return an error of FeatureData as the problem of the column that it is about."""
     role = _ROLES.get(error.argument or "", "path")
-    columns = {"target": f"target column {quoted(targets)}", "groups": f"groups column {groups!r}", "task": "task"}
-    return Problem(f"{columns[role]} {error.rule}" if role in columns else str(error), (role,))
+    column = {"y": f"target column {quoted(targets)}", "groups": f"groups column {groups!r}"}.get(error.argument or "")
+    if column is not None and error.rule != str(error):
+        return Problem(f"{column} {error.rule}", (role,))
+    return Problem(f"{error} (y is the column {quoted(targets)})" if targets else str(error), (role,))
 
 
 def role_problems(
