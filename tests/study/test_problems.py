@@ -25,12 +25,11 @@ def folder(tmp_path):
 def places_of(folder, text):
     """Return path and line of all problems of a study, as the commands list them."""
     (folder / "study.yaml").write_text(text, encoding="utf-8")
+    study, problems = read_draft(folder / "study.yaml")
+    if problems.found:
+        check_draft(study, problems)
     with pytest.raises(StudyError) as caught:
-        study, problems = read_draft(folder / "study.yaml")
-        if problems.found:
-            check_draft(study, problems)
-            problems.raise_any()
-        resolve_study(study)
+        problems.raise_any() if problems.found else resolve_study(study)
     return [(problem.path, problem.line) for problem in caught.value.problems]
 
 
@@ -145,6 +144,4 @@ def test_a_problem_of_subsamples_is_that_of_its_key(folder):
 def test_an_unreadable_value_hides_nothing_beside_it(folder):
     text = DATA + "prior: {weights: {features: {radius: !!set {a}, aera: likely, area: lik}}}\n"
     features = ("prior", "weights", "features")
-    assert places_of(folder, text) == [
-        ((*features, name), 5) for name in ("radius", "area", "aera")
-    ]
+    assert places_of(folder, text) == [((*features, name), 5) for name in ("radius", "area", "aera")]

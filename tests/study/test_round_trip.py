@@ -41,8 +41,8 @@ from ubayfs.study import (
     Study,
     load_study,
 )
-from ubayfs.study.yaml_io import parse_document
 from ubayfs.study.diagnostics import Problems
+from ubayfs.study.yaml_io import parse_document
 
 NAMES = ["no", "null", "007", "a: b", "it's", 'x "y"', "基因 β", "1e5", "mean *", "[b]", " pad ", "# c"]
 BLOCKS = {"yes": ["no", "null", "007"], "~": ["a: b", "[b]"], "7": ["# c", "1e5", "基因 β"]}

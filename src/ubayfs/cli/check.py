@@ -1,6 +1,7 @@
 """Check a study and its data, and show what would run.
 
-Lists all problems of the study at once. With --time one elementary run is tried, to estimate how long the ensemble takes.
+Lists all problems of the study at once. With --time one elementary run is tried, to estimate how long the ensemble
+takes.
 """
 
 from __future__ import annotations

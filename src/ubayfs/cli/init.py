@@ -1,7 +1,7 @@
 """Write a commented study file for a data table.
 
-The target, columns that are not features (identifiers, text), groups of samples and blocks of features are inferred from
-names and values; the comments in the file say where. Look at every line, then run `ubayfs check`.
+The target, columns that are not features (identifiers, text), groups of samples and blocks of features are inferred
+from names and values; comments in the file say where. Look at every line, then run `ubayfs check`.
 """
 
 from __future__ import annotations

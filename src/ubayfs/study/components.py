@@ -108,15 +108,13 @@ class Family:
                 report((key,), f"is not a setting of {name}.{did_you_mean(key, known) or listed}")
                 continue
             settings[key] = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
-        while True:  # without a setting that is wrong the next one shows
-            try:
-                return _plainest(name, kind(**settings))
-            except InputError as error:
-                if error.argument not in settings:
-                    report((), str(error))
-                    return None
-                report((error.argument,), error.rule)
-                del settings[error.argument]
+        while (error := _error_of(kind, settings)) is not None:  # without a wrong setting the next one shows
+            if error.argument not in settings:
+                report((), str(error))
+                return None
+            report((error.argument,), error.rule)
+            del settings[error.argument]
+        return _plainest(name, kind(**settings))
 
     def build(self, choice: Any) -> Any:
         """Return what a choice means, as the workflow takes it."""
@@ -154,6 +152,14 @@ FAMILIES = {
     "prior": Family("prior", PRIORS, as_prior),
     "optimizer": Family("optimizer", OPTIMIZERS, as_optimizer),
 }
+
+
+def _error_of(kind: type[Any], settings: Mapping[str, Any]) -> InputError | None:
+    try:
+        kind(**settings)
+    except InputError as error:
+        return error
+    return None
 
 
 def _plainest(name: str, configured: Any) -> str | Named:

@@ -137,7 +137,7 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
     Names that mean nothing are reported, and None is returned then.
     """
     given = dict(constraint.arguments)
-    own = given.get("blocks")
+    own: Any = given.get("blocks")
     on_blocks = given.get("on") == "blocks" or own is True
     columns = block_names if on_blocks else names
     changed: dict[str, Any] = {}

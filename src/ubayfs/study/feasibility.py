@@ -65,15 +65,17 @@ def _fitting(
     constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
 ) -> ConstraintSystem:
     """Return the system of those constraints that fit; the others are reported."""
-    positions = list(constraints)
-    while True:
-        try:
-            return resolve([constraints[position] for position in positions], feature_names, blocks)
-        except ConstraintError as error:
-            position = positions.pop(error.position or 0)
-            wrong = constraints[position]
-            given = dict(wrong.arguments).get(error.argument or "") is not None
-            problems(("constraints", position, wrong.kind, *([error.argument] if given else [])), error.rule)
+    try:
+        return resolve(constraints.values(), feature_names, blocks)
+    except ConstraintError as error:
+        position = list(constraints)[error.position or 0]
+        wrong = constraints[position]
+        path: Path = ("constraints", position, wrong.kind)
+        if error.argument is not None and dict(wrong.arguments).get(error.argument) is not None:
+            path = (*path, error.argument)
+        problems(path, error.rule)
+    others = {key: constraint for key, constraint in constraints.items() if key != position}
+    return _fitting(others, feature_names, blocks, problems)
 
 
 def _contradiction(system: ConstraintSystem, data: FeatureData) -> InfeasibleError | None:

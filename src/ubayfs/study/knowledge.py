@@ -77,12 +77,14 @@ class KnowledgeTable(NamedTuple):
         named = [(row, features if row.feature is not None else blocks) for row in self.rows]
         unknown = [(row, names) for row, names in named if names and (row.feature or row.block) not in names]
         for row, names in unknown[:_MOST_ROWS]:
-            try:
+            with reported(_at(row.place, report)):
                 names.find(row.feature or row.block, False)
-            except InputError as error:
-                report((), f"{row.place}: {error.rule}")
         if len(unknown) > _MOST_ROWS:
             report((), f"and {len(unknown) - _MOST_ROWS} more rows with names that are not in the data.")
+
+
+def _at(place: str, report: Report) -> Report:
+    return lambda path, message: report(path, f"{place}: {message}")
 
 
 def read_knowledge(path: FilePath, sheet: str | None, report: Report) -> KnowledgeTable | None:
@@ -210,8 +212,8 @@ class WeightResolver:
         for level in self._levels(weights, table):
             self._settle(level, found, weights.default)
         stated = {name: found[name] for name in names if name in found}
-        resolved = [votes(stated.get(name, weights.default), weights.default, self.n_models) for name in names]
-        return np.array(resolved, dtype=np.float64), stated
+        worth = [votes(stated.get(name, weights.default), weights.default, self.n_models) for name in names]
+        return np.array(worth, dtype=np.float64), stated
 
     def _levels(self, weights: Weights, table: KnowledgeTable | None) -> list[list[Statement]]:
         """Return all statements, the most specific level first."""
@@ -279,7 +281,7 @@ class WeightResolver:
                     self.report(
                         entry.path,
                         f"gives feature {name!r} the weight {_shown(entry.stated)}, but {first.source} gives it "
-                        f"{_shown(first.stated)}. Give this feature a weight of its own by name, or remove one of them.",
+                        f"{_shown(first.stated)}. Give this feature a weight of its own by name, or remove one.",
                     )
         found.update({name: entry.stated for name, entry in sources.items()})
 

@@ -237,10 +237,10 @@ class _Resolver:
         if problems.found:
             return None
         unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
-        if unlikely:
-            constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
+        by_prior = [replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True)] if unlikely else []
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
-        decision = Decision(weights=weights, prior=prior, constraints=constraints, blocks=blocks, **settings)
+        given = tuple(constraint for constraint in [*constraints, *by_prior] if constraint is not None)
+        decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
         return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge)
 
     def _read_once(self, file: str, sheet: str | None, path: Path) -> KnowledgeTable | None:
@@ -344,8 +344,7 @@ class _Resolver:
                 plan_subsamples(data, section.train_size)
             except InputError as error:
                 place: Path = ("data", "target") if error.argument == "y" else ("evidence", "train_size")
-                whole = error.rule == str(error) and self.study.data.target is not None
-                problems(place, f"{error} (y is the column {self.study.data.target!r})" if whole else error.rule)
+                problems(place, error.rule)
         if data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)

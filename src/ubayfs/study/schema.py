@@ -35,7 +35,7 @@ class DataSection(Section):
         "",
         checks.text,
         "the data table, relative to this file",
-        details="CSV, TSV (also .gz), Parquet, Excel or AnnData. An unnamed first column holds the names of the samples",
+        details="CSV, TSV (also .gz), Parquet, Excel or AnnData. An unnamed first column names the samples",
         default_text="required",
         always=True,
     )
@@ -87,7 +87,7 @@ class EvidenceSection(Section):
     key: ClassVar[str] = "evidence"
     title: ClassVar[str] = "ensemble"
 
-    selector: Any = setting(
+    selector: Any = setting(  # noqa: RUF009
         "mrmr",
         checks.component("selector"),
         "elementary selector; those of a list take turns",
@@ -140,7 +140,7 @@ class PriorSection(Section):
     key: ClassVar[str] = "prior"
     title: ClassVar[str] = "prior knowledge"
 
-    kind: Any = setting(
+    kind: Any = setting(  # noqa: RUF009
         "dirichlet",
         checks.component("prior"),
         "`dirichlet`, `generalized` or `hyperdirichlet`",
@@ -148,7 +148,7 @@ class PriorSection(Section):
         plain=checks.plain_component("prior"),
         option=Option("--prior"),
     )
-    weights: Any = setting(
+    weights: Any = setting(  # noqa: RUF009
         checks.no_weights,
         checks.weights,
         "prior weights, in votes or in words",
@@ -191,7 +191,7 @@ class DecisionSection(Section):
         always=True,
         option=Option("--strength", "X", float),
     )
-    optimizer: Any = setting(
+    optimizer: Any = setting(  # noqa: RUF009
         "exact",
         checks.component("optimizer"),
         "`exact` or `genetic`",

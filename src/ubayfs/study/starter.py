@@ -20,12 +20,13 @@ _HEADER = """\
 """
 _PRIOR = f"""\
 # What you know of single features, in votes of models, or in words:
-#   very likely = as if all models had chosen it; likely = {100 * (VOTES["likely"] or 0):.0f} % of them; neutral = the models decide;
-#   unlikely = avoided: selecting it costs as much as breaking a constraint of rho {UNLIKELY_RHO:g}.
+#   very likely = as if all models had chosen it; likely = {100 * (VOTES["likely"] or 0):.0f} % of them;
+#   neutral = the models decide; unlikely = avoided, which costs as much as a constraint of rho {UNLIKELY_RHO:g}.
 prior:
 """
 _CONSTRAINTS = """\
-# What the set must look like. rho is how much a violation costs: 0.1 is a mild wish, 1 rarely gives way, hard never does.
+# What the set must look like. rho is how much a violation costs: 0.1 is a mild wish, 1 rarely gives way,
+# hard never does.
 constraints:
 """
 
@@ -152,7 +153,8 @@ def _prefix(name: str, separator: str) -> str:
 def _blocks(roles: ColumnRoles) -> str:
     if roles.separator is None:
         some = ", ".join(dump_scalar(name) for name in roles.features[:2])
-        return f"# Groups of features for constraints and weights, by name or pattern:\n# blocks:\n#   my block: [{some}]\n"
+        meaning = "# Groups of features for constraints and weights, by name or pattern:"
+        return f"{meaning}\n# blocks:\n#   my block: [{some}]\n"
     prefixes = list(dict.fromkeys(_prefix(name, roles.separator) for name in roles.features))
     entry = f'  prefix: "{roles.separator}"'
     return (
