@@ -24,10 +24,10 @@ help:  ## Show this list
 demo: $(VENV)/.installed-cli  ## Run the whole method on the breast cancer data; writes demo_output/
 	$(BIN)/ubayfs demo --output demo_output --force
 
-test: $(VENV)/.installed-test  ## Run all tests (WORKERS=2 for two processes)
+test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (WORKERS=2 for two processes)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
 
-test-minimum: $(MINIMUM_VENV)/.installed-test  ## Run all tests with the oldest versions that are supported (Python 3.10)
+test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
 	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS)
 
 # The other tools are optional: the table says which of them could not be imported.
@@ -38,10 +38,10 @@ bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK
 equivalence: $(VENV)/.installed-test  ## Compare decisions and ensembles with those recorded
 	$(BIN)/python -m benchmarks.equivalence compare benchmarks/results/equivalence.json.gz
 
-# Hours on two processors; a stopped run goes on. DATA=directory with the paper's data sets, JOBS=processes.
+# Hours on two processors; a stopped run is resumed. DATA=directory with the paper's data sets, JOBS=processes.
 experiments: $(VENV)/.installed-experiments  ## Rerun the paper's experiments (QUICK=1: in small; DATA=directory, JOBS=2)
-	$(BIN)/ubayfs experiments run all -o $(RERUN) $(if $(DATA),--data-dir $(DATA)) $(if $(QUICK),--quick) --jobs $(or $(JOBS),1)
-	$(BIN)/ubayfs experiments report -o $(RERUN)
+	$(BIN)/ubayfs-experiments run all -o $(RERUN) $(if $(DATA),--data-dir $(DATA)) $(if $(QUICK),--quick) --jobs $(or $(JOBS),1)
+	$(BIN)/ubayfs-experiments report -o $(RERUN)
 
 lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/ruff check
@@ -55,6 +55,15 @@ clean:  ## Remove the environments and everything else that can be made again
 # One environment for all targets; a stamp per extra remembers what is installed in it.
 $(VENV)/.installed-%: $(VENV)/bin/python pyproject.toml $(PINS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e '.[$*]'
+	touch $@
+
+# The experiments are a distribution of their own.
+$(VENV)/.installed-experiments: $(VENV)/bin/python pyproject.toml experiments/pyproject.toml $(PINS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e . -e ./experiments
+	touch $@
+
+$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/bin/python pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
+	$(MINIMUM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e . -e ./experiments
 	touch $@
 
 $(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/bin/python pyproject.toml $(MINIMUM_PINS)

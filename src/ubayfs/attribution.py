@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arguments import RandomState
-from .constraints import exact_size, resolve
+from .constraints import resolve
 from .constraints.constraint import Inequalities
+from .constraints.sizes import exact_size
 from .exceptions import UBayFSError
 from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior

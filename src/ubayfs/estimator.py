@@ -15,7 +15,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import RandomState, check_int, did_you_mean
-from .constraints import Constraint, as_constraints, max_size
+from .constraints import Constraint, as_constraints
+from .constraints.sizes import max_size
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress
 from .exceptions import InputError

@@ -14,6 +14,8 @@ from .data.feature_data import FeatureData
 from .exceptions import InputError
 from .utility import as_sparse_sets
 
+__all__ = ["Stability", "feature_f1", "jaccard", "redundancy_rate", "stability"]
+
 
 class Stability(NamedTuple):
     """Stability of a selection procedure.

@@ -1,0 +1,163 @@
+"""Rerun the experiments of the UBayFS paper, with its competitors beside it.
+
+`list` shows the experiments and which data sets are available, `run` runs them (a stopped run can be resumed by the
+same command), and `report` compares the results with the paper's tables in one HTML file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ubayfs import UBayFSError
+
+OK, USER_ERROR, INTERRUPTED = 0, 2, 130
+_COMMAND = "ubayfs-experiments"
+_OUTPUT = "ubayfs-experiments"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; default those of the process.
+
+    Returns
+    -------
+    code : int
+        0 on success, 2 when the user has to change something, 130 after Ctrl-C.
+    """
+    try:
+        arguments = build_parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed what is wrong, or its help
+        return stop.code if isinstance(stop.code, int) else USER_ERROR
+    try:
+        arguments.run(arguments)
+    except (UBayFSError, OSError) as error:
+        print(f"{_COMMAND} {arguments.command}: {error}", file=sys.stderr)
+        return USER_ERROR
+    except KeyboardInterrupt:
+        print(f"{_COMMAND} {arguments.command}: stopped.", file=sys.stderr)
+        return INTERRUPTED
+    return OK
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; nothing heavy is imported for it."""
+    parser = argparse.ArgumentParser(
+        prog=_COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    listed = commands.add_parser("list", help="show the experiments, their cells and the data sets")
+    ran = commands.add_parser("run", help="run experiments by name, or all of them")
+    reported = commands.add_parser("report", help="write tables and one HTML file from what was run")
+    ran.add_argument("names", nargs="+", metavar="NAME", help="1a, 1b, 1c, 1d, 2 ...; see `list`; all: everything")
+    for one in (listed, ran):
+        one.add_argument(
+            "--data-dir", type=Path, metavar="DIRECTORY", help="with PRO.csv.gz and the others; default: UBAYFS_DATA"
+        )
+    for one in (ran, reported):
+        one.add_argument(
+            "-o", "--output", type=Path, default=Path(_OUTPUT), metavar="DIRECTORY", help=f"of the run ({_OUTPUT})"
+        )
+    ran.add_argument("--quick", action="store_true", help="small versions of everything, to see that it works")
+    ran.add_argument("--jobs", type=_whole(1), default=1, metavar="N", help="processes, of one thread each (1)")
+    ran.add_argument("--seed", type=_whole(0), metavar="N", help="of splits, ensembles and synthetic data (20221)")
+    ran.add_argument("--only", metavar="TEXT", help="only cells whose names contain this, such as 2/PRO")
+    listed.set_defaults(run=_list)
+    ran.set_defaults(run=_run)
+    reported.set_defaults(run=_report)
+    return parser
+
+
+def _whole(low: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < low:
+            raise argparse.ArgumentTypeError(f"must be a whole number >= {low}; got {text}.")
+        return int(text)
+
+    return parse
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    from .data.catalogue import SOURCES, data_directory, is_there
+    from .registry import EXPERIMENTS
+    from .tasks import Scale
+
+    directory = data_directory(arguments.data_dir)
+    experiments = [(name, len(one.tasks(Scale())), one.title) for name, one in EXPERIMENTS.items()]
+    data = [
+        (name, "yes" if is_there(one, directory) else "no", one.n_samples or "any", one.n_features,
+         one.path or "none needed", one.title)
+        for name, one in SOURCES.items()
+    ]  # fmt: skip
+    _print_table(("experiment", "cells", "what"), experiments)
+    print()
+    _print_table(("data set", "available", "rows", "features", "file", "what"), data)
+
+
+def _print_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    columns = list(zip(titles, *rows, strict=True))
+    widths = [max(len(str(one)) for one in column) for column in columns]
+    for line in (titles, *rows):
+        print("  ".join(str(one).ljust(width) for one, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from .data.catalogue import data_directory
+    from .registry import named
+    from .runner import SEED, run
+
+    experiments = named(arguments.names)
+    directory = data_directory(arguments.data_dir)
+    try:
+        with _progress() as (update, note):
+            complete = run(
+                experiments,
+                arguments.output,
+                directory,
+                seed=SEED if arguments.seed is None else arguments.seed,
+                quick=arguments.quick,
+                n_jobs=arguments.jobs,
+                only=arguments.only,
+                progress=update,
+                note=note,
+            )
+    except KeyboardInterrupt:
+        print(f"Finished splits are in {arguments.output}; the same command resumes the run.", file=sys.stderr)
+        raise
+    cells = "1 cell is" if complete == 1 else f"{complete} cells are"
+    print(f"{cells} complete in {arguments.output}; see `{_COMMAND} report -o {arguments.output}`")
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Callable[[str, int, int], None], Callable[[str], None]]]:
+    """Give a callback that draws a bar per cell, where stderr is a terminal, and one that prints a line beside it."""
+    from tqdm import tqdm
+
+    with tqdm(unit="splits", disable=None, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
+
+        def update(cell: str, done: int, total: int) -> None:
+            if bar.disable:
+                return
+            if cell != bar.desc:
+                bar.set_description_str(cell, refresh=False)
+                bar.reset(total)
+                bar.initial = bar.n = done  # what was done before says nothing about the time that is left
+                bar.refresh()
+            bar.update(done - bar.n)
+
+        yield update, lambda text: tqdm.write(text, file=sys.stderr)
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from .report.page import write_report
+
+    written = write_report(arguments.output)
+    print(f"Wrote {len(written)} files; open {written[-1]}")

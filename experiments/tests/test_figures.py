@@ -1,0 +1,220 @@
+"""Figures of the experiments: what is drawn, and that nothing hides anything."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import fake_run as fake
+from ubayfs_experiments.analysis.aggregate import aggregate
+from ubayfs_experiments.analysis.paper import paper_value
+from ubayfs_experiments.looks import look_of
+from ubayfs_experiments.report import figures, figures_real
+from ubayfs_experiments.report.figure_parts import png
+
+pytest.importorskip("matplotlib")
+
+NAMES = {
+    "1a": ["1a"],
+    "1b": ["1b_blocks"],
+    "1c": ["1c_blocks"],
+    "1d": ["1d_redundant"],
+    "2": ["2", "2_blocks", "2_schemes", "2_seconds"],
+    "optimizers": ["optimizers"],
+    "causes": [],
+    "controls": [],
+}
+ALL_NAMES = [name for names in NAMES.values() for name in names]
+
+
+@pytest.fixture(scope="module")
+def drawings():
+    found = {}
+    for experiment in NAMES:
+        frame = fake.EXPERIMENTS[experiment](n_splits=3)
+        found |= figures.draw(experiment, frame[~frame["data"].str.endswith("-authors")])
+    return found
+
+
+def test_every_experiment_has_its_figures(drawings):
+    assert list(drawings) == ALL_NAMES
+
+
+def test_each_data_set_of_the_simulation_has_a_figure_of_its_own():
+    frame = fake.experiment_1b(n_splits=2).query("method == 'mrmr'")
+    assert list(figures.draw("1b", frame)) == ["1b_blocks", "1b_blocks-authors"]
+
+
+@pytest.mark.parametrize("experiment", NAMES)
+def test_an_empty_frame_draws_nothing(experiment):
+    assert figures.draw(experiment, pd.DataFrame()) == {}
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
+def test_no_text_is_cut_off_or_shows_markup_and_the_legend_hides_nothing(drawings, name):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = drawings[name].figure
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    page = figure.bbox
+    (legend,) = figure.legends
+    around = legend.get_window_extent(canvas.get_renderer())
+    assert page.x0 - 1 <= around.x0
+    assert around.x1 <= page.x1 + 1
+    assert page.y0 - 1 <= around.y0
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    for ax in shown:
+        inside = ax.get_tightbbox(canvas.get_renderer())
+        assert page.x0 - 1 <= inside.x0
+        assert inside.x1 <= page.x1 + 1
+        assert inside.y1 <= page.y1 + 1
+        assert inside.y0 >= around.y1 - 1
+        for line in ax.lines:
+            # What is drawn in units of the axes lies within them.
+            if line.get_transform() == ax.transData:
+                low, high = ax.get_ylim()
+                values = np.asarray(line.get_ydata(), dtype=float)
+                assert np.all((values >= min(low, high)) & (values <= max(low, high)) | np.isnan(values))
+    texts = [label.get_text() for ax in shown for label in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    assert any(texts)
+    assert not any("$" in text for text in texts)
+
+
+def test_equal_frames_give_equal_files(drawings):
+    again = figures_real.figure_schemes(fake.experiment_2(n_splits=3))
+    assert png(again) == png(drawings["2_schemes"])
+
+
+def test_pictures_are_small_and_keep_the_colors(drawings):
+    picture = Image.open(io.BytesIO(png(drawings["2_seconds"])))
+    assert picture.mode == "P"
+    assert picture.width >= 1000
+    shown = {color for _, color in picture.convert("RGB").getcolors(1 << 24)}
+    for wanted in ((0, 0x72, 0xB2), (0, 0, 0), (255, 255, 255)):
+        assert min(sum(abs(a - b) for a, b in zip(wanted, color, strict=True)) for color in shown) <= 12
+
+
+def lines_of(ax, label):
+    """Return the markers of a line by the color, marker and dashes of a method."""
+    look = look_of(label)
+    return [line for line in ax.lines if line.get_marker() == look.marker and line.get_color() == look.color]
+
+
+def ends_of(ax, line):
+    """Return the lower and upper ends of the error bars of a line."""
+    (bars,) = [container for container in ax.containers if container[0] is line]
+    return np.array([segment[:, 1] for segment in bars[2][0].get_segments()])
+
+
+@pytest.mark.parametrize("name", ["1a", "1b_blocks", "1c_blocks", "1d_redundant"])
+def test_experiment_1_shows_four_measures_with_bars(drawings, name):
+    axes = drawings[name].figure.axes
+    labels = [ax.get_ylabel() for ax in axes if ax.get_ylabel()]
+    assert labels[:4] == ["feature-wise F1", "stability", "redundancy rate", "CPU seconds"]
+    n_columns = len(axes) // len(labels)
+    for ax in axes[: 4 * n_columns]:
+        ends = np.concatenate([ends_of(ax, container[0]) for container in ax.containers])
+        assert (ends[:, 1] > ends[:, 0]).any()
+    for ax in axes[3 * n_columns : 4 * n_columns]:
+        assert ax.get_yscale() == "log"
+
+
+def test_seconds_are_medians_with_quartiles_in_every_setting():
+    frame = fake.experiment_1b(n_splits=4).query("data == 'blocks'")
+    frame = frame.assign(seconds=0.01 * 9.0 ** frame["split"])  # mean 2.05, standard deviation 3.5: below 0
+    axes = figures.figure_1b(frame).figure.axes
+    for ax in axes[6:8]:
+        (line,) = lines_of(ax, "tree")
+        ends = ends_of(ax, line)
+        np.testing.assert_allclose(line.get_ydata(), 0.45)
+        np.testing.assert_allclose(ends, np.tile(np.quantile([0.01, 0.09, 0.81, 7.29], [0.25, 0.75]), (4, 1)))
+
+
+def test_sets_of_one_feature_have_no_redundancy_and_are_left_out():
+    frame = fake.experiment_1a(n_splits=3)
+    frame.loc[frame["n_models"] == 1, "redundancy"] = np.nan
+    frame.loc[(frame["n_models"] == 5) & (frame["split"] == 0), "redundancy"] = np.nan
+    ax = figures.figure_1a(frame).figure.axes[4]
+    (line,) = lines_of(ax, "tree")
+    rows = frame[(frame["data"] == "additive") & (frame["method"] == "tree")].groupby("n_models")["redundancy"]
+    np.testing.assert_allclose(line.get_ydata(), rows.mean())
+    assert np.isnan(line.get_ydata()).tolist() == [size == 1 for size in sorted(set(frame["n_models"]))]
+
+
+def test_priors_stand_in_their_order_whichever_there_are():
+    frame = fake.experiment_1d(n_splits=2).query("data == 'redundant'")
+    other = frame[frame["prior"] == "generalized, beta = 1"].assign(prior="generalized, beta = 100")
+    axes = figures.figure_1d(pd.concat([other, frame.iloc[::-1]])).figure.axes
+    assert [label.get_text().replace("\n", " ") for label in axes[-1].get_xticklabels()] == [
+        "dirichlet", "gener- alized", "gener- alized, beta = 1", "gener- alized, beta = 100", "hyper- dirichlet",
+    ]  # fmt: skip
+
+
+def test_lines_show_the_means_and_bars_the_intervals():
+    frame = fake.experiment_1a(n_splits=3)
+    ax = figures.figure_1a(frame).figure.axes[2]  # stability of the additive data
+    table = aggregate(frame, ["data", "method", "n_models"], [])
+    wanted = table[(table["data"] == "additive") & (table["method"] == "tree")]
+    (line,) = lines_of(ax, "tree")
+    np.testing.assert_allclose(line.get_ydata(), wanted["stability"])
+    ends = ends_of(ax, line)
+    np.testing.assert_allclose(ends, wanted[["stability_low", "stability_high"]])
+
+
+def test_bars_of_scores_are_standard_deviations():
+    frame = fake.experiment_1a(n_splits=3)
+    ax = figures.figure_1a(frame).figure.axes[0]
+    rows = frame[(frame["data"] == "additive") & (frame["method"] == "tree")].groupby("n_models")["feature_f1"]
+    (line,) = lines_of(ax, "tree")
+    ends = ends_of(ax, line)
+    np.testing.assert_allclose(ends[:, 1] - ends[:, 0], 2 * rows.std())
+
+
+def test_the_marks_of_the_paper_are_its_values():
+    drawing = figures_real.figure_2(fake.experiment_2(n_splits=3))
+    top = drawing.figure.axes[0]
+    marks = [line for line in top.lines if line.get_gid() == "paper"]
+    # The methods in the order of the legend; the data sets as in the paper, without p53, which was not run.
+    first = marks[0].get_ydata()
+    data = ["BCW", "HD", "MPE", "COL", "LSVT", "PRO", "LEU"]
+    printed = {paper_value(name, "standard", "ubayfs_mrmr", "f1_logistic") for name in data}
+    assert set(first[~np.isnan(first)]) == printed
+    assert np.isnan(first).sum() == 1  # LEU_golub
+
+
+def test_methods_differ_by_more_than_color():
+    for methods in (fake.SELECTORS, [*fake.METHODS, "group_lasso"]):
+        looks = [look_of(name) for name in methods]
+        assert len({look.color for look in looks}) == len({look.marker for look in looks}) == len(looks)
+    assert len({str(look_of(name).dashes) for name in fake.SELECTORS}) == len(fake.SELECTORS)
+
+
+def test_a_method_that_nobody_knows_is_drawn():
+    frame = fake.experiment_1a(n_splits=2)
+    words = [text.get_text() for text in figures.figure_1a(frame.assign(method="novel")[:3]).figure.legends[0].texts]
+    assert words == ["novel"]
+
+
+def test_without_misses_the_figure_says_so():
+    frame = fake.optimizers(n_splits=2).assign(missed=0.0, loss=0.0)
+    drawn = figures_real.figure_optimizers(frame).figure
+    assert "none missed" in [text.get_text() for text in drawn.axes[1].texts]
+
+
+def test_parts_that_are_absent_are_left_out():
+    frame = fake.experiment_2(n_splits=2)
+    random = frame[(frame["scheme"] == "random") & (frame["scenario"] == "standard")]
+    assert list(figures.draw("2", random)) == ["2", "2_seconds"]
+    exact = fake.optimizers(n_splits=2).query("optimizer == 'exact'")
+    assert figures.draw("optimizers", exact) == {}
+
+
+def test_one_split_has_no_bars_but_is_drawn():
+    for experiment in ("1a", "1b", "1c", "1d", "2", "optimizers"):
+        frame = fake.EXPERIMENTS[experiment](n_splits=1)
+        few = frame[frame["method"].isin(["mrmr", "ubayfs_mrmr"]) & ~frame["data"].str.endswith("-authors")]
+        names = NAMES[experiment]
+        assert list(figures.draw(experiment, few)) == names

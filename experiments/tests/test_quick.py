@@ -1,0 +1,62 @@
+"""All experiments in small, from the command line to the report, as a newcomer without the data directory runs them."""
+
+import pytest
+
+from ubayfs_experiments import store
+from ubayfs_experiments.cli import OK, main
+from ubayfs_experiments.data.catalogue import ENVIRONMENT, SOURCES
+from ubayfs_experiments.registry import EXPERIMENTS
+from ubayfs_experiments.report.content import Content
+from ubayfs_experiments.report.page import as_csv
+from ubayfs_experiments.tasks import Scale
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """The directory of a quick run of everything that needs no file."""
+    directory = tmp_path_factory.mktemp("experiments") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(ENVIRONMENT, raising=False)
+        assert main(["run", "all", "--quick", "-o", str(directory)]) == OK
+        assert main(["report", "-o", str(directory)]) == OK
+    return directory
+
+
+def test_every_cell_whose_data_need_no_file_is_complete(ran):
+    expected = {
+        task.name
+        for experiment in EXPERIMENTS.values()
+        for task in experiment.tasks(Scale(True))
+        if SOURCES[task.data].path is None
+    }
+    found = store.cells(ran)
+    assert {cell["name"] for cell in found} == expected
+    assert all(cell["done"] == cell["n_splits"] for cell in found)
+
+
+def test_the_report_tells_every_experiment_and_needs_nothing_else(ran):
+    page = (ran / "report.html").read_text(encoding="utf-8")
+    for word in ("random forest", "RENT", "genetic", "shuffled", "unknown", "p53"):
+        assert word in page
+    assert page.count("data:image/") >= 7
+    assert "<script" not in page
+    assert 'src="http' not in page
+    for experiment in EXPERIMENTS:
+        assert (ran / "tables" / f"{experiment}.csv").is_file(), experiment
+
+
+def test_what_a_run_leaves(ran):
+    assert sorted(path.name for path in ran.iterdir()) == [
+        "cells.csv", "report.html", "run.json", "splits.csv.gz", "tables",
+    ]  # fmt: skip
+
+
+def test_a_second_run_and_a_second_report_change_nothing(ran, monkeypatch, state_of):
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    before = state_of(ran)
+    assert main(["run", "all", "--quick", "-o", str(ran)]) == OK
+    assert state_of(ran) == before
+    tables = Content.read(ran).tables()
+    assert {f"{name}.csv" for name in tables} == {path.name for path in (ran / "tables").iterdir()}
+    for name, table in tables.items():
+        assert (ran / "tables" / f"{name}.csv").read_bytes() == as_csv(table)
