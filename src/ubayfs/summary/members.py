@@ -15,15 +15,12 @@ from ..data.blocks import Blocks
 from ..ensemble.collect import Progress
 from ..plotting.base import blocks_of
 from ..selection import FeatureSet, Selection
+from ..utility import STANDARD_ERRORS, score_tolerance
 from ..workflow import selection_probabilities
 
 LEVEL = 0.9  # of the credible intervals
-# Scores closer than this, relative above one, differ by rounding only: the tolerance of a closed gap.
-ROUNDING = 1e-9
 # Exchanges that are tried for one member: enough where many features have no vote at all.
 _TRIED = 200
-# Simulated importances are equal up to this many standard errors of their difference.
-_STANDARD_ERRORS = 3.0
 
 
 def chosen_features(selection: Selection, found: Attribution | None, blocks: Blocks) -> list[dict[str, Any]]:
@@ -143,12 +140,12 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
 
 def is_proved(found: FeatureSet) -> bool:
     """Tell whether a set is known to be the best: its gap is closed."""
-    return bool(found.gap <= ROUNDING * max(1.0, abs(found.value)))
+    return bool(found.gap <= score_tolerance(found.value))
 
 
 def _as_good(selection: Selection, value: float) -> bool:
     """Tell whether a set of this score is as good as the chosen one, but for rounding."""
-    return bool(selection.value - value <= ROUNDING * max(1.0, abs(selection.value)))
+    return bool(selection.value - value <= score_tolerance(selection.value))
 
 
 def tied_members(selection: Selection) -> NDArray[np.bool_]:
@@ -171,7 +168,7 @@ def tied_members(selection: Selection) -> NDArray[np.bool_]:
 def _exchangeable(selection: Selection, member: int) -> bool:
     assert selection.problem is not None
     utility, theta = selection.problem.utility, selection.importance
-    tolerance = ROUNDING * max(1.0, abs(selection.value)) + _simulation_error(selection, member)
+    tolerance = score_tolerance(selection.value) + _simulation_error(selection, member)
     equal = ~selection.mask & utility.selectable & (np.abs(theta - theta[member]) <= tolerance)
     others = np.flatnonzero(equal)[:_TRIED]
     if len(others) == 0:
@@ -190,4 +187,4 @@ def _simulation_error(selection: Selection, member: int) -> NDArray[np.float64] 
     if posterior is None or posterior.diagnostics is None:
         return 0.0
     error = posterior.diagnostics.monte_carlo_error
-    return _STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
+    return STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
