@@ -76,7 +76,7 @@ class Drawing:
             self.figure.set_layout_engine("none")
 
     def _pixels(self, dpi: float) -> NDArray[np.uint8]:
-        """Return the figure as an array of shape (height, width, 3)."""
+        """Return the figure as an array of shape (height, width, 4)."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         page = self.figure.figure
@@ -86,7 +86,7 @@ class Drawing:
             canvas.draw()
         finally:
             page.dpi = before
-        return np.asarray(canvas.buffer_rgba())[..., :3]
+        return np.asarray(canvas.buffer_rgba())
 
     @property
     def missing_letters(self) -> str:

@@ -19,7 +19,8 @@ def encode_png(pixels: NDArray[Any], dpi: float) -> bytes:
 
     Parameters
     ----------
-    pixels : ndarray of uint8 of shape (height, width, 3)
+    pixels : ndarray of uint8 of shape (height, width, 4)
+        Red, green, blue and opacity.
     dpi : float
 
     References
@@ -27,17 +28,17 @@ def encode_png(pixels: NDArray[Any], dpi: float) -> bytes:
     ISO/IEC 15948 (PNG specification), sections 9.2 (filters) and 11 (chunks).
     """
     height, width, _ = pixels.shape
-    rows = pixels.reshape(height, 3 * width)
-    filtered = np.empty((height, 3 * width + 1), dtype=np.uint8)
+    rows = pixels.reshape(height, 4 * width)
+    filtered = np.empty((height, 4 * width + 1), dtype=np.uint8)
     filtered[:, 0] = _UP
     filtered[0, 1:] = rows[0]
     np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])  # modulo 256
     per_meter = round(dpi / 0.0254)
     return _SIGNATURE + b"".join(
         [
-            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),  # 8 bits of red, green and blue
+            _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)),  # four times 8 bits
             _chunk(b"pHYs", struct.pack(">IIB", per_meter, per_meter, 1)),
-            _chunk(b"IDAT", zlib.compress(filtered.tobytes(), _LEVEL)),
+            _chunk(b"IDAT", zlib.compress(filtered.data, _LEVEL)),
             _chunk(b"IEND", b""),
         ]
     )
