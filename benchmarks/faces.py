@@ -17,9 +17,9 @@ from .timing import REPOSITORY, compare
 IMPORTS = "import numpy, scipy.optimize, pandas, sklearn.feature_selection, matplotlib.figure"
 LIMITS = {"--help": 0.1, "decide": 0.7, "decide -o": 1.8, "select": 2.2}
 _READING = (
-    'CPU time (user and system) of a whole command, as a multiple (`times`) of that of `python -c "import numpy, '
-    'scipy.optimize, pandas, sklearn.feature_selection, matplotlib.figure"`, in turns. `select` runs 100 models of mRMR '
-    "and writes the report with all figures; `decide` asks for half as many features on its evidence."
+    f"CPU time (user and system) of a whole command, as a multiple (`times`) of that of `python -c '{IMPORTS}'`, in "
+    "turns. `select` runs 100 models of mRMR and writes the report with all figures; `decide` asks for half as many "
+    "features on its evidence."
 )
 
 
