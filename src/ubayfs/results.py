@@ -1,4 +1,4 @@
-"""Results: a directory with everything that a decision rests on and all that is said of it, written as a whole.
+"""Results: a directory with a decision, everything that it rests on, and its reports, written as a whole.
 
 ============================ ==============================================================
 ``selected_features.csv``    the chosen features, one row each
@@ -61,7 +61,7 @@ _OURS = (
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A decision, what it rests on, and what is said of it.
+    """A decision, what it rests on, and its summary.
 
     Attributes
     ----------

@@ -148,9 +148,9 @@ def _listed_inequalities(
     owner = np.repeat(np.arange(len(rows)), np.diff(A.indptr))
     n_listed = np.bincount(owner, weights=place[A.indices] >= 0, minlength=len(rows))
     needed = np.where(violated[rows] | (kind in _SINGLE), 1, 2)
-    kept = np.flatnonzero(n_listed >= needed)
-    order = np.lexsort([-system.rho[rows[kept]], ~violated[rows[kept]]])
-    return rows[kept[order][:_MOST_CANDIDATES]]
+    listed = rows[n_listed >= needed]
+    order = np.lexsort([-system.rho[listed], ~violated[listed]])
+    return listed[order][:_MOST_CANDIDATES]
 
 
 def _link(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._plain import counted, strictness
+from .._plain import counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
 from ..selection import Selection, Violation
 from ..utility import log_row_admissibility
@@ -56,8 +56,9 @@ class PenaltyCurve:
         if np.isinf(self.rho):
             return "hard"
         if self.lowest == self.highest:
-            return f"rho {self.rho:.{digits}g}"
-        return f"rho {self.lowest:.{digits}g} to {self.highest:.{digits}g}, median {self.rho:.{digits}g}"
+            return f"rho {rounded(self.rho, digits)}"
+        lowest, median, highest = (rounded(rho, digits) for rho in (self.lowest, self.rho, self.highest))
+        return f"rho {lowest} to {highest}, median {median}"
 
     def words(self, digits: int) -> str:
         """Return what the curve stands for."""

@@ -80,7 +80,7 @@ def _range(rhos: Iterable[float]) -> dict[str, Any]:
 
 
 def _violated(violations: list[Violation]) -> dict[str, Any]:
-    amounts, rhos = (np.array([getattr(one, key) for one in violations]) for key in ("amount", "rho"))
+    amounts, rhos = (np.array([getattr(violation, key) for violation in violations]) for key in ("amount", "rho"))
     return {
         "n_violated": len(violations),
         "holds": not violations,

@@ -76,8 +76,8 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         Further warnings; what is advice already is not listed twice.
     """
     advice = facts["advice"]
-    known = {str(Advice.from_dict(one)) for one in advice}
-    warnings = [*(text for text in messages if text not in known), *(one["message"] for one in advice)]
+    known = {str(Advice.from_dict(given)) for given in advice}
+    warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
     return {
         "headline": headline(facts),
         "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
