@@ -18,8 +18,8 @@ from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import Problem, Selection
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
 
-# What a shared member adds to the score among sets of equal value, in units of the tolerance of scores: enough to be seen by an
-# optimizer that works to it.
+# What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
+# seen by an optimizer that works to it.
 _SHARED = 4.0
 
 

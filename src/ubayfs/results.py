@@ -86,11 +86,6 @@ class StoredResult:
     ----------
     directory : str or path
 
-    Attributes
-    ----------
-    study, evidence, selection, summary
-        As in :class:`Result`.
-
     Raises
     ------
     InputError
@@ -175,15 +170,7 @@ class StoredResult:
 
 
 def read_result(directory: str | os.PathLike[str]) -> Result:
-    """Read what :func:`write_result` wrote, all of it.
-
-    Raises
-    ------
-    InputError
-        If files are missing, damaged, or do not belong together.
-    EnsembleError
-        If the evidence is damaged.
-    """
+    """Read all parts of what :func:`write_result` wrote; see :class:`StoredResult`."""
     stored = StoredResult(directory)
     return Result(stored.study, stored.evidence, stored.selection, stored.summary)
 
