@@ -8,7 +8,7 @@ that shows in none of the three needs several of them together.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -212,8 +212,14 @@ def _causes(
 
 
 def _with_part(decision: Decision, other: Decision, part: str) -> Decision:
-    """Return a decision with one part of the knowledge taken from another."""
-    return replace(decision, **{name: getattr(other, name) for name in Decision.names(part=part)})
+    """Return a decision with one part of the knowledge taken from another; "unlikely" is part of the prior."""
+    taken = {name: getattr(other, name) for name in Decision.names(part=part)}
+    demands, knowledge = (other, decision) if part == "constraints" else (decision, other)
+    constraints = [
+        *(constraint for constraint in demands.constraints if not constraint.from_prior),
+        *(constraint for constraint in knowledge.constraints if constraint.from_prior),
+    ]
+    return replace(decision, **{**taken, "constraints": constraints})
 
 
 def _differences(
@@ -224,14 +230,28 @@ def _differences(
     for key in sorted(one.keys() | two.keys()):
         if one.get(key) != two.get(key) and (key.split(".")[0] in _COMPARED or key == "prior.kind"):
             yield Difference(key, one.get(key), two.get(key))
-    # With the studies resolved, words of the prior ("unlikely") are constraints, too.
-    old: Iterable[Constraint] = first.study.constraints if studies is None else studies[0].decision.constraints
-    new: Iterable[Constraint] = second.study.constraints if studies is None else studies[1].decision.constraints
+    old, new = (
+        _constraints(result, None if studies is None else study)
+        for result, study in zip((first, second), studies or (None, None), strict=True)
+    )
     yield from (Difference("constraint", removed, None) for removed in old if removed not in new)
     yield from (Difference("constraint", None, added) for added in new if added not in old)
+    if studies is not None and _unlikely(studies[0]) != _unlikely(studies[1]):
+        yield Difference("unlikely", *map(_unlikely, studies))
     fingerprints = [result.evidence.settings.get("data_fingerprint") for result in (first, second)]
     if fingerprints[0] != fingerprints[1]:
         yield Difference("contents of the data", *(str(fingerprint)[:12] for fingerprint in fingerprints))
+
+
+def _constraints(result: AnyResult, study: ResolvedStudy | None) -> tuple[Constraint, ...]:
+    """Return the demands on the set, tied to the features if the study is."""
+    given = result.study.constraints if study is None else study.decision.constraints
+    return tuple(constraint for constraint in given if not constraint.from_prior)
+
+
+def _unlikely(study: ResolvedStudy) -> str:
+    """Return the features that the prior holds unlikely."""
+    return ", ".join(name for name, stated in study.knowledge.items() if stated == "unlikely")
 
 
 def _settings(result: AnyResult) -> dict[str, Any]:
