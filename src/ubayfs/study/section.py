@@ -189,7 +189,10 @@ class Section:
     @classmethod
     def default_text(cls, name: str) -> str:
         """Return the default of a key as a file would have it, or what it means."""
-        text, value = cls.keys()[name].default_text, cls.defaults()[name]
-        if text or isinstance(value, str):
-            return text or value
+        text = cls.keys()[name].default_text
+        if text:
+            return text
+        value = cls.defaults()[name]
+        if isinstance(value, str):
+            return value
         return f"[{', '.join(value)}]" if isinstance(value, tuple) else json.dumps(plain(value))
