@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -503,6 +503,7 @@ def test_an_inlined_study_needs_no_tables(tmp_path):
     same_arguments(load_study(elsewhere / "study.yaml").arguments(NAMES), study.arguments(NAMES))
 
 
+@settings(max_examples=50)
 @given(
     rows=st.dictionaries(
         st.sampled_from(NAMES), st.sampled_from(["", "likely", "unlikely", "neutral", "12"]), min_size=1

@@ -23,6 +23,7 @@ def _seconds(text: str) -> float | None:
     return None if text.strip().lower() == _NO_LIMIT else float(text)
 
 
+# fmt: off  (a table reads best with few lines per key)
 @dataclass(frozen=True)
 class DataSection(Section):
     """What the data are."""
@@ -268,6 +269,7 @@ class OutputSection(Section):
     )
 
 
+# fmt: on
 FIGURE_FORMATS = checks.FIGURE_FORMATS
 
 SECTIONS: dict[str, type[Section]] = {
