@@ -315,3 +315,12 @@ def test_equivalence_tells_the_last_bit(capsys):
         "  decision 'd', indices: was [1, 2], is [1, 3]",
         "  decision 'gone', as a whole: was {}, is absent",
     ]
+
+
+def test_equivalence_compares_the_number_of_labels_not_their_wording():
+    def record(*labels):
+        found = {"error": "InfeasibleError", "labels": list(labels)}
+        return {"versions": {}, "ensembles": {}, "decisions": {"d": found}}
+
+    assert equivalence.compare(record("max-size 4", "require a"), record("exact-size 4 (at most)", "require a"))
+    assert not equivalence.compare(record("max-size 4", "require a"), record("max-size 4"))

@@ -10,7 +10,7 @@ from scipy import sparse
 from ubayfs.constraints import max_size, resolve
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.system import ConstraintSystem
-from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility
+from ubayfs.utility import Admissibility, Utility, as_sparse_sets, log_row_admissibility, score_tolerance
 
 N = 5
 ALL_SETS = np.array(list(itertools.product([False, True], repeat=N)))
@@ -181,3 +181,8 @@ def test_tolerance_of_rows_without_entries():
     A = sparse.csr_array(np.array([[0.0, 0.0], [3.0, -4.0], [0.0, 0.0], [0.0, 2.0], [0.0, 0.0]]))
     system = ConstraintSystem(A, np.array([0.0, 1.0, -5.0, 1.0, 7.0]), np.ones(5), sparse.csr_array((0, 2), dtype=bool))
     np.testing.assert_allclose(Admissibility(system).tolerance, 1e-9 * np.array([0.0, 4.0, 5.0, 2.0, 7.0]))
+
+
+@pytest.mark.parametrize(("value", "tolerance"), [(0.2, 1e-9), (-np.inf, 1e-9), (50.0, 5e-8)])
+def test_scores_are_equal_up_to_rounding(value, tolerance):
+    assert score_tolerance(value) == pytest.approx(tolerance, rel=1e-12)

@@ -55,9 +55,9 @@ from .priors import GeneralizedDirichlet as GeneralizedDirichlet
 from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import Posterior as Posterior
 from .selection import Selection as Selection
+from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence
 from .workflow import decide as decide
-from .workflow import log_admissibility as log_admissibility
 from .workflow import maximize as maximize
 from .workflow import selection_probabilities as selection_probabilities
 

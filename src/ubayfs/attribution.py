@@ -16,15 +16,11 @@ from .exceptions import UBayFSError
 from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import Problem, Selection
-from .utility import Utility
+from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
 
-# Values closer than this, relative above one, differ by rounding only: the tolerance of a closed gap.
-_ROUNDING = 1e-9
-# What a shared member is worth among sets of equal value, in units of that tolerance: enough to be seen by an
+# What a shared member is worth among sets of equal value, in units of the tolerance of scores: enough to be seen by an
 # optimizer that works to it.
 _SHARED = 4.0
-# Two simulated importances differ beyond this many standard errors of their difference.
-_STANDARD_ERRORS = 3.0
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def _in_favor(
     """
     if errors is None:
         return theta
-    margin = _STANDARD_ERRORS / np.sqrt(2.0) * errors
+    margin = STANDARD_ERRORS / np.sqrt(2.0) * errors
     return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
 
 
@@ -219,7 +215,7 @@ def _nearest_best(
 ) -> NDArray[np.bool_]:
     """Return the best set; among equally good ones the one that shares most with the chosen set."""
     found = optimizer.maximize(utility, random_state)
-    tolerance = _ROUNDING * max(1.0, abs(found.value)) if np.isfinite(found.value) else 0.0
+    tolerance = score_tolerance(found.value)
     # Also when the optimizer has no proof: it may come back with less than what is known already.
     known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
     if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
@@ -242,7 +238,7 @@ def _most_important(
         return most
     threshold = np.partition(theta[candidates], -size)[-size]
     # Equal importances may differ by rounding: compared as one value, they cannot decide who is in.
-    tied = np.abs(theta - threshold) <= _ROUNDING * threshold
+    tied = np.abs(theta - threshold) <= RELATIVE_TOLERANCE * threshold
     rank = np.where(tied, threshold, theta)[candidates]
     most[candidates[np.lexsort((candidates, ~chosen[candidates], -rank))[:size]]] = True
     return most

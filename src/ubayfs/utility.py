@@ -1,14 +1,14 @@
-r"""Admissibility and utility of feature sets: the only place where the formula and its tolerance stand.
+r"""Admissibility and utility of feature sets: the only place where the formula and the tolerances stand.
 
 A set is a bool vector :math:`\delta`; :math:`z` is :math:`\delta` followed by one indicator per block, which is
-true when any member of the block is selected. Row k of a :class:`~ubayfs.system.ConstraintSystem` asks for
+true when any member of the block is selected. Row k of a :class:`~ubayfs.constraints.system.ConstraintSystem` asks for
 :math:`a_k^T z \le b_k`. With the violation :math:`v = a_k^T z - b_k > 0` and :math:`\xi = e^{-\rho_k v}` its
-admissibility is :math:`2\xi / (1 + \xi)`, which is 0 for :math:`\rho_k = \infty`; it is 1 when the row holds.
-:math:`\kappa` is the product over the rows, and the utility of a set is
+admissibility is :math:`2\xi / (1 + \xi)`, which is 0 for :math:`\rho_k = \infty`; it is 1 when the inequality holds.
+:math:`\kappa` is the product over the inequalities, and the utility of a set is
 
 .. math:: \theta^T\delta + \lambda\,\kappa(\delta).
 
-Hard means hard: a set that violates a row with infinite rho has utility minus infinity here. (By the formula alone it
+Hard means hard: a set that violates one with infinite rho has utility minus infinity here. (By the formula alone it
 would keep :math:`\theta^T\delta`, and for :math:`\lambda < 1` selecting everything could win.)
 """
 
@@ -22,14 +22,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .constraints.system import ConstraintSystem, once_per_system
+from ._arguments import check_feature_names
+from .constraints.system import ConstraintSystem, once_per_system, resolve
+from .exceptions import InputError
 
-# A row counts as violated when a^T z exceeds b by more than this part of the larger of |b| and the largest
-# coefficient, so 0.1 + 0.2 <= 0.3 holds. The rounding error of a sum is orders of magnitude smaller.
+# Results closer than this, relative to their size, are equal: the rounding error of a sum is orders of magnitude
+# smaller, and no difference that matters is as small. An inequality is violated when a^T z exceeds b by more than this
+# part of the larger of |b| and the largest coefficient, so 0.1 + 0.2 <= 0.3 holds; for scores see `score_tolerance`.
 RELATIVE_TOLERANCE = 1e-9
+
+# What rounding alone may change, relative to the size of a result: the error of adding thousands of 64-bit numbers. It
+# decides whether a computation came out unchanged, RELATIVE_TOLERANCE whether two results count as equal.
+ROUNDING = 1e-12
+
+# Simulated importances differ when they are apart by more than this many standard errors of their difference: by chance
+# alone that happens in one of 370 comparisons.
+STANDARD_ERRORS = 3.0
 
 # rho * violation beyond this is as good as infinite; the cap keeps sums finite, so -inf means a hard row.
 _LARGEST_EXPONENT = 1e300
+
+
+def score_tolerance(score: float) -> float:
+    """Return the difference up to which two sets are equally good, and a gap is closed: 1e-9, relative above one.
+
+    Scores are of the order of one (lambda is added to importances that sum to one in a posterior): smaller ones need
+    no smaller tolerance. -inf, the score of a set that violates a hard inequality, has the tolerance of zero.
+
+    Examples
+    --------
+    >>> score_tolerance(0.2), score_tolerance(64.0)
+    (1e-09, 6.4e-08)
+    """
+    return RELATIVE_TOLERANCE * max(1.0, abs(score)) if np.isfinite(score) else RELATIVE_TOLERANCE
 
 
 def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:
@@ -38,9 +63,9 @@ def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:
     Parameters
     ----------
     violation : array-like of float
-        Amount by which a row is exceeded; not positive means that it holds.
+        Amount by which an inequality is exceeded; not positive means that it holds.
     rho : array-like of float, positive
-        Broadcast against `violation`; inf gives -inf where the row is violated.
+        Broadcast against `violation`; inf gives -inf where it is violated.
 
     Examples
     --------
@@ -83,13 +108,18 @@ def _columns(system: ConstraintSystem) -> sparse.csr_array:
 
 
 @once_per_system
+def _block_columns(system: ConstraintSystem) -> sparse.csr_array:
+    return sparse.csr_array(system.blocks.T, dtype=np.float64)
+
+
+@once_per_system
 def _violated_by_empty_set(system: ConstraintSystem) -> NDArray[np.intp]:
     return np.flatnonzero(system.b < -_tolerance(system))
 
 
 @dataclass(frozen=True, eq=False)
 class Admissibility:
-    """Evaluates the rows of a constraint system on batches of sets.
+    """Evaluates the inequalities of a constraint system on batches of sets.
 
     Every method takes `sets`, an array-like or sparse array of bool of shape (n_sets, n_features).
     """
@@ -98,7 +128,7 @@ class Admissibility:
 
     @property
     def tolerance(self) -> NDArray[np.float64]:
-        """Excess up to which each row still holds, of shape (n_rows,)."""
+        """Excess up to which each inequality still holds, of shape (n_inequalities,)."""
         return _tolerance(self.system)
 
     def indicators(self, sets: Any) -> sparse.csr_array:
@@ -106,7 +136,7 @@ class Admissibility:
         chosen = as_sparse_sets(sets)
         if self.system.n_blocks == 0:
             return chosen
-        touched = sparse.csr_array(chosen @ self.system.blocks.T.astype(np.float64))
+        touched = sparse.csr_array(chosen @ _block_columns(self.system))
         touched.data = (touched.data > 0.0).astype(np.float64)
         return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
 
@@ -116,15 +146,15 @@ class Admissibility:
         return np.where(excess > self.tolerance[rows], excess, 0.0)
 
     def violations(self, sets: Any) -> NDArray[np.float64]:
-        """Return by how much each set exceeds each row, of shape (n_sets, n_rows); 0 where the row holds."""
+        """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
         products = (self.indicators(sets) @ _columns(self.system)).toarray()
         return self.excess(products, slice(None))
 
     def log_admissibility(self, sets: Any) -> NDArray[np.float64]:
-        """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard row is violated.
+        """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard inequality is violated.
 
-        Looks only at rows that a set touches and at those that the empty set violates: with a million pair
-        rows a small set costs no more than the pairs of its members.
+        Looks only at inequalities that a set touches and at those that the empty set violates: with a million
+        pairs a small set costs no more than the pairs of its members.
         """
         products = sparse.csr_array(self.indicators(sets) @ _columns(self.system))
         n_sets = products.shape[0]
@@ -163,7 +193,7 @@ class Utility:
 
     @cached_property
     def admissibility(self) -> Admissibility:
-        """Evaluator of the constraint rows."""
+        """Evaluator of the inequalities."""
         return Admissibility(self.system)
 
     @property
@@ -172,10 +202,68 @@ class Utility:
         return len(self.theta)
 
     def __call__(self, sets: Any) -> NDArray[np.float64]:
-        """Return the utility of each set, of shape (n_sets,); -inf when a hard row is violated."""
+        """Return the utility of each set, of shape (n_sets,); -inf when a hard inequality is violated."""
         sets = as_sparse_sets(sets)
         return self.combine(sets @ self.theta, self.admissibility.log_admissibility(sets))
 
     def combine(self, importance: Any, log_kappa: Any) -> NDArray[np.float64]:
         """Return importance + lambda * exp(log_kappa), or -inf where log_kappa is."""
         return np.where(np.isneginf(log_kappa), -np.inf, importance + self.constraint_strength * np.exp(log_kappa))
+
+
+def log_admissibility(
+    sets: Any, constraints: Any, feature_names: Any = None, blocks: Any = None, X: Any = None
+) -> NDArray[np.float64]:
+    """Return the log admissibility (log kappa) of any sets.
+
+    Parameters
+    ----------
+    sets : array-like or sparse array of bool of shape (n_sets, n_features), or (n_features,) for one set
+    constraints : Constraint or iterable of Constraint
+    feature_names : array-like of str of shape (n_features,), optional
+    blocks : mapping, DataFrame or Blocks, optional
+    X : array-like of shape (n_samples, n_features), optional
+
+    Returns
+    -------
+    log_kappa : ndarray of float of shape (n_sets,)
+        0 when all constraints hold, -inf when a hard one is violated.
+
+    Examples
+    --------
+    >>> from ubayfs import log_admissibility, max_size
+    >>> log_admissibility([[True, False], [True, True]], max_size(1, rho=0.5)).round(4)
+    array([ 0.    , -0.2809])
+    """
+    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
+        got = f"{matrix.dtype} of shape {matrix.shape}"
+        raise InputError.of(
+            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
+        )
+    names = check_feature_names(feature_names, matrix.shape[1])
+    return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
+
+
+def check_importance(theta: Any) -> NDArray[np.float64]:
+    """Return importances as a vector of finite numbers >= 0 with a finite sum, or raise."""
+    try:
+        importance = np.array(theta, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError.of("theta", f"must be a vector of numbers, one per feature; {error}.", theta) from error
+    if importance.ndim != 1 or len(importance) == 0:
+        raise InputError.of(
+            "theta", f"must be a vector with one entry per feature; got shape {importance.shape}.", theta
+        )
+    wrong = np.flatnonzero(~np.isfinite(importance) | (importance < 0))
+    if len(wrong):
+        raise InputError.of(
+            "theta",
+            f"must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip importances "
+            "that may be negative.",
+            theta,
+        )
+    if importance.max() > np.finfo(np.float64).max / len(importance):
+        raise InputError.of("theta", "must have a finite sum; divide it by its largest entry first.", theta)
+    return importance

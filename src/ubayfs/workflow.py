@@ -6,14 +6,13 @@ The arguments of a decision stand here, once: a field of :class:`Decision`, with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
 from .advice import advice_on
@@ -25,10 +24,10 @@ from .ensemble.evidence import Evidence
 from .exceptions import InputError, OptimizationError
 from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
-from .optimize.warm_start import deciding_again
+from .optimize.exact import warm_started
 from .priors import DEFAULT_WEIGHT, Posterior, as_prior, resolve_weights
 from .selection import FeatureSet, Problem, Selection
-from .utility import Admissibility, Utility
+from .utility import Utility, check_importance, log_admissibility
 
 __all__ = [
     "Decision",
@@ -86,6 +85,11 @@ class Decision:
         for one in fields(self):
             object.__setattr__(self, one.name, self.check_argument(one.name, getattr(self, one.name)))
         as_optimizer(self.optimizer, self.time_limit)  # do the two go together?
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Decision:
+        """Make a decision of those entries that are arguments of one, such as the parameters of a function."""
+        return cls(**{name: given[name] for name in cls.names() if name in given})
 
     @classmethod
     def check_argument(cls, name: str, value: Any) -> Any:
@@ -240,19 +244,7 @@ def decide(
     >>> decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)]).features
     ('a', 'b')
     """
-    decision = Decision(
-        weights=weights,
-        prior=prior,
-        constraints=constraints,
-        blocks=blocks,
-        constraint_strength=constraint_strength,
-        optimizer=optimizer,
-        min_votes=min_votes,
-        time_limit=time_limit,
-        n_alternatives=n_alternatives,
-        random_state=random_state,
-    )
-    return _with_warnings(decision.make(evidence, X))
+    return _with_warnings(Decision.of(locals()).make(evidence, X))
 
 
 def maximize(
@@ -289,18 +281,10 @@ def maximize(
     >>> maximize([0.5, 0.4, 0.3], [max_size(2, rho=5), cannot_link([0, 1], rho=5)]).indices
     array([0, 2])
     """
+    decision = Decision.of(locals())
     if feature_names is None and hasattr(theta, "index") and hasattr(theta, "to_numpy"):
         feature_names = [str(name) for name in theta.index]
-    decision = Decision(
-        constraints=constraints,
-        blocks=blocks,
-        constraint_strength=constraint_strength,
-        optimizer=optimizer,
-        time_limit=time_limit,
-        n_alternatives=n_alternatives,
-        random_state=random_state,
-    )
-    importance = _check_importance(theta)
+    importance = check_importance(theta)
     names = check_feature_names(feature_names, len(importance))
     data = None if X is None else FeatureData.of_fit(X, names)
     system = resolve(decision.constraints, names, decision.blocks, data)
@@ -322,41 +306,6 @@ def check_decision(feature_names: Any, **arguments: Any) -> None:
     ubayfs.exceptions.ConstraintError: require names 'raduis', which is not a feature. Did you mean 'radius'?
     """
     Decision(**arguments).check(feature_names)
-
-
-def log_admissibility(
-    sets: Any, constraints: Any, feature_names: Any = None, blocks: Any = None, X: Any = None
-) -> NDArray[np.float64]:
-    """Return the log admissibility (log kappa) of any sets.
-
-    Parameters
-    ----------
-    sets : array-like or sparse array of bool of shape (n_sets, n_features), or (n_features,) for one set
-    constraints : Constraint or iterable of Constraint
-    feature_names : array-like of str of shape (n_features,), optional
-    blocks : mapping, DataFrame or Blocks, optional
-    X : array-like of shape (n_samples, n_features), optional
-
-    Returns
-    -------
-    log_kappa : ndarray of float of shape (n_sets,)
-        0 when all constraints hold, -inf when a hard one is violated.
-
-    Examples
-    --------
-    >>> from ubayfs import log_admissibility, max_size
-    >>> log_admissibility([[True, False], [True, True]], max_size(1, rho=0.5)).round(4)
-    array([ 0.    , -0.2809])
-    """
-    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
-        got = f"{matrix.dtype} of shape {matrix.shape}"
-        raise InputError.of(
-            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
-        )
-    names = check_feature_names(feature_names, matrix.shape[1])
-    return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
 
 
 def selection_probabilities(
@@ -409,14 +358,12 @@ def selection_probabilities(
         problem, posterior = _decided(posterior, again or (constraint_strength, min_votes) != (1, 0))
         optimizer = problem.optimizer if optimizer is None else optimizer
     elif isinstance(posterior, Posterior):
-        decision = Decision(
-            constraints=constraints, blocks=blocks, constraint_strength=constraint_strength, min_votes=min_votes
-        )
-        problem = decision._problem(posterior, X)
+        given = {"constraints": constraints, "blocks": blocks, "min_votes": min_votes}
+        problem = Decision(constraint_strength=constraint_strength, **given)._problem(posterior, X)
     else:
         rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
         raise InputError.of("posterior", rule, posterior)
-    chooser = deciding_again(as_optimizer("exact" if optimizer is None else optimizer))
+    chooser = warm_started(as_optimizer("exact" if optimizer is None else optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):
@@ -455,25 +402,3 @@ def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> 
             "optimizer='exact', which finds one or names the constraints that contradict each other."
         )
     return solution
-
-
-def _check_importance(theta: Any) -> NDArray[np.float64]:
-    try:
-        importance = np.array(theta, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError.of("theta", f"must be a vector of numbers, one per feature; {error}.", theta) from error
-    if importance.ndim != 1 or len(importance) == 0:
-        raise InputError.of(
-            "theta", f"must be a vector with one entry per feature; got shape {importance.shape}.", theta
-        )
-    wrong = np.flatnonzero(~np.isfinite(importance) | (importance < 0))
-    if len(wrong):
-        raise InputError.of(
-            "theta",
-            f"must hold finite numbers >= 0; entry {wrong[0]} is {importance[wrong[0]]:g}. Shift or clip importances "
-            "that may be negative.",
-            theta,
-        )
-    if importance.max() > np.finfo(np.float64).max / len(importance):
-        raise InputError.of("theta", "must have a finite sum; divide it by its largest entry first.", theta)
-    return importance

@@ -4,7 +4,13 @@ import pytest
 @pytest.fixture
 def always_programs(monkeypatch):
     """Small problems too are given to the solver, as only large ones are otherwise."""
-    monkeypatch.setattr("ubayfs.optimize.enumeration._MOST_FEATURES", -1)
+    monkeypatch.setattr("ubayfs.optimize.cells._MOST_FEATURES", -1)
+
+
+@pytest.fixture
+def enumeration(monkeypatch, always_programs):
+    """Small problems are enumerated after all, in a module that uses `always_programs`."""
+    monkeypatch.setattr("ubayfs.optimize.cells._MOST_FEATURES", 12)
 
 
 @pytest.fixture

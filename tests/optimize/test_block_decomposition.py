@@ -5,10 +5,11 @@ import pytest
 from scipy import sparse
 
 from problems import one_row, random_row, selectable_sets, utility_of
-from ubayfs.optimize import Exact, parts
+from ubayfs.optimize import Exact, block_decomposition
+from ubayfs.optimize.base import Limit
 from ubayfs.optimize.block_decomposition import block_groups, group_bounds, search
-from ubayfs.optimize.budget import Limit
-from ubayfs.optimize.cells import CellSearch, gap_tolerance, lowest_log_kappa
+from ubayfs.optimize.cells import CellSearch, lowest_log_kappa
+from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
 
@@ -40,9 +41,9 @@ def some_value(values, seed):
 
 @pytest.mark.parametrize("most_programs", [0, 1, 32])
 @pytest.mark.parametrize("seed", range(60))
-def test_parts_find_the_best_set_whatever_is_known(seed, most_programs, monkeypatch):
+def test_groups_find_the_best_set_whatever_is_known(seed, most_programs, monkeypatch):
     """Zero programs by group: all that is left is solved together at once."""
-    monkeypatch.setattr(parts, "_MOST_PROGRAMS", most_programs)
+    monkeypatch.setattr(block_decomposition, "_MOST_PROGRAMS", most_programs)
     utility = block_problem(seed)
     values = utility(selectable_sets(utility))
     known, optimum = some_value(values, seed), values.max()
@@ -50,11 +51,11 @@ def test_parts_find_the_best_set_whatever_is_known(seed, most_programs, monkeypa
         return
     result = search(utility, known, float(utility.theta.sum()), None)
     if result.chosen is None:
-        assert optimum <= known + gap_tolerance(known)
+        assert optimum <= known + score_tolerance(known)
     else:
         assert result.value == pytest.approx(utility(result.chosen)[0], abs=1e-12)
-        assert optimum - gap_tolerance(optimum) <= result.value
-    assert abs(result.bound - optimum) <= gap_tolerance(optimum)
+        assert optimum - score_tolerance(optimum) <= result.value
+    assert abs(result.bound - optimum) <= score_tolerance(optimum)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -64,8 +65,8 @@ def test_exact_agrees_with_brute_force_on_rows_over_blocks(seed):
     if np.isneginf(optimum):
         return
     solution = Exact().maximize(utility)
-    assert abs(solution.value - optimum) <= gap_tolerance(optimum)
-    assert solution.gap <= gap_tolerance(optimum)
+    assert abs(solution.value - optimum) <= score_tolerance(optimum)
+    assert solution.gap <= score_tolerance(optimum)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -121,13 +122,13 @@ def test_features_in_no_counted_block_are_in_every_group():
         one_row([1, 1, 1, 1, 0, 0, 0, 0], 2, INF),  # on features
     ],
 )
-def test_other_rows_are_not_taken_apart(row):
+def test_other_rows_are_not_decomposed(row):
     blocks = sparse.csr_array(np.kron(np.eye(4), np.ones(2)) > 0)
     assert block_groups(utility_of(np.full(8, 0.1), [row], blocks=blocks), -INF) is None
 
 
 def test_too_many_groups_are_not_listed(monkeypatch):
-    monkeypatch.setattr(parts, "_MOST_ENTRIES", 6 * 8 - 1)
+    monkeypatch.setattr(block_decomposition, "_MOST_ENTRIES", 6 * 8 - 1)
     assert block_groups(two_of_four(), -INF) is None
 
 

@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 
 from problems import one_row, random_utility, selectable_sets, utility_of
-from ubayfs.optimize.budget import Limit
-from ubayfs.optimize.cells import CellSearch, gap_tolerance
+from ubayfs.exceptions import InfeasibleError
+from ubayfs.optimize import Exact
+from ubayfs.optimize.base import Limit
+from ubayfs.optimize.cells import CellSearch, best_of_all, few_sets
 from ubayfs.optimize.program import Answer, Programs
-from ubayfs.utility import Utility
+from ubayfs.utility import Utility, score_tolerance
 
 INF = np.inf
 
@@ -29,9 +31,9 @@ def test_cells_find_the_best_set_without_knowing_one(seed):
         assert np.isneginf(result.bound)
         return
     assert result.value == utility(result.chosen)[0]
-    assert optimum - gap_tolerance(optimum) <= result.value <= optimum
+    assert optimum - score_tolerance(optimum) <= result.value <= optimum
     assert optimum <= result.bound + 1e-12 * max(1.0, optimum)
-    assert result.bound <= optimum + gap_tolerance(optimum)
+    assert result.bound <= optimum + score_tolerance(optimum)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -42,7 +44,7 @@ def test_with_the_best_value_known_nothing_is_found_and_the_bound_proves_it(seed
         return
     result = search(utility, known=float(optimum))
     assert result.chosen is None
-    assert result.bound <= optimum + gap_tolerance(optimum)
+    assert result.bound <= optimum + score_tolerance(optimum)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -81,6 +83,44 @@ def test_a_set_that_only_the_solvers_tolerance_admits_is_excluded_by_name(monkey
     assert result.bound == pytest.approx(1.6)
 
 
-@pytest.mark.parametrize(("value", "tolerance"), [(0.2, 1e-9), (-INF, 1e-9), (50.0, 5e-8)])
-def test_the_tolerated_gap(value, tolerance):
-    assert gap_tolerance(value) == pytest.approx(tolerance, rel=1e-12)
+@pytest.mark.parametrize("seed", range(60))
+def test_enumeration_agrees_with_programs(seed):
+    rng = np.random.default_rng(seed)
+    utility = random_utility(rng, n=int(rng.integers(2, 9)))
+    utility = Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(utility.n_features, bool))
+    values = utility(selectable_sets(utility))
+    known = rng.choice([-INF, float(np.median(values)), float(values.max())])
+    found, by_programs = (
+        best_of_all(utility, known),
+        CellSearch(utility, known, float(utility.theta.sum()), None).run(),
+    )
+    assert found.value == pytest.approx(by_programs.value, rel=2e-9, abs=2e-9)
+    assert found.bound == pytest.approx(by_programs.bound, rel=2e-9, abs=2e-9)
+    assert (found.chosen is None) == (values.max() <= known)
+    if found.chosen is not None:
+        assert found.value == found.bound == values.max() == utility(found.chosen)[0]
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_small_problems_are_solved_without_programs(block):
+    for seed in range(25 * block, 25 * (block + 1)):
+        utility = random_utility(np.random.default_rng(seed))
+        optimum = utility(selectable_sets(utility)).max()
+        if np.isneginf(optimum):
+            with pytest.raises(InfeasibleError, match="cannot hold together"):
+                Exact().maximize(utility)
+            continue
+        solution = Exact().maximize(utility)
+        assert solution.value == pytest.approx(optimum, rel=1e-9, abs=1e-9)
+        assert solution.gap <= 1e-9 * max(1.0, abs(optimum))
+        assert solution.info["n_programs"] == 0
+
+
+def test_many_features_or_rows_are_not_few_sets():
+    assert few_sets(utility_of(np.ones(12), [one_row(np.ones(12), 3, 1.0)]))
+    assert not few_sets(utility_of(np.ones(13), [one_row(np.ones(13), 3, 1.0)]))
+    assert not few_sets(utility_of(np.ones(12), [one_row(np.ones(12), 3, 1.0)] * 65))
+
+
+def test_no_features_leave_the_empty_set():
+    assert best_of_all(utility_of([], []), -INF).chosen.shape == (0,)

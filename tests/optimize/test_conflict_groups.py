@@ -6,7 +6,7 @@ from scipy import sparse
 
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.optimize.conflict_groups import GroupBounds, exclusions
-from ubayfs.optimize.presolve import SizeBounds
+from ubayfs.optimize.size_bounds import SizeBounds
 
 INF = np.inf
 

@@ -1,15 +1,17 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
+from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
-from ubayfs.exceptions import InfeasibleError, InputError, OptimizationError
-from ubayfs.optimize.cells import gap_tolerance
-from ubayfs.optimize.exact import Exact
+from ubayfs.exceptions import InputError, OptimizationError
+from ubayfs.optimize import Genetic
+from ubayfs.optimize.exact import Exact, WarmStarted, warm_started
 from ubayfs.optimize.local_search import LocalSearch
+from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
 
@@ -20,11 +22,10 @@ def assert_optimal(utility):
     """Exact agrees with brute force, its bound holds and its gap is closed; or both say infeasible."""
     values = utility(selectable_sets(utility))
     optimum = values.max()
+    solution = Exact().search(utility)
     if np.isneginf(optimum):
-        with pytest.raises(InfeasibleError, match="cannot hold together"):
-            Exact().maximize(utility)
+        assert solution is None
         return
-    solution = Exact().maximize(utility)
     tolerance = 1e-9 * max(1.0, abs(optimum))
     assert not (solution.chosen & ~utility.selectable).any()
     assert solution.value == utility(solution.chosen)[0]
@@ -164,13 +165,13 @@ def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
 
 def test_pair_rows_are_put_back_when_fillers_cannot_be_exchanged(monkeypatch):
     # A minimum size forces fillers in, and every two of them exclude each other softly.
-    n, tied = 60, 55
-    theta = np.concatenate([np.full(5, 0.2), np.full(tied, 1e-6)])
+    n, tied = 54, 51
+    theta = np.concatenate([np.full(3, 0.2), np.full(tied, 1e-6)])
     ends = np.array(list(itertools.combinations(range(n), 2)))
     A = sparse.csr_array((np.ones(2 * len(ends)), ends.ravel(), np.arange(0, 2 * len(ends) + 1, 2)))
     rho = np.random.default_rng(1).uniform(0.01, 0.02, len(ends))
     pairs = Inequalities(A, np.ones(len(ends)), rho, lambda row: f"pair {row}")
-    utility = utility_of(theta, [one_row(np.ones(n), 7, INF), one_row(-np.ones(n), -7, INF), pairs], 0.1)
+    utility = utility_of(theta, [one_row(np.ones(n), 5, INF), one_row(-np.ones(n), -5, INF), pairs], 0.1)
     solution = Exact().maximize(utility)
     assert solution.info["n_rounds"] > 1
     assert solution.gap <= 1e-9
@@ -201,40 +202,9 @@ def test_time_limit_must_be_positive(limit):
         Exact(time_limit=limit)
 
 
-def test_infeasible_rows_are_explained_by_an_irreducible_group():
-    rows = [
-        one_row(np.ones(5), 2, INF, "max-size 2"),
-        one_row([0, 0, 0, 0, 1], 0, INF, "exclude e"),
-        one_row([1, -1, 0, 0, 0], 0, INF, "a implies b"),
-        one_row([-1, 0, 0, 0, 0], -1, INF, "require a"),
-        one_row([0, 0, -1, 0, 0], -1, INF, "require c"),
-        one_row([0, 0, 0, -1, 0], -1, 3.0, "soft wish for d"),
-    ]
-    with pytest.raises(InfeasibleError, match="max-size 2") as caught:
-        Exact().maximize(utility_of(np.full(5, 0.2), rows))
-    assert set(caught.value.labels) == {"max-size 2", "a implies b", "require a", "require c"}
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_named_contradiction_is_irreducible(seed):
-    rng = np.random.default_rng(seed)
-    n = 6
-    rows = []
-    for k in range(8):
-        sign = rng.choice([-1, 1])
-        a = sign * (rng.random(n) < 0.5)
-        rows.append(one_row(a, sign * rng.integers(0, 3) - (sign < 0), INF, str(k)))
-    utility = utility_of(np.full(n, 1 / n), rows)
-    sets = all_sets(n)
-    if np.isfinite(utility(sets).max()):
-        return
-    with pytest.raises(InfeasibleError) as caught:
-        Exact().maximize(utility)
-    group = [rows[int(label)] for label in caught.value.labels]
-    assert np.isneginf(utility_of(np.full(n, 1 / n), group)(sets)).all()
-    for left_out in range(len(group)):
-        rest = group[:left_out] + group[left_out + 1 :]
-        assert np.isfinite(utility_of(np.full(n, 1 / n), rest)(sets).max())
+def test_contradicting_rows_have_no_best_set():
+    rows = [one_row([-1, -1, 0], -2, np.inf), one_row([1, 1, 0], 1, np.inf)]
+    assert Exact().search(utility_of([0.5, 0.3, 0.2], rows)) is None
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -247,8 +217,8 @@ def test_the_best_set_is_found_whatever_the_search_begins_with(seed):
         return
     begin_with = np.flatnonzero(rng.random(utility.n_features) < rng.random())
     solution = Exact(begin_with=begin_with).maximize(utility)
-    assert abs(solution.value - optimum) <= gap_tolerance(optimum)
-    assert solution.gap <= gap_tolerance(optimum)
+    assert abs(solution.value - optimum) <= score_tolerance(optimum)
+    assert solution.gap <= score_tolerance(optimum)
     assert not (solution.chosen & ~utility.selectable).any()
 
 
@@ -285,10 +255,48 @@ def test_only_positions_can_be_begun_with(begin_with):
 
 def test_positions_to_begin_with_must_exist():
     utility = utility_of([0.6, 0.4], [one_row([1, 1], 1, 5.0), one_row([1, 0], 0, 5.0)])
-    with pytest.raises(InputError, match="begin_with must hold positions of features, from 0 to 1; got 2"):
+    with pytest.raises(InputError, match="begin_with must contain positions of features, from 0 to 1; got 2"):
         Exact(begin_with=[0, 2]).maximize(utility)
 
 
 def test_what_it_began_with_does_not_show():
     assert repr(Exact(begin_with=np.array([2, 0]))) == "Exact(time_limit=None)"
     assert Exact(begin_with=np.array([2, 0])) == Exact(begin_with=[2, 0])
+
+
+@pytest.mark.usefixtures("enumeration")
+@pytest.mark.parametrize("seed", range(15))
+def test_every_decision_is_as_exact_as_the_first(seed):
+    rng = np.random.default_rng(seed)
+    utility = random_utility(rng, n=9)
+    sets = selectable_sets(utility)
+    if np.isneginf(utility(sets)).all():
+        return
+    warm = WarmStarted(Exact())
+    for _ in range(12):
+        drawn = replace(utility, theta=rng.dirichlet(np.ones(9)))
+        solution = warm.maximize(drawn)
+        assert solution.value == pytest.approx(drawn(sets).max(), abs=1e-9)
+        assert solution.gap <= 1e-9 * max(1.0, abs(solution.value))
+
+
+def test_a_decision_begins_with_the_best_set_so_far(monkeypatch):
+    begun = []
+    maximize = Exact.maximize
+
+    def recorded(self, utility, random_state=None):
+        begun.append(self.begin_with)
+        return maximize(self, utility, random_state)
+
+    monkeypatch.setattr(Exact, "maximize", recorded)
+    rows = [one_row([1, 1, 0, 0], 1, 9.0), one_row([0, 0, 1, 1], 1, 9.0)]
+    warm = WarmStarted(Exact(time_limit=60.0))
+    for theta in ([0.4, 0.1, 0.4, 0.1], [0.1, 0.4, 0.1, 0.4], [0.4, 0.2, 0.4, 0.2], [0.2, 0.3, 0.1, 0.4]):
+        warm.maximize(utility_of(theta, rows))
+    assert begun == [None, (0, 2), (0, 2), (1, 3)]
+
+
+def test_other_optimizers_stay_as_they_are():
+    genetic = Genetic()
+    assert warm_started(genetic) is genetic
+    assert isinstance(warm_started(Exact()), WarmStarted)

@@ -17,9 +17,9 @@ from ubayfs.constraints import (
     resolve,
 )
 from ubayfs.exceptions import InputError
+from ubayfs.optimize.algorithm1 import initial_sets
 from ubayfs.optimize.base import Optimizer
 from ubayfs.optimize.genetic import STARTS, Genetic
-from ubayfs.optimize.start import initial_sets
 from ubayfs.utility import Utility
 
 N = 10

@@ -14,29 +14,28 @@ def all_selectable(seed, n=8):
     return Utility(utility.theta, utility.system, utility.constraint_strength, np.ones(n, dtype=bool))
 
 
-def literal_score(utility, chosen):
-    """Utility of a set by its soft rows, less a penalty for each unit of hard violation."""
+def literal_merit(utility, sets):
+    """Utility of sets by their soft rows, less a penalty for each unit of hard violation."""
     hard = np.isinf(utility.system.rho)
     soft = Utility(
         utility.theta, utility.system.take(np.flatnonzero(~hard)), utility.constraint_strength, utility.selectable
     )
-    violated = utility.admissibility.violations(chosen)[0, hard]
+    violated = utility.admissibility.violations(sets)[:, hard]
     tolerance = utility.admissibility.tolerance[hard]
-    beyond = np.maximum(violated - tolerance, 0.0).sum()
-    return soft(chosen)[0] - 10.0 * (utility.theta.sum() + utility.constraint_strength) * beyond
+    beyond = np.maximum(violated - tolerance, 0.0).sum(axis=1)
+    return soft(sets) - 10.0 * (utility.theta.sum() + utility.constraint_strength) * beyond
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_one_change_is_scored_like_the_utility_of_the_changed_set(seed):
+def test_one_change_has_the_merit_of_the_changed_set(seed):
     utility = all_selectable(seed)
     search = LocalSearch(utility)
     rng = np.random.default_rng(seed)
     for chosen in all_sets(8)[rng.integers(0, 256, 6)]:
         more, less = search.one_more(chosen, np.flatnonzero(~chosen)), search.one_less(chosen)
-        for scores, features in ((more, np.flatnonzero(~chosen)), (less, np.flatnonzero(chosen))):
+        for merits, features in ((more, np.flatnonzero(~chosen)), (less, np.flatnonzero(chosen))):
             changed = [chosen, *(chosen ^ (np.arange(8) == feature) for feature in features)]
-            expected = [literal_score(utility, each) for each in changed]
-            np.testing.assert_allclose(scores, expected, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(merits, literal_merit(utility, np.array(changed)), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -69,10 +68,10 @@ def test_improving_never_makes_a_set_worse_and_ends_where_no_move_helps(seed):
     search = LocalSearch(utility)
     start = all_sets(8)[np.random.default_rng(seed).integers(256)]
     found = search.improve(start)
-    best = search.score(found)
-    assert best >= search.score(start)
+    best = search.merit(found)
+    assert best >= search.merit(start)
     neighbours = [found ^ (np.arange(8) == i) for i in range(8)]
-    assert max(search.score(each) for each in neighbours) <= best + 1e-9 * max(1.0, abs(best))
+    assert max(search.merit(each) for each in neighbours) <= best + 1e-9 * max(1.0, abs(best))
 
 
 def test_linked_features_are_moved_together():

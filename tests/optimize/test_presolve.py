@@ -8,83 +8,11 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from problems import one_row, random_utility, selectable_sets, utility_of
-from ubayfs.optimize.presolve import Fillers, SizeBounds, column_classes, pair_rows, reduce, rows_within
+from ubayfs.constraints import max_per_block, must_link, resolve
+from ubayfs.optimize.presolve import Fillers, LinkedUtility, column_classes, pair_rows, reduce, rows_within
+from ubayfs.utility import Utility
 
 INF = np.inf
-
-
-def sized_utility(seed, n=8):
-    """A random problem to which rows on the size are added, so that the size bounds say something."""
-    rng = np.random.default_rng(seed)
-    base = random_utility(rng, n)
-    rows = [one_row(np.ones(n), rng.integers(1, n), rng.choice([0.5, 5.0, INF]))]
-    if rng.random() < 0.5:
-        rows.append(one_row(-2 * np.ones(n), -rng.integers(1, n), rng.choice([0.5, 5.0])))
-    system = base.system
-    for row in rows:
-        system = system.with_inequalities(row)
-    return type(base)(base.theta, system, base.constraint_strength, base.selectable)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_size_bounds_dominate_every_set(seed):
-    utility = sized_utility(seed)
-    sizes = SizeBounds.of(utility)
-    sets = selectable_sets(utility)
-    values = utility(sets)
-    assert (values <= sizes.value[sets.sum(axis=1)] + 1e-12).all()
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_size_bounds_are_attained_when_rows_see_only_the_size(seed):
-    rng = np.random.default_rng(seed)
-    n = 8
-    selectable = rng.random(n) < 0.8
-    rows = [one_row(np.ones(n), 3, 0.7), one_row(-0.1 * np.ones(n), -0.2, 2.0)]
-    # Features that may not be selected do not make a row less uniform.
-    rows.append(one_row(np.where(selectable, 1.0, 5.0), 6, INF))
-    utility = utility_of(rng.dirichlet(np.ones(n)), rows, 0.8, selectable=selectable)
-    sizes = SizeBounds.of(utility)
-    assert sizes.only_size
-    sets = selectable_sets(utility)
-    values = utility(sets)
-    for size in range(selectable.sum() + 1):
-        assert sizes.value[size] == pytest.approx(values[sets.sum(axis=1) == size].max(), abs=1e-12)
-    assert sizes.value[sizes.best_size()] == pytest.approx(values.max())
-
-
-def test_rows_on_some_features_or_on_blocks_are_not_about_size():
-    blocks = sparse.csr_array(np.ones((4, 4), dtype=bool))
-    assert not SizeBounds.of(utility_of(np.ones(4), [one_row([1, 1, 1, 0], 1, 1.0)])).only_size
-    assert not SizeBounds.of(utility_of(np.ones(4), [one_row([1, 1, 1, 2], 1, 1.0)])).only_size
-    assert not SizeBounds.of(
-        utility_of(np.ones(4), [one_row(np.ones(4), 1, 1.0, on_blocks=True)], 1.0, blocks)
-    ).only_size
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_contenders_hold_every_better_set(seed):
-    utility = sized_utility(seed)
-    sizes = SizeBounds.of(utility)
-    sets = selectable_sets(utility)
-    values = utility(sets)
-    reached = values[np.isfinite(values)]
-    cutoffs = np.quantile(reached, [0.5, 0.9, 0.99]).tolist() if len(reached) else []
-    for cutoff in (-INF, *cutoffs):
-        contenders = sizes.contenders(cutoff, utility.constraint_strength)
-        better = sets[values > cutoff + 1e-12]
-        assert set(np.flatnonzero(better.any(axis=0))) <= set(contenders.tolist())
-        assert set(better.sum(axis=1)) <= set(sizes.plausible(cutoff).tolist())
-
-
-def test_contenders_are_few_when_a_good_set_is_known():
-    theta = np.arange(100, 0, -1) / 5050
-    utility = utility_of(theta, [one_row(np.ones(100), 3, 50.0), one_row(np.arange(100) < 2, 1, 0.01)])
-    known = utility(np.arange(100) < 3)[0]
-    contenders = SizeBounds.of(utility).contenders(known, 1.0)
-    # The known set loses 0.005 of admissibility; that is what 25 places of importance, 1/5050 each, may cost.
-    np.testing.assert_array_equal(contenders, np.arange(28))
-    assert len(SizeBounds.of(utility).contenders(np.inf, 1.0)) == 0
 
 
 sparse_matrices = hnp.arrays(
@@ -195,3 +123,25 @@ def test_rows_within_some_features_are_all_that_their_sets_can_violate(seed):
     part = reduce(utility, rows, features)
     sets = selectable_sets(part.utility)
     np.testing.assert_allclose(part.utility(sets), utility(np.array([part.lift(one, 6) for one in sets])))
+
+
+def resolved(constraints):
+    blocks = {"low": [0, 1, 2], "mid": [2, 3, 4, 5], "high": [6]}
+    system = resolve(constraints, [f"x{i}" for i in range(8)], blocks)
+    return Utility(np.linspace(1, 2, 8) / 8, system, 1.0, np.ones(8, dtype=bool))
+
+
+def test_linked_features_are_one_unit():
+    original = resolved([must_link([0, 4, 7], rho=INF), must_link([1, 2]), max_per_block(2)])
+    linked = LinkedUtility.of(original)
+    assert linked.unit_of.tolist() == [0, 1, 2, 3, 0, 4, 5, 0]
+    assert linked.required.tolist() == []
+    units = np.random.default_rng(0).random((20, 6)) < 0.5
+    np.testing.assert_allclose(linked.utility(units), original(linked.expand(units)), rtol=1e-12)
+
+
+def test_a_group_with_a_member_that_cannot_be_selected_cannot_be():
+    utility = resolved([must_link([0, 4], rho=INF)])
+    utility.selectable[4] = False
+    linked = LinkedUtility.of(utility)
+    assert linked.utility.selectable.tolist() == [False, True, True, True, True, True, True]

@@ -85,7 +85,7 @@ def test_rows_with_very_many_levels_get_few_lines(rho, bound):
     programs = Programs(utility)
     _, values, logs = values_and_logs(utility)
     low = float(logs.max()) - 3.0
-    highest = programs.levels.highest_level(low)
+    highest = programs.grid.highest_level(low)
     assert len(programs._pieces(0, highest[0])[0]) < 50
     inside = logs >= low
     answer = programs.solve(low, 0.0, None)
@@ -94,7 +94,7 @@ def test_rows_with_very_many_levels_get_few_lines(rho, bound):
     best = selectable_sets(utility)[np.argmax(values)]
     programs.refine(best)
     slopes, intercepts = programs._pieces(0, highest[0])
-    level = max(best @ costs - programs.levels.ceiling[0], 0.0)
+    level = max(best @ costs - programs.grid.ceiling[0], 0.0)
     if 0 < level <= highest[0]:
         assert (slopes * level + intercepts).max() == pytest.approx(-logs[np.argmax(values)], rel=1e-9)
 

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import all_sets, one_row, random_utility, utility_of
-from ubayfs.optimize.row_grid import Levels, largest_violation
+from ubayfs.optimize.row_grid import RowGrid, largest_violation
 from ubayfs.utility import log_row_admissibility
 
 INF = np.inf
 
 
-def levels_of(coefficients, bound, rho=1.0):
-    return Levels.of(utility_of(np.full(len(coefficients), 0.1), [one_row(coefficients, bound, rho)]))
+def grid_of(coefficients, bound, rho=1.0):
+    return RowGrid.of(utility_of(np.full(len(coefficients), 0.1), [one_row(coefficients, bound, rho)]))
 
 
 @pytest.mark.parametrize(
@@ -19,31 +19,31 @@ def levels_of(coefficients, bound, rho=1.0):
     [([1, 2, -3], 1.0), ([0.1, 0.2, 0.3], 0.1), ([7, 14, 0], 7.0), ([-2.5, 5, 5], 2.5), ([1e-9, 3e-9, 0], 1e-9)],
 )
 def test_multiples_of_one_coefficient_are_a_grid(coefficients, unit):
-    levels = levels_of(coefficients, 0.0)
-    assert levels.on_grid.all()
-    assert levels.unit[0] == unit
-    np.testing.assert_array_equal(levels.A.toarray()[0], np.round(np.array(coefficients) / unit))
+    grid = grid_of(coefficients, 0.0)
+    assert grid.on_grid.all()
+    assert grid.unit[0] == unit
+    np.testing.assert_array_equal(grid.A.toarray()[0], np.round(np.array(coefficients) / unit))
 
 
 @pytest.mark.parametrize("coefficients", [[1, 1.5, 0], [1, np.pi, 2], [1, 1 + 1e-9, 0], [1, 2e6, 3]])
 def test_other_coefficients_are_no_grid_and_scaled_to_one(coefficients):
-    levels = levels_of(coefficients, 0.7)
-    assert not levels.on_grid.any()
-    assert abs(levels.A).max() == pytest.approx(1.0)
+    grid = grid_of(coefficients, 0.7)
+    assert not grid.on_grid.any()
+    assert abs(grid.A).max() == pytest.approx(1.0)
 
 
 def test_the_ceiling_is_the_bound_rounded_down_with_tolerance():
-    assert levels_of([1, 1, 1], 1.5).ceiling[0] == 1
-    assert levels_of([1, 1, 1], -0.5).ceiling[0] == -1
+    assert grid_of([1, 1, 1], 1.5).ceiling[0] == 1
+    assert grid_of([1, 1, 1], -0.5).ceiling[0] == -1
     # 0.3 / 0.1 is below 3 in floating point
-    assert levels_of([0.1, 0.2, 0.3], 0.3).ceiling[0] == 3
-    assert levels_of([1, 1, 1], 1.5).offset[0] == -0.5
-    assert levels_of([0.1, 0.2, 0.3], 0.3).offset[0] == 0
+    assert grid_of([0.1, 0.2, 0.3], 0.3).ceiling[0] == 3
+    assert grid_of([1, 1, 1], 1.5).offset[0] == -0.5
+    assert grid_of([0.1, 0.2, 0.3], 0.3).offset[0] == 0
 
 
 def test_rows_that_no_set_can_violate_are_left_out():
     rows = [one_row([1, 1], 2, 1.0), one_row([1, 1], 1, 1.0), one_row([-1, -1], 0, 1.0), one_row([0, 0], 0, INF)]
-    assert Levels.of(utility_of([0.5, 0.5], rows)).A.shape[0] == 1
+    assert RowGrid.of(utility_of([0.5, 0.5], rows)).A.shape[0] == 1
 
 
 @given(st.floats(-700, -1e-6), st.floats(1e-4, 1e6))
@@ -52,61 +52,61 @@ def test_the_largest_violation_costs_exactly_what_is_allowed(log_kappa, rho):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_levels_count_what_the_utility_counts(seed):
+def test_grid_count_what_the_utility_counts(seed):
     """Every set stands on the level whose penalty is its row's -log admissibility, and no level is cut off too low."""
     utility = random_utility(np.random.default_rng(seed), n=8)
-    levels = Levels.of(utility)
+    grid = RowGrid.of(utility)
     sets = all_sets(8)
     z = utility.admissibility.indicators(sets).toarray()
-    level = z @ levels.A.toarray().T - levels.ceiling
-    assert (level <= levels.top_level + 1e-12).all()
+    level = z @ grid.A.toarray().T - grid.ceiling
+    assert (level <= grid.top_level + 1e-12).all()
     violations = utility.admissibility.violations(sets)
     # Rows that no set violates may be left out; the others come in their old order.
     violations, rows = violations[:, violations.any(axis=0)], np.flatnonzero((level > 1e-12).any(axis=0))
     level = level[:, rows]
     np.testing.assert_array_equal(violations > 0, level > 1e-12)
     for column, row in enumerate(rows):
-        if levels.hard[row]:
+        if grid.hard[row]:
             continue
-        cost = -log_row_admissibility(violations[:, column], levels.rho[row])
-        counted = levels.penalty(row, level[:, column])
-        if levels.on_grid[row]:
+        cost = -log_row_admissibility(violations[:, column], grid.rho[row])
+        counted = grid.penalty(row, level[:, column])
+        if grid.on_grid[row]:
             np.testing.assert_allclose(counted, cost, rtol=1e-6, atol=1e-12)
         else:  # counted from the bound plus its tolerance, so never too much
             assert (counted <= cost + 1e-12).all()
         for log_kappa in (-0.01, -1.0, -30.0):
             inside = cost <= -log_kappa
-            assert (level[inside, column] <= levels.highest_level(log_kappa)[row]).all()
+            assert (level[inside, column] <= grid.highest_level(log_kappa)[row]).all()
 
 
 @pytest.mark.parametrize(("coefficients", "bound"), [([1] * 30, 4), ([1] * 30, 4.3), ([2.0] * 30, 7), ([0.3] * 30, 0)])
 @pytest.mark.parametrize("rho", [1e-3, 0.7, 40.0])
 def test_penalties_are_convex_on_the_grid(coefficients, bound, rho):
-    levels = levels_of(coefficients, bound, rho)
-    penalty = levels.penalty(0, np.arange(20))
+    grid = grid_of(coefficients, bound, rho)
+    penalty = grid.penalty(0, np.arange(20))
     assert penalty[0] == 0
     assert (np.diff(penalty, 2) >= -1e-12 * penalty.max()).all()
 
 
 @pytest.mark.parametrize("bound", [4, 4.3])
 def test_the_slope_is_the_derivative_of_the_penalty(bound):
-    levels = levels_of([1] * 30, bound, 0.8)
+    grid = grid_of([1] * 30, bound, 0.8)
     at, step = np.array([1.0, 2.0, 7.0]), 1e-6
-    numeric = (levels.penalty(0, at + step) - levels.penalty(0, at - step)) / (2 * step)
-    np.testing.assert_allclose(levels.penalty_slope(0, at), numeric, rtol=1e-6)
+    numeric = (grid.penalty(0, at + step) - grid.penalty(0, at - step)) / (2 * step)
+    np.testing.assert_allclose(grid.penalty_slope(0, at), numeric, rtol=1e-6)
 
 
-def test_hard_rows_have_no_levels():
-    assert levels_of([1, 1, 1], 1, INF).highest_level(-5.0)[0] == 0
+def test_hard_rows_have_no_grid():
+    assert grid_of([1, 1, 1], 1, INF).highest_level(-5.0)[0] == 0
 
 
 def test_a_row_with_an_enormous_rho_is_hard_within_a_cell():
-    assert levels_of([0.3, 0.5, 1.0], 0.6, 1e300).highest_level(-20.0)[0] == 0
-    assert levels_of([0.3, 0.5, 1.0], 0.6, 1e3).highest_level(-20.0)[0] > 0
+    assert grid_of([0.3, 0.5, 1.0], 0.6, 1e300).highest_level(-20.0)[0] == 0
+    assert grid_of([0.3, 0.5, 1.0], 0.6, 1e3).highest_level(-20.0)[0] > 0
 
 
 @pytest.mark.parametrize("bound", [1e300, -1e300])
 def test_bounds_out_of_reach_do_not_overflow(bound):
-    levels = levels_of([1e-9, 2e-9, 0], bound)
-    assert np.isfinite(levels.ceiling).all()
-    assert levels.A.shape[0] == (bound < 0)
+    grid = grid_of([1e-9, 2e-9, 0], bound)
+    assert np.isfinite(grid.ceiling).all()
+    assert grid.A.shape[0] == (bound < 0)

@@ -372,7 +372,7 @@ def test_no_clock_is_looked_at(tangled, monkeypatch):
     def looked():
         raise AssertionError("a figure that depends on the clock is another one on a busy machine")
 
-    for module in ("limits", "exact", "search"):
+    for module in ("base", "exact", "local_search"):
         monkeypatch.setattr(f"ubayfs.optimize.{module}.time", SimpleNamespace(monotonic=looked))
     SizeUtilityDisplay.from_selection(tangled, sizes=[2, 3])
 

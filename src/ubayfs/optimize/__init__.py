@@ -1,4 +1,9 @@
-"""Optimizers: the best feature set for a utility."""
+"""Optimizers: the feature set with the highest score.
+
+`Exact` finds it with a proof: exact (the method and why it is right) -> size_bounds, local_search, conflict_groups,
+presolve -> block_decomposition -> cells -> program, row_grid. `Genetic` is the paper's method: genetic -> algorithm1.
+Both are used through `base`; alternatives lists further sets, infeasibility explains why there is none.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ OPTIMIZERS: dict[str, type[Any]] = {"exact": Exact, "genetic": Genetic}
 
 
 def as_optimizer(optimizer: Any, time_limit: float | None = None) -> Optimizer:
-    """Return an optimizer given by name or as a configured object, with a time limit if one is asked for."""
+    """Return an optimizer given by name or as a configured object, with a time limit if one is given."""
     if isinstance(optimizer, str):
         optimizer = OPTIMIZERS[check_choice("optimizer", optimizer, OPTIMIZERS)]()
     if not isinstance(optimizer, Optimizer) or isinstance(optimizer, type):

@@ -18,10 +18,10 @@ from .exact import Exact
 
 
 def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
-    """Return the utility with one set ruled out by a hard row (a no-good cut).
+    """Return the utility with one set excluded by a hard inequality (a no-good cut).
 
-    Members count +1 and all others -1: only the set itself reaches its own size, so asking for one less
-    excludes it and nothing else.
+    Members count +1 and all others -1: only the set itself reaches its own size, so a bound of one less excludes it
+    and no other.
     """
     row = sparse.csr_array(np.where(chosen, 1.0, -1.0)[np.newaxis, :])
     bound = np.array([chosen.sum() - 1.0])
@@ -32,12 +32,12 @@ def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
 def find_alternatives(
     optimizer: Optimizer, utility: Utility, best: Solution, n_alternatives: int, random_state: Any = None
 ) -> tuple[Solution, ...]:
-    """Return the next best sets, best first; fewer when no more sets keep the hard rows.
+    """Return the next best sets, best first; fewer when no more sets satisfy the hard inequalities.
 
     Parameters
     ----------
     optimizer : Optimizer
-        Its time limit, if it has one, counts for all alternatives together.
+        Its time limit, if it has one, holds for all alternatives together.
     utility : Utility
     best : Solution
         The set that they are alternatives to.
@@ -54,13 +54,21 @@ def find_alternatives(
                 break
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
         utility = without(utility, last.chosen)
-        if isinstance(optimizer, Exact):  # the next best set is, as a rule, a feature or two away
-            optimizer = replace(optimizer, begin_with=np.flatnonzero(last.chosen))
-        try:
-            last = optimizer.maximize(utility, random_state)
-        except (InfeasibleError, OptimizationError):
+        following = _next_best(optimizer, utility, last, random_state)
+        # -inf: without proof, but no further set that satisfies the hard inequalities was found
+        if following is None or np.isneginf(following.value):
             break
-        if np.isneginf(last.value):  # without a proof, but no further set was found that keeps the hard rows
-            break
+        last = following
         found.append(last)
     return tuple(found)
+
+
+def _next_best(optimizer: Optimizer, utility: Utility, last: Solution, random_state: Any) -> Solution | None:
+    """Return the best set; None if there is none, or none was found in time."""
+    try:
+        if isinstance(optimizer, Exact):
+            # The next best set is, as a rule, a feature or two away; why there is none does not matter here.
+            return replace(optimizer, begin_with=np.flatnonzero(last.chosen)).search(utility)
+        return optimizer.maximize(utility, random_state)
+    except (InfeasibleError, OptimizationError):
+        return None

@@ -1,7 +1,8 @@
-"""What an optimizer returns, and what it must offer."""
+"""What an optimizer must offer, what it returns, and how much work it may do."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -14,19 +15,19 @@ from ..utility import Utility
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A feature set and what is known of it.
+    """A feature set and what is known about it.
 
     Attributes
     ----------
     chosen : ndarray of bool of shape (n_features,)
     value : float
-        Its utility.
+        Its score, that is its utility.
     bound : float
-        No set is worth more than this.
+        No set has a higher score than this.
     complete : bool
-        False when a time limit ended the search early.
+        False when a limit ended the search early.
     info : mapping
-        What a person may want to see: number of programs, generations, ...
+        Facts about the search for people: number of programs, generations, ...
     """
 
     chosen: NDArray[np.bool_]
@@ -43,7 +44,43 @@ class Solution:
 
 @runtime_checkable
 class Optimizer(Protocol):
-    """Finds a set of high utility."""
+    """Finds a set with a high score."""
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
-        """Return the best set that it finds; raise InfeasibleError when hard rows contradict each other."""
+        """Return the best set found; raise InfeasibleError when hard inequalities contradict each other."""
+
+
+@dataclass(eq=False)
+class Limit:
+    """The work that an exact search has left; every program uses some of it.
+
+    Attributes
+    ----------
+    deadline : float or None
+        Time by `time.monotonic` at which to stop.
+    nodes : int or None
+        Branch-and-bound nodes left; each program takes at least one. Unlike time, they end the search at the same
+        place on every machine.
+    """
+
+    deadline: float | None = None
+    nodes: int | None = None
+
+    def reached(self) -> bool:
+        """Return whether nothing is left."""
+        out_of_time = self.deadline is not None and time.monotonic() >= self.deadline
+        return out_of_time or (self.nodes is not None and self.nodes <= 0)
+
+    def spend(self, nodes: int) -> None:
+        """Subtract the nodes of one program."""
+        if self.nodes is not None:
+            self.nodes -= max(nodes, 1)
+
+    def options(self) -> dict[str, Any]:
+        """Return what is left as options for the solver."""
+        options: dict[str, Any] = {}
+        if self.deadline is not None:
+            options["time_limit"] = max(self.deadline - time.monotonic(), 1e-3)
+        if self.nodes is not None:
+            options["node_limit"] = max(self.nodes, 1)
+        return options

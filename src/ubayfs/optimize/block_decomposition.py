@@ -1,14 +1,14 @@
-r"""A row that allows few blocks, taken apart: one small program per group of blocks instead of a large one.
+r"""An inequality that allows few blocks, decomposed: one small program per group of blocks instead of a large one.
 
-Let a row count some blocks (max-blocks, cannot-link on blocks), and let :math:`t` be the largest number of them that a
-better set may touch: the bound of the row, or as many more as its penalty leaves room for. Every better set touches at
-most the blocks of one group :math:`G` of :math:`t` of these blocks, so it consists of features that are in none of the
-others. The groups therefore cover all better sets, and the best of their optima is the optimum.
+Let an inequality count some blocks (max-blocks, cannot-link on blocks), and let :math:`t` be the largest number of them
+that a better set may touch: the bound of the inequality, or as many more as its penalty leaves room for. Every better
+set touches at most the blocks of one group :math:`G` of :math:`t` of these blocks, so it consists of features that are
+in none of the others. The groups therefore cover all better sets, and the best of their optima is the optimum.
 
-A group is bounded by the sizes alone: the s best importances among its features, the rows that see only the size, and
-the row's own penalty where :math:`G` exceeds its bound. Groups are solved from the highest bound on; those bounded by
-a value already reached need no program. This bound is close where a linear program is not: half a block counts half
-there, so that the solver has to find out for itself that no mixture of all blocks will do.
+A group is bounded by the sizes alone: the s highest importances among its features, the inequalities that depend only
+on the size, and the penalty of the inequality itself where :math:`G` exceeds its bound. Groups are solved from the
+highest bound on; those bounded by a score already reached need no program. This bound is close where a linear program
+is not: there half a block counts half, so that the solver must rule out all mixtures of blocks by branching.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utility import Utility
-from .budget import Limit
-from .cells import CellResult, CellSearch, gap_tolerance, lowest_log_kappa
-from .enumeration import best_of_all, few_sets
-from .presolve import SizeBounds, reduce, rows_within
-from .row_grid import Levels
+from ..utility import Utility, score_tolerance
+from .base import Limit
+from .cells import CellResult, CellSearch, best_of_all, few_sets, lowest_log_kappa
+from .presolve import reduce, rows_within
+from .row_grid import RowGrid
+from .size_bounds import SizeBounds
 
 # Groups times features: bounding them all takes a few hundredths of a second at most.
 _MOST_ENTRIES = 1e6
@@ -34,7 +34,7 @@ _MOST_PROGRAMS = 32
 
 
 class Groups(NamedTuple):
-    """Parts of a problem that cover every set worth more than the one known.
+    """Parts of a problem that cover every set with a higher score than the one known.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
 
 
 def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
-    """Maximize a utility whose features are all selectable: by hand if it is tiny, in parts if its rows allow that.
+    """Maximize a utility whose features are all selectable: by enumeration if tiny, by groups of blocks if possible.
 
     Parameters and result are those of :class:`~ubayfs.optimize.cells.CellSearch`.
     """
@@ -62,7 +62,7 @@ def search(utility: Utility, known: float, largest_importance: float, limit: Lim
 
 
 def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
-    """Return the groups of the row that needs fewest of them; None if there is no such row or it needs too many.
+    """Return the groups of the inequality that needs fewest; None if there is none such or it needs too many.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     """
     if utility.system.n_blocks == 0:
         return None
-    n, levels = utility.n_features, Levels.of(utility)
-    highest = levels.highest_level(log_kappa) if np.isfinite(log_kappa) else np.where(levels.hard, 0.0, np.inf)
+    n, grid = utility.n_features, RowGrid.of(utility)
+    highest = grid.highest_level(log_kappa) if np.isfinite(log_kappa) else np.where(grid.hard, 0.0, np.inf)
     fewest, found = _MOST_ENTRIES / max(n, 1), None
-    for row in np.flatnonzero(levels.on_grid & (highest < levels.top_level)).tolist():
-        part = slice(levels.A.indptr[row], levels.A.indptr[row + 1])
-        columns, ceiling = levels.A.indices[part], int(levels.ceiling[row])
-        if (columns < n).any() or (levels.A.data[part] != 1.0).any():
+    for row in np.flatnonzero(grid.on_grid & (highest < grid.top_level)).tolist():
+        part = slice(grid.A.indptr[row], grid.A.indptr[row + 1])
+        columns, ceiling = grid.A.indices[part], int(grid.ceiling[row])
+        if (columns < n).any() or (grid.A.data[part] != 1.0).any():
             continue
         sizes = range(max(ceiling, 0), ceiling + int(highest[row]) + 1)
         count = sum(comb(len(columns), size) for size in sizes)
@@ -91,11 +91,11 @@ def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     for number, group in enumerate(chain.from_iterable(combinations(range(len(blocks)), size) for size in sizes)):
         inside[number, list(group)] = True
     elsewhere = utility.system.blocks[blocks].T.astype(np.float64) @ (~inside).T.astype(np.float64)
-    return Groups(elsewhere.T == 0.0, -levels.penalty(row, inside.sum(axis=1) - levels.ceiling[row]))
+    return Groups(elsewhere.T == 0.0, -grid.penalty(row, inside.sum(axis=1) - grid.ceiling[row]))
 
 
 def group_bounds(utility: Utility, groups: Groups) -> NDArray[np.float64]:
-    """Bound the utility of the sets in each group by their sizes; shape (n_groups,)."""
+    """Bound the score of the sets in each group by their sizes; shape (n_groups,)."""
     sizes = SizeBounds.of(utility)
     ordered = groups.members[:, sizes.order]
     importance = np.cumsum(ordered * utility.theta[sizes.order], axis=1)
@@ -105,12 +105,12 @@ def group_bounds(utility: Utility, groups: Groups) -> NDArray[np.float64]:
 
 
 def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> CellResult:
-    """Solve groups from the highest bound on, until none is left that may hold a better set."""
+    """Solve groups from the highest bound on, until no remaining one may contain a better set."""
     bounds = group_bounds(utility, groups)
     order = np.argsort(-bounds, kind="stable")
     best, chosen, settled, n_programs = known, None, -np.inf, 0
     for number, group in enumerate(order.tolist()):
-        if bounds[group] <= best + gap_tolerance(best) or limit.reached():
+        if bounds[group] <= best + score_tolerance(best) or limit.reached():
             settled = max(settled, float(bounds[group]))
             break
         last = number == _MOST_PROGRAMS
@@ -127,17 +127,17 @@ def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> Ce
 
 
 def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, limit: Limit) -> CellResult:
-    """Look for a better set among some features."""
+    """Search for a better set among some features."""
     whole = reduce(utility, rows_within(utility.system, features), features).utility
     sizes = SizeBounds.of(whole)
     plausible = sizes.plausible(best)
     if len(plausible) == 0:
         return CellResult(None, best, best, 0)
-    kept = np.sort(sizes.contenders(best, utility.constraint_strength))
-    part = reduce(whole, rows_within(whole.system, kept), kept)
+    contenders = np.sort(sizes.contenders(best, utility.constraint_strength))
+    part = reduce(whole, rows_within(whole.system, contenders), contenders)
     result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), limit).run()
     if result.chosen is None:
         return result
     chosen = np.zeros(utility.n_features, dtype=bool)
-    chosen[features[kept[result.chosen]]] = True
+    chosen[features[contenders[result.chosen]]] = True
     return result._replace(chosen=chosen)

@@ -1,4 +1,8 @@
-"""Branch and bound over log kappa: solves a utility whose features are all selectable."""
+"""Branch and bound over log kappa, for a utility whose features are all selectable.
+
+Why cells (intervals of log kappa) cover all sets, and why the program of a cell bounds them, is shown in
+:mod:`ubayfs.optimize.exact`. A problem of a dozen features is solved faster by evaluating all sets.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..utility import Utility
-from .budget import Limit
+from ..utility import RELATIVE_TOLERANCE, Utility, score_tolerance
+from .base import Limit
 from .program import Programs
 
-# Sets within this distance of the best value count as equally good: "gap 0". Relative for values above one.
-GAP = 1e-9
-
-
-def gap_tolerance(value: float) -> float:
-    """Return the difference to the optimum that counts as none."""
-    return GAP * max(1.0, abs(value)) if np.isfinite(value) else GAP
+# Problems with more features are given to the solver. It takes 10 ms for a problem of ten; enumeration a tenth.
+_MOST_FEATURES = 12
+# Sets times inequalities: all of them are evaluated at once.
+_MOST_ENTRIES = 2**18
 
 
 def lowest_log_kappa(utility: Utility, known: float, largest_importance: float) -> float:
-    """Return the log kappa that a set worth more than `known` must exceed; -inf if importance alone may suffice."""
+    """Return the log kappa that a set with a score above `known` must exceed; -inf if importance may suffice."""
     surplus = known - largest_importance
     return float(np.log(surplus / utility.constraint_strength)) if surplus > 0 else -np.inf
 
@@ -36,7 +37,18 @@ class Cell(NamedTuple):
 
 
 class CellResult(NamedTuple):
-    """Best set worth more than the one known (None if there is none), its value, and a bound on all sets."""
+    """What a search found.
+
+    Attributes
+    ----------
+    chosen : ndarray of bool or None
+        The best set; None if no set has a higher score than the one known.
+    value : float
+        The highest score: of `chosen`, or of the set known.
+    bound : float
+        No set has a higher score than this; -inf if no set satisfies the hard inequalities.
+    n_programs : int
+    """
 
     chosen: NDArray[np.bool_] | None
     value: float
@@ -45,14 +57,14 @@ class CellResult(NamedTuple):
 
 
 class CellSearch:
-    """Maximizes a utility by splitting the range of log kappa into cells.
+    """Maximizes the score by splitting the range of log kappa into cells.
 
     Parameters
     ----------
     utility : Utility
         All its features are selectable.
     known : float
-        Value of a set already known (-inf if none): only better sets are looked for.
+        Score of a set already known (-inf if none): only better sets are searched for.
     largest_importance : float
         An upper bound of the importance of any set.
     limit : Limit, optional
@@ -66,7 +78,7 @@ class CellSearch:
         self.programs = Programs(utility)
         self.best = known
         self.chosen: NDArray[np.bool_] | None = None
-        self.settled = -np.inf  # the highest bound among the cells that are done with
+        self.settled = -np.inf  # the highest bound among the finished cells
         self.cells: list[Cell] = []
 
     def _floor(self) -> float:
@@ -74,10 +86,10 @@ class CellSearch:
 
     def _first_cells(self) -> None:
         strength = self.utility.constraint_strength
-        # Sets with kappa below this are worth at most their importance and a quarter of the gap.
-        negligible = float(np.log(GAP / (4.0 * strength)))
+        # The score of sets with kappa below this is at most their importance and a quarter of the tolerated gap.
+        negligible = float(np.log(RELATIVE_TOLERANCE / (4.0 * strength)))
         if self._floor() < negligible:
-            # Without a known set the hard rows alone come first: they give one, or prove that there is none.
+            # Without a known set the hard inequalities alone come first: they give one, or prove that there is none.
             bound = self.largest_importance + strength * np.exp(negligible)
             heapq.heappush(self.cells, Cell(-np.inf if np.isneginf(self.best) else -bound, -np.inf, negligible))
         lowest = max(self._floor(), negligible)
@@ -87,14 +99,14 @@ class CellSearch:
     def run(self) -> CellResult:
         """Return the best set and a bound on all sets.
 
-        When the bound is at most the known value plus the gap tolerance, nothing better exists. A bound of -inf says
-        that no set at all keeps the hard rows.
+        When the bound is at most the known score plus its tolerance, there is no better set. A bound of -inf means that
+        no set satisfies the hard inequalities.
         """
         self._first_cells()
         while self.cells:
             cell = heapq.heappop(self.cells)
-            if -cell.negative_bound <= self.best + gap_tolerance(self.best) or self.limit.reached():
-                self.settled = max(self.settled, -cell.negative_bound)  # every other cell is bounded by less
+            if -cell.negative_bound <= self.best + score_tolerance(self.best) or self.limit.reached():
+                self.settled = max(self.settled, -cell.negative_bound)  # every other cell has a lower bound
                 break
             low = cell.low if np.isneginf(cell.low) else max(cell.low, self._floor())
             if low < cell.high and not self._solve(cell._replace(low=low)):
@@ -103,7 +115,7 @@ class CellSearch:
         return CellResult(self.chosen, self.best, max(self.best, bound), self.programs.n_solved)
 
     def _solve(self, cell: Cell) -> bool:
-        """Solve the program of a cell and settle or split the cell; return False if no set keeps the hard rows."""
+        """Solve the program of a cell, finish or split it; return False if no set satisfies the hard inequalities."""
         answer = self.programs.solve(cell.low, cell.high, self.limit)
         if answer.infeasible:
             return not (np.isneginf(cell.low) and np.isneginf(self.best))
@@ -114,7 +126,7 @@ class CellSearch:
         value = float(self.utility(answer.chosen)[0])
         if value > self.best:
             self.best, self.chosen = value, answer.chosen
-        if bound <= self.best + gap_tolerance(self.best):
+        if bound <= self.best + score_tolerance(self.best):
             self.settled = max(self.settled, bound)
         else:
             self._split(cell._replace(negative_bound=-bound), answer.chosen)
@@ -124,11 +136,29 @@ class CellSearch:
         log_kappa = float(self.utility.admissibility.log_admissibility(chosen)[0])
         tangents_added = self.programs.refine(chosen)
         if np.isfinite(cell.low) and cell.low < log_kappa < cell.high:
-            # At its ends a chord is exact: in both parts this set now counts what it is worth.
+            # A chord is exact at its ends: in both parts this set now counts with its true score.
             heapq.heappush(self.cells, cell._replace(high=log_kappa))
             heapq.heappush(self.cells, cell._replace(low=log_kappa))
             return
         if not tangents_added:
-            # Only the solver's tolerances can explain the difference: leave out this set, whose value is known.
+            # Only the solver's tolerances can explain the difference: exclude this set, whose score is known.
             self.programs.forbidden.append(chosen)
         heapq.heappush(self.cells, cell)
+
+
+def few_sets(utility: Utility) -> bool:
+    """Return whether evaluating all sets is the fastest way."""
+    n = utility.n_features
+    return n <= _MOST_FEATURES and utility.system.n_inequalities << n <= _MOST_ENTRIES
+
+
+def best_of_all(utility: Utility, known: float) -> CellResult:
+    """Return the best of all sets, if its score is above the one known; parameters as in CellSearch."""
+    n = utility.n_features
+    sets = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)  # the empty one first
+    values = utility(sets)
+    best = int(np.argmax(values))
+    value = float(values[best])
+    if np.isneginf(value) and np.isneginf(known):
+        return CellResult(None, -np.inf, -np.inf, 0)
+    return CellResult(sets[best] if value > known else None, max(value, known), max(value, known), 0)

@@ -1,13 +1,14 @@
-r"""Features that exclude each other, and what that says of the value of sets by their size.
+r"""Features that exclude each other, and how they bound the score of sets of each size.
 
-A set worth more than a known value must keep log kappa above some floor (see :mod:`ubayfs.optimize.exact`). Two
-features that together violate a row so far that log kappa falls below it are in no better set together. Features any
-two of which exclude each other form a *group*; a better set takes at most one feature of each group. Once all features
-are divided into groups, a better set of s features is worth at most the s highest of the groups' best importances, plus
-:math:`\lambda` times the admissibility of the rows that see only the size.
+A set with a higher score than a known one has log kappa above some floor (see :mod:`ubayfs.optimize.exact`). Two
+features that together violate inequalities so far that log kappa falls below it are in no better set together. Features
+any two of which exclude each other form a *group*; a better set contains at most one feature of each group. Once all
+features are divided into groups, a better set of s features scores at most the sum of the s highest of the groups' best
+importances, plus :math:`\lambda` times the admissibility of the inequalities that depend only on the size.
 
-A linear program says much less here: it takes half of each of two features that exclude each other. With a thousand
-features in a hundred thousand correlated pairs, groups leave a few dozen features that a better set may contain.
+A linear program gives a much weaker bound here: it takes half of each of two features that exclude each other. With a
+thousand features in a hundred thousand correlated pairs, groups leave a few dozen features that a better set may
+contain.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import Admissibility, Utility, log_row_admissibility
 from .cells import lowest_log_kappa
-from .presolve import SizeBounds, reduce, rows_within
+from .presolve import reduce, rows_within
+from .size_bounds import SizeBounds
 
-# Rows with more entries are not looked through for pairs.
+# Rows (inequalities) with more entries are not searched for pairs.
 _WIDEST_ROW = 8
 # So many of the most important features are put into groups; each of the others is a group of its own.
 _MOST_GROUPED = 300
@@ -31,12 +33,12 @@ _MOST_GROUPED = 300
 
 @once_per_system
 def exclusions(system: ConstraintSystem) -> NDArray[np.float64]:
-    """Return what two features at once cost at least, as far as rows without negative coefficients tell.
+    """Return an upper bound of log kappa of sets with both of two features, from rows without negative coefficients.
 
     Returns
     -------
     log_kappa : ndarray of float of shape (n_features, n_features)
-        Symmetric; an upper bound of log kappa of sets that contain both, -inf if they violate a hard row.
+        Symmetric; -inf where two features together violate a hard row.
     """
     A, n = system.A, system.n_features
     tolerance = Admissibility(system).tolerance
@@ -58,19 +60,19 @@ def exclusions(system: ConstraintSystem) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class GroupBounds:
-    """What is known from sizes and groups of features that exclude each other; of sets better than a known one only.
+    """Upper bounds of the score by size, for sets better than a known one; from features that exclude each other.
 
     Attributes
     ----------
     features : ndarray of int
-        Most important first; features that are in no better set may be missing.
+        Most important first; features that are in no better set may be absent.
     theta : ndarray of float
         Importance of each of them.
     group : ndarray of int
         Group of each; groups are numbered by their most important feature.
     importance, log_kappa, value : ndarray of float of shape (n_sizes,)
-        For s = 0, 1, ...: highest importance of s features, log admissibility of the rows that see only the size, and
-        the utility that this bounds.
+        For s = 0, 1, ...: highest importance of s features, log admissibility of the inequalities that depend only on
+        the size, and the bound of the score that follows.
     """
 
     features: NDArray[np.intp]
@@ -82,23 +84,23 @@ class GroupBounds:
 
     @classmethod
     def of(cls, utility: Utility, sizes: SizeBounds, cutoff: float) -> GroupBounds:
-        """Bound the utility of sets worth more than `cutoff`, which some size must leave room for."""
+        """Bound the score of sets above `cutoff`, for which at least one size must be plausible."""
         largest = int(sizes.plausible(cutoff)[-1])
         floor = lowest_log_kappa(utility, cutoff, float(sizes.importance[largest]))
         group = _groups(utility, sizes, cutoff, largest, floor)
         features = sizes.order[: len(group)]
         theta = utility.theta[features]
-        _, best = np.unique(group, return_index=True)  # features stand by importance: the first is the best
+        _, best = np.unique(group, return_index=True)  # features are sorted by importance: the first is the best
         importance = np.concatenate([[0.0], np.cumsum(theta[best])])[: largest + 1]
         log_kappa = sizes.log_kappa[: len(importance)]
         return cls(features, theta, group, importance, log_kappa, utility.combine(importance, log_kappa))
 
     def plausible(self, cutoff: float) -> NDArray[np.intp]:
-        """Return the sizes whose bound exceeds a value already reached."""
+        """Return the sizes whose bound exceeds a score already reached."""
         return np.flatnonzero(self.value > cutoff)
 
     def contenders(self, cutoff: float, strength: float) -> NDArray[np.intp]:
-        """Return the features that may be part of a set worth more than `cutoff`, most important first."""
+        """Return the features that may be part of a set with a score above `cutoff`, most important first."""
         if len(self.features) == 0 or len(self.plausible(cutoff)) == 0:
             return np.empty(0, dtype=np.intp)
         likely = self.value > cutoff
@@ -121,13 +123,13 @@ def _exclusions_among(utility: Utility, features: NDArray[np.intp]) -> NDArray[n
     if utility.n_features <= _MOST_GROUPED:
         return exclusions(system)[np.ix_(features, features)]
     rows = rows_within(system, features)
-    # A feature that is not among them may make up for two that are: such rows say nothing of the two alone.
+    # Features not among them may compensate for two that are: rows with negative coefficients exclude no pair.
     return exclusions(reduce(utility, rows[_only_rising(system)[rows]], features).utility.system)
 
 
 @once_per_system
 def _only_rising(system: ConstraintSystem) -> NDArray[np.bool_]:
-    """Return which rows have no negative coefficient and no blocks; shape (n_rows,)."""
+    """Return which rows have no negative coefficient and no blocks; shape (n_inequalities,)."""
     owner = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
     wrong = (system.A.data < 0) | (system.A.indices >= system.n_features)
     return np.bincount(owner[wrong], minlength=system.n_inequalities) == 0
@@ -141,7 +143,7 @@ def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, fl
     theta, strength = utility.theta[head].tolist(), utility.constraint_strength
     group = np.arange(len(sizes.order))
     members: list[int] = []  # of each group
-    worth, rest = 0.0, -np.inf  # of the groups so far; of the best set but for one feature
+    total, rest = 0.0, -np.inf  # importance of the groups so far; score of the best set but for one feature
     for place in range(len(head)):
         if len(members) >= largest and theta[place] + rest <= cutoff:
             return group[:place]
@@ -154,7 +156,7 @@ def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, fl
         group[place] = len(members)
         members.append(1)
         if len(members) <= largest and sizes.value[len(members)] > cutoff:
-            rest = max(rest, worth + strength * float(np.exp(sizes.log_kappa[len(members)])))
-        worth += theta[place]
+            rest = max(rest, total + strength * float(np.exp(sizes.log_kappa[len(members)])))
+        total += theta[place]
     group[len(head) :] += len(members) - len(head)
     return group

@@ -1,6 +1,7 @@
 r"""The best feature set, exactly, with a certificate.
 
-To maximize over all sets :math:`\delta`, with hard rows never violated:
+To maximize over all sets :math:`\delta`, with hard inequalities never violated (a *row* is one inequality, a row of
+the matrix A; the value of u is the *score* of a set):
 
 .. math:: u(\delta) = \theta^T\delta + \lambda\,\kappa(\delta), \qquad
           \log\kappa(\delta) = \sum_k g_k(a_k^T z - b_k), \qquad
@@ -11,44 +12,44 @@ To maximize over all sets :math:`\delta`, with hard rows never violated:
 1. Each :math:`g_k` is concave and not increasing: its slope is 0 up to the bound, then falls from
    :math:`-\rho_k/2` towards :math:`-\rho_k`. Hence :math:`s \le \log\kappa(\delta)` is implied by linear rows
    :math:`s \le -\sum_k p_k`, with each :math:`p_k` above some lines that lie below the convex function :math:`-g_k`.
-   Where :math:`a_k^T z` takes values on a grid only (integer coefficients), the chords between neighbouring grid
+   Where :math:`a_k^T z` takes values on a grid only (integer coefficients), the chords between neighboring grid
    values are exact on the grid. Elsewhere tangents are, at the points where they touch; they are added where a
    solution needs them.
 2. What remains is :math:`e^s`, a convex function of one variable. On an interval (a *cell*) :math:`L \le s \le U`
    it lies below its chord. Replacing it by the chord gives a mixed-integer *linear* program whose optimum is an upper
    bound of :math:`u` over all sets with :math:`\log\kappa(\delta)` in the cell: such a set with
    :math:`s = \log\kappa(\delta)` is feasible and its objective is at least :math:`u(\delta)`.
-3. The true utility of the program's solution is a lower bound. If both agree, the cell is done. If not, split the
-   cell at :math:`\log\kappa` of the solution: a chord is exact at its ends, so in both parts that solution counts
-   only what it is worth, and is cut off by the value already reached. There are finitely many sets, so this ends;
+3. The true score of the program's solution is a lower bound. If both agree, the cell is finished. If not, split the
+   cell at :math:`\log\kappa` of the solution: a chord is exact at its ends, so in both parts that solution counts with
+   its true score only, and is cut off by the score already reached. There are finitely many sets, so this ends;
    ordinary problems take two to fifteen programs.
 
 **Why the cells cover all sets.** Let :math:`T` bound the importance :math:`\theta^T\delta` and let :math:`u^*` be a
-value already reached. If :math:`u^* > T`, a better set needs :math:`\kappa > (u^* - T)/\lambda`, which is the lower end
+score already reached. If :math:`u^* > T`, a better set needs :math:`\kappa > (u^* - T)/\lambda`, which is the lower end
 of the first cell. Otherwise sets with :math:`\kappa < \epsilon` form a cell of their own, in which soft rows do not
 count at all: the best importance under the hard rows, plus :math:`\lambda\epsilon`, bounds it, and
 :math:`\lambda\epsilon` is a quarter of the tolerated gap. No floor on :math:`s` is assumed.
 In a cell :math:`[L, U]` no row may be violated so far that :math:`g_k < L`: this makes most soft rows hard
-there, which is what keeps the programs small.
+there, which is why the programs are small.
 
-**Why features that exclude each other bound it** much closer than sizes do is said in
-:mod:`ubayfs.optimize.exclusions`.
+**Why features that exclude each other bound it** much closer than sizes (:mod:`ubayfs.optimize.size_bounds`) do is
+shown in :mod:`ubayfs.optimize.conflict_groups`.
 
-**Why presolve loses nothing** is said in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
-and they are put back until the best set of the program keeps its value under all rows.
+**Why presolve loses nothing** is shown in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
+and they are put back until the best set of the program has the same score under all rows.
 
-**Why a row that allows few blocks is taken apart** into small programs is said in
+**Why a row that allows few blocks is decomposed** into small programs is shown in
 :mod:`ubayfs.optimize.block_decomposition`.
 
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
-and evaluated by :class:`~ubayfs.utility.Utility`; only these values are reported. A set whose true value
-falls short of the solver's is excluded by name (a no-good cut) when nothing else explains the difference.
+and evaluated by :class:`~ubayfs.utility.Utility`; only these scores are reported. A set whose true score is below the
+solver's is excluded explicitly (a no-good cut) when nothing else explains the difference.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -56,16 +57,17 @@ from numpy.typing import NDArray
 
 from .._arguments import check_int, check_real
 from ..exceptions import InputError, OptimizationError
-from ..utility import Utility
-from .base import Solution
+from ..utility import Utility, as_sparse_sets, score_tolerance
+from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
-from .budget import Limit
-from .cells import gap_tolerance
 from .conflict_groups import GroupBounds
 from .infeasibility import explain_conflict
 from .local_search import good_set
-from .presolve import Fillers, SizeBounds, reduce
-from .shortlist import shortlist
+from .presolve import Fillers, reduce
+from .size_bounds import SizeBounds, shortlist
+
+# Sets from which a warm start chooses where to begin.
+_MOST_SETS = 100
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Exact:
         Seconds after which the best set found so far is returned, with a bound that still holds.
     begin_with : array-like of int or None
         Positions of features: a set that may be close to the best one, such as ``selection.indices`` of an earlier
-        decision. It makes deciding again faster and the answer no less exact; only among sets of equal utility may
+        decision. It makes deciding again faster and the answer no less exact; only among sets of equal score may
         another one be found.
     """
 
@@ -100,7 +102,7 @@ class Exact:
         ----------
         utility : Utility
         random_state : ignored
-            The method has no chance in it.
+            The method is deterministic.
 
         Returns
         -------
@@ -113,18 +115,18 @@ class Exact:
         return solution
 
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
-        """Return the best set, or None if no set keeps all hard rows: without looking for the reason.
+        """Return the best set, or None if no set satisfies all hard inequalities: without searching for the reason.
 
         Parameters
         ----------
         utility : Utility
         limit : Limit, optional
-            Its nodes are used up; when none are left, the best set found so far is returned, with a bound that still
+            Its nodes are spent; when none are left, the best set found so far is returned, with a bound that still
             holds.
         """
         limit, half_time = limit or Limit(), None
         if self.time_limit is not None:
-            # The start may take half of the time: a proof needs the rest.
+            # The start may take half of the time: the proof needs the rest.
             begin = time.monotonic()
             limit.deadline, half_time = begin + self.time_limit, begin + self.time_limit / 2
         begin_with = self._begin_with(utility)
@@ -136,7 +138,7 @@ class Exact:
             return _best_by_size(utility, sizes)
         known = good_set(utility, half_time, begin_with)
         best = -np.inf if known is None else float(utility(known)[0])
-        if bound <= best + gap_tolerance(best) and known is not None:
+        if bound <= best + score_tolerance(best) and known is not None:
             return _solution(utility, known, max(bound, best), True, n_programs=0)
         groups = GroupBounds.of(utility, sizes, best)
         bound = min(bound, float(groups.value.max()))
@@ -149,7 +151,7 @@ class Exact:
             return None
         if max(self.begin_with, default=-1) >= utility.n_features:
             raise InputError(
-                f"begin_with must hold positions of features, from 0 to {utility.n_features - 1}; got "
+                f"begin_with must contain positions of features, from 0 to {utility.n_features - 1}; got "
                 f"{max(self.begin_with)}. Pass the indices of a set of the same features."
             )
         chosen = np.zeros(utility.n_features, dtype=bool)
@@ -158,7 +160,7 @@ class Exact:
 
 
 class _Rounds:
-    """Solves programs with ever more pair rows until the best set of one keeps its value under all rows."""
+    """Solves programs with more and more pair rows until the best set of one has the same score under all rows."""
 
     def __init__(
         self,
@@ -175,7 +177,7 @@ class _Rounds:
         self.n_features = self.n_rows = 0
 
     def run(self) -> Solution | None:
-        """Return the best set; None if no set keeps all hard rows."""
+        """Return the best set; None if no set satisfies all hard rows."""
         fillers: Fillers | None = None
         while True:
             plausible = self.sizes.plausible(self.best)
@@ -212,7 +214,7 @@ class _Rounds:
         return chosen
 
     def _proved(self) -> bool:
-        return self.bound <= self.best + gap_tolerance(self.best)
+        return self.bound <= self.best + score_tolerance(self.best)
 
     def _finish(self, complete: bool) -> Solution:
         if self.known is None:
@@ -224,7 +226,7 @@ class _Rounds:
 
 
 def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
-    """Rows that see only the size need no solver: the best set of each size is known, so scan the sizes."""
+    """Return the best set when all rows depend only on the size: the best set of each size is known, so scan sizes."""
     size = sizes.best_size()
     chosen = np.zeros(utility.n_features, dtype=bool)
     chosen[sizes.order[:size]] = True
@@ -233,7 +235,7 @@ def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
 
 
 def _solution(utility: Utility, chosen: NDArray[np.bool_], bound: float, complete: bool, **info: Any) -> Solution:
-    """Make a Solution of a set, without members of no importance that no row needs."""
+    """Return a set as a Solution, without members of zero importance that no row needs."""
     value = float(utility(chosen)[0])
     for feature in np.flatnonzero(chosen & (utility.theta == 0)):
         smaller = chosen.copy()
@@ -246,6 +248,42 @@ def _solution(utility: Utility, chosen: NDArray[np.bool_], bound: float, complet
 def _no_set_yet(utility: Utility) -> OptimizationError:
     n_hard = int(np.isinf(utility.system.rho).sum())
     return OptimizationError(
-        f"time_limit was reached before any set was found that keeps all {n_hard} hard rows; it is not known whether "
-        "one exists. Give more time, or make some of them soft with a finite rho."
+        f"time_limit was reached before any set was found that satisfies all {n_hard} hard inequalities; it is not "
+        "known whether one exists. Give more time, or make some constraints soft with a finite rho."
     )
+
+
+class WarmStarted:
+    """An exact optimizer that begins with the best of the sets it found before.
+
+    For utilities that differ in their importances only. Under random importances no two sets are equally good, so that
+    the beginning changes the time and not the answer.
+
+    Parameters
+    ----------
+    optimizer : Exact
+    """
+
+    def __init__(self, optimizer: Exact) -> None:
+        self._optimizer = optimizer
+        self._sets: list[NDArray[np.bool_]] = []
+        self._admissibility_part: list[float] = []  # of the score of each set: lambda * kappa
+
+    def maximize(self, utility: Utility, random_state: Any = None) -> Solution:
+        """Return the best set."""
+        solution = self._beginning(utility).maximize(utility, random_state)
+        if len(self._sets) < _MOST_SETS and not any(np.array_equal(solution.chosen, known) for known in self._sets):
+            self._sets.append(solution.chosen)
+            self._admissibility_part.append(solution.value - float(utility.theta[solution.chosen].sum()))
+        return solution
+
+    def _beginning(self, utility: Utility) -> Exact:
+        if not self._sets:
+            return self._optimizer
+        values = as_sparse_sets(np.array(self._sets)) @ utility.theta + np.array(self._admissibility_part)
+        return replace(self._optimizer, begin_with=np.flatnonzero(self._sets[int(np.argmax(values))]))
+
+
+def warm_started(optimizer: Optimizer) -> Optimizer:
+    """Return an optimizer for many utilities that differ in their importances only; any but Exact is returned as is."""
+    return WarmStarted(optimizer) if isinstance(optimizer, Exact) else optimizer

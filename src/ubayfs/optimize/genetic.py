@@ -1,4 +1,4 @@
-"""The paper's optimizer: a genetic algorithm that begins with sets sampled by Algorithm 1. Fast, no proof."""
+"""The paper's optimizer: a genetic algorithm that begins with sets sampled by Algorithm 1. Fast, without proof."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from scipy import sparse
 
 from .._arguments import RandomState, as_generator, check_choice, check_int, check_real
 from ..utility import Admissibility, Utility
+from .algorithm1 import initial_sets, start_over_units
 from .base import Solution
-from .linked import LinkedUtility
-from .presolve import SizeBounds
-from .start import initial_sets, start_over_units
+from .presolve import LinkedUtility
+from .size_bounds import SizeBounds
 
 STARTS = ("guided", "paper")
 
 
 class GeneticInfo(NamedTuple):
-    """What a person may want to know of a run.
+    """Facts about a search.
 
     Attributes
     ----------
     n_generations, n_evaluations : int
     best_by_generation : tuple of float
-        Best utility so far, the start first; it never falls. -inf as long as every set violates a hard row.
+        Best score so far, the start first; it never falls. -inf as long as every set violates a hard inequality.
     """
 
     n_generations: int
@@ -40,7 +40,7 @@ class GeneticInfo(NamedTuple):
 class Genetic:
     """Improves a population of sets by selection, uniform crossover and mutation.
 
-    The best distinct sets among parents and children form the next generation, so that the best one never gets lost.
+    The best distinct sets among parents and children form the next generation, so that the best one is never lost.
 
     Parameters
     ----------
@@ -53,10 +53,11 @@ class Genetic:
     mutation_rate : float in [0, 1]
         Share of children in which one feature is added, dropped, or exchanged for another.
     start : {"guided", "paper"}
-        What the first generation is. "paper": the sets that chains of the paper's Algorithm 1 end with, to the letter
-        (:func:`~ubayfs.optimize.start.initial_sets`); crossover and mutation then move single features. "guided": the
-        best set that each chain passes through, the chains begun with the required features; features that hard rows
-        tie together are one unit here and in all generations (:func:`~ubayfs.optimize.start.feasible_start`).
+        The first generation. "paper": the sets with which chains of the paper's Algorithm 1, as printed, end
+        (:func:`~ubayfs.optimize.algorithm1.initial_sets`); crossover and mutation then move single features. "guided":
+        the best set that each chain passes through, where chains begin with the required features; features that hard
+        inequalities allow only together are one unit here and in all generations
+        (:func:`~ubayfs.optimize.algorithm1.feasible_start`).
     """
 
     n_sets: int = 100
@@ -90,19 +91,19 @@ class Genetic:
         Returns
         -------
         solution : Solution
-            Keeps all hard rows if any set on the way did; otherwise the set that violates them least, with value
-            -inf. Whether hard rows contradict each other only the exact optimizer can tell. The bound is that of
-            :class:`~ubayfs.optimize.presolve.SizeBounds`: what sets of any size can be worth at most. `info` has the
-            fields of :class:`GeneticInfo`.
+            Satisfies all hard inequalities if any set of any generation does; otherwise the set that violates them
+            least, with value -inf. Only the exact optimizer can decide whether hard inequalities contradict each
+            other. The bound is that of :class:`~ubayfs.optimize.size_bounds.SizeBounds`: the highest score of sets of
+            any size. `info` has the fields of :class:`GeneticInfo`.
         """
         rng = as_generator(random_state)
         linked, first = self._begin(utility, rng)
         fitness = _Fitness(linked.utility)
         breeder = _Breeder(self, linked.utility, rng)
-        population = fitness.judge(first).best(self.n_sets)
+        population = fitness.evaluate(first).best(self.n_sets)
         best = [float(population.values[0])]
         for generation in range(self.n_generations):
-            children = fitness.judge(breeder.children(population.sets))
+            children = fitness.evaluate(breeder.children(population.sets))
             population = population.joined(children).best(self.n_sets)
             best.append(float(population.values[0]))
             if on_progress is not None:
@@ -116,7 +117,7 @@ class Genetic:
         return Solution(chosen, value, bound, info=info._asdict())
 
     def _begin(self, utility: Utility, rng: np.random.Generator) -> tuple[LinkedUtility, NDArray[np.bool_]]:
-        """Return what the search moves, features or units of them, and the first generation."""
+        """Return the units that the search moves (features, or linked ones together), and the first generation."""
         if self.start == "paper":
             features = LinkedUtility(utility, np.arange(utility.n_features), np.empty(0, dtype=np.intp))
             return features, initial_sets(utility, self.n_sets, rng)
@@ -125,11 +126,11 @@ class Genetic:
 
 
 class _Population(NamedTuple):
-    """Sets with their utilities, and how far they violate hard rows (0 if they do not)."""
+    """Sets with their scores, and how far they violate hard inequalities (0 if they do not)."""
 
     sets: NDArray[Any]
     values: NDArray[Any]
-    harm: NDArray[Any]
+    violation: NDArray[Any]
 
     def joined(self, other: _Population) -> _Population:
         return _Population(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))
@@ -139,12 +140,12 @@ class _Population(NamedTuple):
         used = np.flatnonzero(self.sets.any(axis=0))
         packed = np.packbits(self.sets[:, used], axis=1) if len(used) else np.zeros((len(self.sets), 1))
         _, distinct = np.unique(packed, axis=0, return_index=True)
-        order = distinct[np.lexsort((-self.values[distinct], self.harm[distinct]))][:n]
+        order = distinct[np.lexsort((-self.values[distinct], self.violation[distinct]))][:n]
         return _Population(*(part[order] for part in self))
 
 
 class _Fitness:
-    """Judges sets: those that keep the hard rows by utility, the others by how far they violate them."""
+    """Evaluates sets: those that satisfy the hard inequalities by score, others by how far they violate these."""
 
     def __init__(self, utility: Utility) -> None:
         self._utility = utility
@@ -156,14 +157,14 @@ class _Fitness:
         hard = system.take(np.flatnonzero(np.isinf(system.rho)))
         return Admissibility(replace(hard, rho=np.ones(hard.n_inequalities)))
 
-    def judge(self, sets: NDArray[np.bool_]) -> _Population:
+    def evaluate(self, sets: NDArray[np.bool_]) -> _Population:
         batch = sparse.csr_array(sets, dtype=np.float64)
-        values, harm = self._utility(batch), np.zeros(len(sets))
+        values, violation = self._utility(batch), np.zeros(len(sets))
         violating = np.flatnonzero(np.isneginf(values))
         if len(violating):
-            harm[violating] = -self._softened.log_admissibility(batch[violating])
+            violation[violating] = -self._softened.log_admissibility(batch[violating])
         self.n_evaluations += len(sets)
-        return _Population(sets, values, harm)
+        return _Population(sets, values, violation)
 
 
 class _Breeder:
@@ -173,16 +174,16 @@ class _Breeder:
         self._settings = settings
         self._rng = rng
         self._features = np.flatnonzero(utility.selectable)
-        # Half of the features that mutation brings in are drawn by importance: most others are not worth a try.
+        # Half of the features that mutation adds are drawn by importance: most others rarely improve a set.
         theta = utility.theta[self._features]
         self._feature_chance = np.cumsum(1.0 / max(1, len(theta)) + theta / (theta.sum() or 1.0))
 
     def children(self, sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return new sets from a population, best set first."""
-        # Nothing happens in columns that no set has: the work is done in the others.
+        # Features in no set stay out of all children before mutation: crossover works on the others.
         live = np.flatnonzero(sets.any(axis=0))
         n_children = self._settings.n_sets
-        # Ranks decide, not utilities: these differ by orders of magnitude or hardly at all. The best set is twice
+        # Ranks decide, not scores: these differ by orders of magnitude or hardly at all. The best set is twice
         # as likely to be a parent as the one in the middle, the worst hardly ever is.
         chance = np.cumsum(np.arange(len(sets), 0, -1, dtype=np.float64))
         mother, father = (sets[np.ix_(self._draw(chance, n_children), live)] for _ in range(2))
@@ -205,7 +206,7 @@ class _Breeder:
         return np.minimum(drawn, len(cumulative) - 1)
 
     def _drop_one(self, sets: NDArray[np.bool_], which: NDArray[np.intp]) -> None:
-        """Take one member, each as likely as the others, out of some sets."""
+        """Remove one member, drawn uniformly, from some sets."""
         if sets.shape[1] and len(which):
             lottery = self._rng.random((len(which), sets.shape[1])) * sets[which]
             sets[which, lottery.argmax(axis=1)] = False

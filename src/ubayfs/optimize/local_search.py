@@ -1,7 +1,7 @@
-"""A good set to begin with: greedy moves and swaps on the true utility.
+"""A good set to begin with: greedy moves and swaps on the true score.
 
-The exact method does not need it, but a good set cuts off most of its work. Hard rows are counted by how far they
-are violated, so that the search finds its way to sets that keep them.
+The exact method does not need it, but a good set cuts off most of its work. The search follows a merit function: the
+score, less a penalty for violated hard inequalities (rows of the matrix A), which leads it to sets that satisfy them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import Utility, log_row_admissibility
-from .presolve import reduce, rows_within
+from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
+from .presolve import entries_of, reduce, rows_within
 
-# Features considered for moves: the most important ones, and those that rows with a negative bound ask for.
+# Features considered for moves: the most important ones, and those that rows with a negative bound require.
 _POOL = 400
-# Sets to begin with are not larger: dropping and swapping features one by one would take too long to pay.
+# Sets to begin with are at most this large: dropping and swapping features one by one would take too long to pay.
 _LARGEST_START = 200
 
 
 class _Columns(NamedTuple):
-    """A sparse matrix by columns: the entries of column j stand at ``starts[j]`` to ``starts[j + 1]``."""
+    """A sparse matrix by columns: the entries of column j are those from ``starts[j]`` to ``starts[j + 1]``."""
 
     starts: NDArray[np.intp]
     rows: NDArray[np.intp]
@@ -38,10 +38,7 @@ class _Columns(NamedTuple):
 
     def of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
         """Return rows and values of the entries of some columns, and the number of the column of each."""
-        first = self.starts[columns]
-        lengths = self.starts[columns + 1] - first
-        owner = np.repeat(np.arange(len(columns)), lengths)
-        entries = np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner]
+        entries, owner = entries_of(self.starts, columns)
         return self.rows[entries], self.values[entries], owner
 
 
@@ -52,7 +49,7 @@ def _columns(system: ConstraintSystem) -> tuple[_Columns, _Columns]:
 
 
 class LocalSearch:
-    """Adds, drops and swaps features as long as the utility rises.
+    """Adds, drops and swaps features as long as the merit rises.
 
     Parameters
     ----------
@@ -67,7 +64,7 @@ class LocalSearch:
         self.hard = np.isinf(system.rho)
         self.rho = np.where(self.hard, 1.0, system.rho)
         self.b = system.b + utility.admissibility.tolerance
-        # Plain arrays are looked up ten times as fast as sparse ones, of which a search takes thousands of parts.
+        # Indexing plain arrays is ten times as fast as slicing sparse ones, which a search does thousands of times.
         self.columns, self.blocks = _columns(system)
         self.n_blocks = system.n_blocks
         # One unit of hard violation outweighs everything else.
@@ -75,7 +72,7 @@ class LocalSearch:
 
     @cached_property
     def groups(self) -> list[NDArray[np.intp]]:
-        """Features to add together: each with all that its rows ``d_i - d_j <= 0`` draw in."""
+        """Features to add together: each with all others that rows ``d_i - d_j <= 0`` then require."""
         system = self.utility.system
         A = system.A
         pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.b - system.b))
@@ -104,20 +101,20 @@ class LocalSearch:
         hard_terms[violated] = np.where(hard, excess, 0.0)
         return log_terms, hard_terms
 
-    def score(self, chosen: NDArray[np.bool_]) -> float:
-        """Return the utility, less a penalty for violated hard rows."""
+    def merit(self, chosen: NDArray[np.bool_]) -> float:
+        """Return the score of a set, less a penalty for violated hard rows."""
         return float(self.one_more(chosen, np.empty(0, dtype=np.intp))[0])
 
     def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the score of a set, then of the set with each one of `extra` added."""
+        """Return the merit of a set, then of the set with each one of `extra` added."""
         return self._one_flipped(chosen, extra)
 
     def one_less(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the score of a set, then of the set without each one of its members."""
+        """Return the merit of a set, then of the set without each one of its members."""
         return self._one_flipped(chosen, np.flatnonzero(chosen))
 
     def _one_flipped(self, chosen: NDArray[np.bool_], features: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the score of a set, then of the set with each one of `features` added, or dropped if it is there."""
+        """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
         members = np.flatnonzero(chosen)
         n_chosen = np.bincount(self.blocks.of_columns(members)[0], minlength=self.n_blocks)
         activity = self._activity(members, n_chosen)
@@ -131,7 +128,7 @@ class LocalSearch:
         hard_all = hard_terms.sum() + np.concatenate([[0.0], hard_gain])
         importances = self.utility.theta[members].sum() + np.concatenate([[0.0], sign * self.utility.theta[features]])
         # Sums of gains may miss zero by rounding.
-        hard_all = np.where(hard_all < 1e-9, 0.0, hard_all)
+        hard_all = np.where(hard_all < RELATIVE_TOLERANCE, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
 
     def _activity(self, members: NDArray[np.intp], n_chosen: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -164,16 +161,16 @@ class LocalSearch:
     def improve(
         self, chosen: NDArray[np.bool_], deadline: float | None = None, max_moves: int = 200
     ) -> NDArray[np.bool_]:
-        """Follow the best move (add, add a group, drop, swap) until none helps or time, by `monotonic`, is up."""
+        """Follow the best move (add, add a group, drop, swap) until none helps or the deadline, by `monotonic`."""
         chosen = chosen.copy()
-        best = self.score(chosen)
+        best = self.merit(chosen)
         for _ in range(max_moves):
             if deadline is not None and time.monotonic() >= deadline:
                 break
             candidate, value = self._best_move(chosen)
-            if value <= best + 1e-12:
+            if value <= best + ROUNDING:
                 candidate, value = self._best_swap(chosen, best)
-            if value <= best + 1e-12:
+            if value <= best + ROUNDING:
                 break
             chosen, best = candidate, value
         return chosen
@@ -191,9 +188,9 @@ class LocalSearch:
                 continue
             changed = chosen.copy()
             changed[group] = True
-            score = self.score(changed)
-            if score > value:
-                best, value = changed, score
+            merit = self.merit(changed)
+            if merit > value:
+                best, value = changed, merit
         return best, value
 
     def _best_swap(self, chosen: NDArray[np.bool_], best: float) -> tuple[NDArray[np.bool_], float]:
@@ -205,7 +202,7 @@ class LocalSearch:
             base[out] = False
             values = self.one_more(base, outside)
             pick = int(np.argmax(values))
-            if values[pick] > best + 1e-12:
+            if values[pick] > best + ROUNDING:
                 best, result = float(values[pick]), base
                 if pick:
                     result = base.copy()
@@ -219,29 +216,28 @@ def _pool(utility: Utility) -> NDArray[np.intp]:
     candidates = np.flatnonzero(utility.selectable)
     if len(candidates) <= _POOL:
         return candidates
-    wanted = np.zeros(n, dtype=bool)
-    wanted[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
+    considered = np.zeros(n, dtype=bool)
+    considered[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
     demanding = np.flatnonzero(system.b < -utility.admissibility.tolerance)[:_POOL]
     rows = sparse.coo_array(system.A[demanding])
-    asked = rows.coords[1][rows.data < 0]
-    members = system.blocks[asked[asked >= n] - n].indices
-    asked = np.unique(np.concatenate([asked[asked < n], members]))
-    wanted[asked[np.argsort(-theta[asked], kind="stable")[:_POOL]]] = True
-    return np.flatnonzero(wanted & utility.selectable)
+    required = rows.coords[1][rows.data < 0]
+    members = system.blocks[required[required >= n] - n].indices
+    required = np.unique(np.concatenate([required[required < n], members]))
+    considered[required[np.argsort(-theta[required], kind="stable")[:_POOL]]] = True
+    return np.flatnonzero(considered & utility.selectable)
 
 
 def good_set(
     utility: Utility, deadline: float | None = None, begin_with: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_] | None:
-    """Return a good set that keeps all hard rows, or None when the search finds none by the deadline.
+    """Return a good set that satisfies all hard inequalities, or None when none is found by the deadline.
 
     Parameters
     ----------
     utility : Utility
     deadline : float or None
     begin_with : ndarray of bool of shape (n_features,), optional
-        A set of selectable features to improve; other starts are tried only if that leads to no set, or if it is
-        too large.
+        A set of selectable features to improve; other starts are tried only if it leads to no set or is too large.
     """
     pool = _pool(utility)
     if begin_with is not None and begin_with.sum() > _LARGEST_START:

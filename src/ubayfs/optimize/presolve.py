@@ -1,14 +1,13 @@
 """Presolve: make a problem small without losing its best set.
 
-Three facts are used, each a plain upper bound:
+A *row* is a row of the matrix A, that is one inequality a^T z <= b. Three facts are used:
 
-* Rows that weigh all features alike (max-size, min-size) see only the size of a set. A set of size s is worth at
-  most ``(sum of the s best importances) + lambda * (admissibility of these rows at s)``. Sizes that cannot beat a
-  known set are out, and so is every feature that cannot be part of a better set. The largest size left is K.
-* Features with the same column in every row and block are exchangeable but for their importance, so a best set
-  takes the most important ones of such a class, at most K of them.
-* Leaving rows out never lowers a utility. Pair rows (at most one of two) of features that tie with many others are
-  left out at first; :mod:`ubayfs.optimize.exact` puts back what turns out to matter.
+* Features with the same column in every row and block are exchangeable but for their importance, so a best set of at
+  most K features takes the most important ones of such a class, at most K of them. (How large K is, and which features
+  matter at all, follows from :mod:`ubayfs.optimize.size_bounds` and :mod:`ubayfs.optimize.conflict_groups`.)
+* Leaving rows out never lowers a score. Pair rows (at most one of two) of features that tie with many others are left
+  out at first; :mod:`ubayfs.optimize.exact` puts back those that turn out to matter.
+* Features that hard rows allow only together (must-link) are one unit, with the sum of their importances and columns.
 """
 
 from __future__ import annotations
@@ -21,101 +20,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import Utility, log_row_admissibility
+from ..utility import Utility
 
 # A class of tied features must be this many times larger than any set to count as fillers.
 _FILLER_RATIO = 4
-# Features whose pair rows enter the first program: so many, or this many times the largest set, but not more than
-# the program can be given at once. What else matters is found out round by round.
+# Features whose pair rows enter the first program: at least so many, or this many times the largest set, but not more
+# than one program can handle. Others that matter are added round by round.
 _SMALLEST_CORE = 100
 _CORE_RATIO = 5
 _LARGEST_CORE = 1500
 
 
-@dataclass(frozen=True, eq=False)
-class SizeBounds:
-    """What is known from sizes alone.
-
-    Attributes
-    ----------
-    order : ndarray of int
-        Selectable features, most important first; ties by position.
-    importance : ndarray of float of shape (n_selectable + 1,)
-        Sum of the s best importances, for s = 0, 1, ...
-    log_kappa : ndarray of float of shape (n_selectable + 1,)
-        Log admissibility of the rows that see only the size.
-    value : ndarray of float of shape (n_selectable + 1,)
-        Upper bound of the utility of sets of each size.
-    only_size : bool
-        True when all rows see only the size: then the bounds are attained.
-    """
-
-    order: NDArray[np.intp]
-    importance: NDArray[np.float64]
-    log_kappa: NDArray[np.float64]
-    value: NDArray[np.float64]
-    only_size: bool
-
-    @classmethod
-    def of(cls, utility: Utility) -> SizeBounds:
-        """Bound the utility by size."""
-        system = utility.system
-        selectable = np.flatnonzero(utility.selectable)
-        order = selectable[np.argsort(-utility.theta[selectable], kind="stable")]
-        importance = np.concatenate([[0.0], np.cumsum(utility.theta[order])])
-        sizes = np.arange(len(order) + 1)
-        log_kappa = np.zeros(len(sizes))
-        rows, coefficients = _uniform_rows(utility)
-        for row, coefficient in zip(rows.tolist(), coefficients.tolist(), strict=True):
-            excess = coefficient * sizes - system.b[row]
-            excess[excess <= utility.admissibility.tolerance[row]] = 0.0
-            log_kappa += log_row_admissibility(excess, system.rho[row])
-        value = utility.combine(importance, log_kappa)
-        return cls(order, importance, log_kappa, value, len(rows) == system.n_inequalities)
-
-    def best_size(self) -> int:
-        """Return the size with the highest bound; the smallest one among equals."""
-        return int(np.argmax(self.value))
-
-    def plausible(self, cutoff: float) -> NDArray[np.intp]:
-        """Return the sizes whose bound exceeds a value already reached."""
-        return np.flatnonzero(self.value > cutoff)
-
-    def contenders(self, cutoff: float, strength: float) -> NDArray[np.intp]:
-        """Return the features that may be part of a set worth more than `cutoff`."""
-        sizes = self.plausible(cutoff)
-        if len(sizes) == 0:
-            return np.empty(0, dtype=np.intp)
-        largest = int(sizes[-1])
-        # A feature outside the `largest` best replaces the last of the s best.
-        grown = sizes[sizes > 0]
-        rest = self.importance[grown - 1] + strength * np.exp(self.log_kappa[grown])
-        reach = np.diff(self.importance) + (rest.max() if len(rest) else -np.inf)
-        keep = reach > cutoff
-        keep[:largest] = True
-        return self.order[keep]
-
-
-def _uniform_rows(utility: Utility) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Return the rows with one and the same coefficient on all selectable features and none on blocks."""
-    A, n = utility.system.A, utility.n_features
-    long_enough = np.flatnonzero(np.diff(A.indptr) >= utility.selectable.sum())
-    rows, coefficients = [], []
-    for row in long_enough.tolist():
-        part = slice(A.indptr[row], A.indptr[row + 1])
-        columns, data = A.indices[part], A.data[part]
-        if (columns >= n).any():
-            continue
-        data = data[utility.selectable[columns]]
-        if len(data) == utility.selectable.sum() and (data == data[:1]).all():
-            rows.append(row)
-            coefficients.append(data[0] if len(data) else 0.0)
-    return np.array(rows, dtype=np.intp), np.array(coefficients)
-
-
 @once_per_system
 def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
-    """Return the rows that ask for at most one of two features."""
+    """Return the rows that allow at most one of two features."""
     A, n = system.A, system.n_features
     two = np.flatnonzero(np.diff(A.indptr) == 2)
     first, second = A.indptr[two], A.indptr[two] + 1
@@ -141,7 +59,7 @@ def _pair_graph(system: ConstraintSystem) -> sparse.csr_array:
 def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the rows that matter for sets of some features: all but the pair rows with an end elsewhere.
 
-    At most one of two holds by itself when only one can be selected: a million such rows need not be looked at.
+    "At most one of two" cannot be violated when only one of them is selectable: a million such rows are skipped.
     """
     inside = np.zeros(system.n_features, dtype=bool)
     inside[features] = True
@@ -152,12 +70,22 @@ def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray
     return np.flatnonzero(~idle)
 
 
+def entries_of(starts: NDArray[Any], lines: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the entries of some lines (rows or columns) of a compressed sparse matrix, and the number of the line.
+
+    Line j has the entries from ``starts[j]`` to ``starts[j + 1]``; lines are numbered by their place in `lines`.
+    """
+    first, lengths = starts[lines], starts[lines + 1] - starts[lines]
+    owner = np.repeat(np.arange(len(lines)), lengths)
+    return np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner], owner
+
+
 def column_classes(columns: sparse.csc_array, importance: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
     """Label the columns of a matrix so that equal columns (and importances, if given) share a label."""
     columns = sparse.csc_array(columns)
     columns.sort_indices()
     n = columns.shape[1]
-    # Equal columns have equal random projections; that unequal ones differ is checked below.
+    # Equal columns have equal random projections; whether unequal columns differ in theirs is checked below.
     weights = np.random.default_rng(0).standard_normal(columns.shape[0])
     keys = [columns.T @ weights] + ([] if importance is None else [importance])
     _, first, labels = np.unique(np.column_stack(keys), axis=0, return_index=True, return_inverse=True)
@@ -171,7 +99,7 @@ def column_classes(columns: sparse.csc_array, importance: NDArray[np.float64] | 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """A smaller utility and where its features stand in the full one."""
+    """A smaller utility, and the positions of its features in the full one."""
 
     utility: Utility
     features: NDArray[np.intp]
@@ -193,7 +121,7 @@ def reduce(utility: Utility, rows: NDArray[np.intp], features: NDArray[np.intp])
         and system.n_blocks == 0
         and (np.diff(features) > 0).all()
     ):
-        # The same system: what is known of it need not be found out again.
+        # The same system: what is derived from it need not be computed again.
         return Reduced(Utility(utility.theta, system, utility.constraint_strength, everything), features)
     A = sparse.csc_array(system.A[rows])
     used = np.flatnonzero(np.diff(A[:, n:].indptr))
@@ -222,7 +150,7 @@ class Fillers:
         self.graph = _pair_graph(system)
         self.degree = np.diff(self.graph.indptr)
         self.signature = self._signature(self.others)
-        self.waiting = np.empty(0, dtype=np.intp)  # features left out of the core for want of room, best first
+        self.waiting = np.empty(0, dtype=np.intp)  # features for which the core has no room yet, best first
         self.core = self._initial_core(largest_size)
         self.n_promoted = 0
 
@@ -248,15 +176,15 @@ class Fillers:
 
     def program_rows(self, contenders: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of the next program: all but the pair rows with an end outside of core and contenders."""
-        kept = np.zeros(len(self.core), dtype=bool)
-        kept[contenders] = self.core[contenders]
-        inside = kept[self.first] & kept[self.second]
+        present = np.zeros(len(self.core), dtype=bool)
+        present[contenders] = self.core[contenders]
+        inside = present[self.first] & present[self.second]
         return np.sort(np.concatenate([self.others, self.pairs[inside]]))
 
     def representatives(self, contenders: NDArray[np.intp], rows: NDArray[np.intp], size: int) -> NDArray[np.intp]:
         """Return, of each class of features with equal columns, the `size` most important contenders."""
         labels = column_classes(self._signature(rows)[:, contenders])
-        # Among equals those in few pairs come first: they are the least likely to stand in each other's way.
+        # Among equals those in few pairs come first: they are the least likely to exclude each other.
         order = np.lexsort((contenders, self.degree[contenders], -self.utility.theta[contenders], labels))
         labels = labels[order]
         start = np.flatnonzero(np.concatenate([[True], labels[1:] != labels[:-1]]))
@@ -277,14 +205,14 @@ class Fillers:
         return result
 
     def promote(self, chosen: NDArray[np.bool_]) -> bool:
-        """Take features in violated pairs of a set into the core, and others that may take their place.
+        """Add features in violated pairs of a set to the core, and others that may replace them.
 
-        These are features tied with them, and the most important ones that are not in the core yet; ever more of them.
+        The latter are features tied with them and the most important ones outside the core, more in each round.
 
         Returns
         -------
         any_new : bool
-            False when the set violates no pair row outside the core: then nothing was left out that matters.
+            False when the set violates no pair row that was left out: then its score holds under all rows.
         """
         violated = chosen[self.first] & chosen[self.second]
         ends: NDArray[Any] = np.concatenate([self.first[violated], self.second[violated]])
@@ -292,9 +220,106 @@ class Fillers:
         if len(new) == 0:
             return False
         self.core[new] = True
-        # Doubling keeps the number of rounds logarithmic where ties only take each other's place.
+        # Doubling makes the number of rounds logarithmic where tied features only replace each other.
         tied = np.flatnonzero(np.isin(self.tied, self.tied[new]) & self.utility.selectable & ~self.core)
         self.n_promoted = 2 * self.n_promoted + len(new)
         self.core[self.waiting[~self.core[self.waiting]][: self.n_promoted]] = True
         self.core[tied[np.argsort(self.degree[tied], kind="stable")[: self.n_promoted]]] = True
         return True
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedUtility:
+    """A utility over units: single features, or groups that hard rows allow only as a whole.
+
+    Attributes
+    ----------
+    utility : Utility
+        Over units; a set of units has the score of the set of their members.
+    unit_of : ndarray of int of shape (n_features,)
+    required : ndarray of int
+        Units that hard rows require, directly or because a required unit needs them.
+    """
+
+    utility: Utility
+    unit_of: NDArray[np.intp]
+    required: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, utility: Utility) -> LinkedUtility:
+        """Merge the linked features of a utility."""
+        needs = _needs(utility)
+        n_units, unit_of = sparse.csgraph.connected_components(needs, directed=True, connection="strong")
+        if n_units < utility.n_features:
+            # Number the units by their first feature: without links, units are the features in their order.
+            _, first = np.unique(unit_of, return_index=True)
+            unit_of = np.argsort(np.argsort(first))[unit_of].astype(np.intp)
+        else:
+            unit_of = np.arange(utility.n_features)
+        members = sparse.csr_array(
+            (np.ones(len(unit_of)), (np.arange(len(unit_of)), unit_of)), shape=(len(unit_of), n_units)
+        )
+        required = np.unique(unit_of[_required(utility, needs)])
+        return cls(_over_units(utility, members), unit_of, required)
+
+    def expand(self, units: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return sets of units, of shape (..., n_units), as sets of features."""
+        return units[..., self.unit_of]
+
+
+def _hard_rows_of_length(utility: Utility, length: int) -> NDArray[np.intp]:
+    """Return the hard rows with exactly `length` entries, all of them on features."""
+    system = utility.system
+    rows = np.flatnonzero(np.isinf(system.rho) & (np.diff(system.A.indptr) == length))
+    entries = system.A.indptr[rows][:, None] + np.arange(length)
+    return rows[(system.A.indices[entries] < utility.n_features).all(axis=1)]
+
+
+def _needs(utility: Utility) -> sparse.csr_array:
+    """Return the graph with an edge from i to j when i violates a hard row on i and j alone, but not with j."""
+    system, n = utility.system, utility.n_features
+    rows = _hard_rows_of_length(utility, 2)
+    start = system.A.indptr[rows]
+    first, second = system.A.indices[start], system.A.indices[start + 1]
+    a, c = system.A.data[start], system.A.data[start + 1]
+    bound = system.b[rows] + utility.admissibility.tolerance[rows]
+    both = a + c <= bound
+    forward, backward = both & (a > bound), both & (c > bound)
+    origin = np.concatenate([first[forward], second[backward]])
+    target = np.concatenate([second[forward], first[backward]])
+    return sparse.csr_array((np.ones(len(origin), dtype=bool), (origin, target)), shape=(n, n))
+
+
+def _required(utility: Utility, needs: sparse.csr_array) -> NDArray[np.bool_]:
+    """Return the mask of features that are in every set which satisfies the hard rows."""
+    system = utility.system
+    rows = _hard_rows_of_length(utility, 1)
+    entries = system.A.indptr[rows]
+    demanding = utility.admissibility.excess(np.zeros(len(rows)), rows) > 0
+    required = np.zeros(utility.n_features, dtype=bool)
+    required[system.A.indices[entries[demanding]]] = True
+    needed_by = sparse.csr_array(needs.T, dtype=np.float64)
+    while True:
+        more = required | (needed_by @ required.astype(np.float64) > 0)
+        if (more == required).all():
+            return required
+        required = more
+
+
+def _over_units(utility: Utility, members: sparse.csr_array) -> Utility:
+    n_features, n_units = members.shape
+    if n_units == n_features:
+        return utility
+    system = utility.system
+    A = sparse.hstack([system.A[:, :n_features] @ members, system.A[:, n_features:]], format="csr")
+    A = sparse.csr_array(A)
+    A.eliminate_zeros()
+    A.sort_indices()
+    blocks = sparse.csr_array(system.blocks.astype(np.float64) @ members > 0)
+    selectable: Any = members.T @ (~utility.selectable).astype(np.float64) == 0
+    return Utility(
+        members.T @ utility.theta,
+        ConstraintSystem(A, system.b, system.rho, blocks, system.parts, system.numbers),
+        utility.constraint_strength,
+        selectable,
+    )

@@ -1,8 +1,9 @@
 r"""The mixed-integer linear program of one cell: the best set with log kappa in an interval, from above.
 
-Variables: one binary per feature, one indicator per block, one penalty :math:`p_k \ge -\log ad_k` per soft row that
-may be violated in the cell, and :math:`s \le -\sum_k p_k`, which stands for :math:`\log\kappa`. The objective
-replaces :math:`e^s` by its chord over the cell. See :mod:`ubayfs.optimize.exact` for why this is an upper bound.
+A *row* is one inequality a^T z <= b. Variables: one binary per feature, one indicator per block, one penalty
+:math:`p_k \ge -\log ad_k` (minus the log admissibility of row k) per soft row that may be violated in the cell, and
+:math:`s \le -\sum_k p_k`, which stands for :math:`\log\kappa`. The objective replaces :math:`e^s` by its chord over the
+cell. See :mod:`ubayfs.optimize.exact` for why this is an upper bound.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..utility import Utility, log_row_admissibility
-from .budget import Limit
-from .row_grid import Levels
+from .base import Limit
+from .row_grid import RowGrid
 
-# HiGHS stops at an absolute gap of 1e-6 and accepts rows up to 1e-6 off. Utilities and logarithms of admissibility
-# are handed over multiplied by this, so that its tolerances stay at 1e-10 in utility.
+# HiGHS stops at an absolute gap of 1e-6 and accepts rows violated by 1e-6. Scores and logarithms of admissibility are
+# passed to it multiplied by this, so that its tolerances are 1e-10 in the score.
 SCALE = 1e4
 
 # Rows with more pieces than this get a variable for their activity a^T z, so that each piece is a short row.
@@ -30,7 +31,7 @@ _ALL_CHORDS = 40
 
 
 class Answer(NamedTuple):
-    """What the solver said of a program: a set (or None), an upper bound, whether the cell is empty."""
+    """The solver's answer to a program: a set (or None), an upper bound, whether the cell is empty."""
 
     chosen: NDArray[np.bool_] | None
     bound: float
@@ -38,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where the variables of a program stand: features, blocks, penalties, activities, then s.
+    """The columns of the variables of a program: features, blocks, penalties, activities, then s.
 
     `penalized` are the rows with a penalty, `stepped` those among them with a variable for their activity.
     """
@@ -108,21 +109,21 @@ class Programs:
 
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
-        self.levels = Levels.of(utility)
+        self.grid = RowGrid.of(utility)
         self.tangents: dict[int, list[float]] = {}
         self.forbidden: list[NDArray[np.bool_]] = []
         self.n_solved = 0
         self._block_rows = _block_rows(utility)
 
     def solve(self, low: float, high: float, limit: Limit | None = None) -> Answer:
-        """Bound the utility of sets with log kappa in [low, high].
+        """Bound the score of sets with log kappa in [low, high].
 
-        ``low = -inf`` asks for the best importance under the hard rows alone, kappa counting as exp(high).
+        ``low = -inf`` gives the best importance under the hard rows alone, with exp(high) for kappa.
         """
         from scipy.optimize import Bounds, milp
 
         relaxed = bool(np.isneginf(low))
-        highest = np.where(self.levels.hard, 0.0, np.inf) if relaxed else self.levels.highest_level(low)
+        highest = np.where(self.grid.hard, 0.0, np.inf) if relaxed else self.grid.highest_level(low)
         layout = self._layout(highest, relaxed)
         n, s = self.utility.n_features, layout.s
         strength = self.utility.constraint_strength
@@ -136,8 +137,8 @@ class Programs:
         lower[penalties.stop : s], upper[penalties.stop : s] = -np.inf, np.inf
         # Without penalties nothing refers to s; away from zero it only makes the solver repair its first guesses.
         lower[s], upper[s] = (0.0, 0.0) if relaxed else (SCALE * low, SCALE * high)
-        # The solver's own presolve is left out: it takes minutes on a cost row over thousands of features or on 10^5
-        # pairs, does not look at its time limit meanwhile, and was not seen to pay on any problem of this form.
+        # The solver's own presolve is off: it takes minutes on a cost row over thousands of features or on 10^5 pairs,
+        # ignores the time limit meanwhile, and did not pay on any problem of this form.
         options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
         if limit is not None:
             options |= limit.options()
@@ -151,16 +152,16 @@ class Programs:
         )
         if limit is not None:
             limit.spend(int(result.get("mip_node_count") or 0))
-        # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum itself.
+        # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum.
         dual = result.fun if n == 0 else result.mip_dual_bound
         bound = -dual / SCALE + constant if dual is not None and np.isfinite(dual) else np.inf
         chosen = None if result.x is None else result.x[:n] > 0.5
         return Answer(chosen, bound, result.status == 2)
 
     def _layout(self, highest: NDArray[Any], relaxed: bool) -> Layout:
-        levels = self.levels
-        penalized = np.flatnonzero((highest > 0) & ~levels.hard & (not relaxed))
-        pieces = np.where(levels.on_grid, highest, 0.0)
+        grid = self.grid
+        penalized = np.flatnonzero((highest > 0) & ~grid.hard & (not relaxed))
+        pieces = np.where(grid.on_grid, highest, 0.0)
         for row, points in self.tangents.items():
             pieces[row] = len(points)
         stepped = penalized[pieces[penalized] > _PIECES_WITHOUT_ACTIVITY]
@@ -168,11 +169,11 @@ class Programs:
         return Layout(system.n_features + system.n_blocks, penalized, stepped)
 
     def _rows(self, layout: Layout, highest: NDArray[Any]) -> _Rows:
-        levels = self.levels
+        grid = self.grid
         rows = _Rows(layout.s + 1)
         rows.add(self._block_rows, -np.inf, 0.0)
-        capped = np.flatnonzero(highest < levels.top_level)
-        rows.add(levels.A[capped], -np.inf, (levels.ceiling + highest)[capped])
+        capped = np.flatnonzero(highest < grid.top_level)
+        rows.add(grid.A[capped], -np.inf, (grid.ceiling + highest)[capped])
         for chosen in self.forbidden:
             rows.add(np.where(chosen, 1.0, -1.0), -np.inf, chosen.sum() - 1.0)
         if len(layout.penalized):
@@ -184,24 +185,24 @@ class Programs:
 
     def _add_penalties(self, rows: _Rows, layout: Layout, highest: NDArray[Any]) -> None:
         """Add p >= slope * (a z - ceiling) + intercept for every piece of every penalty."""
-        levels = self.levels
-        one_level = levels.on_grid[layout.penalized] & (highest[layout.penalized] == 1)
+        grid = self.grid
+        one_level = grid.on_grid[layout.penalized] & (highest[layout.penalized] == 1)
         single = layout.penalized[one_level]
         # Rows with a single level (thousands of pairs are normal) are added at once.
-        slopes = -SCALE * log_row_admissibility(levels.unit[single] + levels.offset[single], levels.rho[single])
-        lines = sparse.coo_array(sparse.diags_array(-slopes) @ levels.A[single])
+        slopes = -SCALE * log_row_admissibility(grid.unit[single] + grid.offset[single], grid.rho[single])
+        lines = sparse.coo_array(sparse.diags_array(-slopes) @ grid.A[single])
         columns = layout.n_indicators + np.flatnonzero(one_level)
         entries = np.concatenate([lines.data, np.ones(len(single))])
         where = (np.append(lines.coords[0], np.arange(len(single))), np.append(lines.coords[1], columns))
         rows.add(sparse.coo_array((entries, where), shape=(len(single), rows.n_columns)),
-                 -slopes * levels.ceiling[single], np.inf)  # fmt: skip
+                 -slopes * grid.ceiling[single], np.inf)  # fmt: skip
         for row in layout.penalized[~one_level].tolist():
             self._add_curve(rows, layout, row, highest[row])
 
     def _add_curve(self, rows: _Rows, layout: Layout, row: int, highest: float) -> None:
         """Add the pieces of one row's penalty."""
         slopes, intercepts = (SCALE * part for part in self._pieces(row, highest))
-        coefficients = self.levels.A[[row]]
+        coefficients = self.grid.A[[row]]
         columns, values = coefficients.indices, coefficients.data
         if row in layout.stepped:
             activity = layout.activity(row)
@@ -209,34 +210,34 @@ class Programs:
             columns, values = np.array([activity]), np.ones(1)
         lines = np.column_stack([-np.outer(slopes, values), np.ones(len(slopes))])
         rows.add(_same_columns(np.append(columns, layout.penalty(row)), lines, rows.n_columns),
-                 intercepts - slopes * self.levels.ceiling[row], np.inf)  # fmt: skip
+                 intercepts - slopes * self.grid.ceiling[row], np.inf)  # fmt: skip
 
     def _pieces(self, row: int, highest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return slopes and intercepts of lines in the level above the ceiling, below the row's penalty."""
-        levels = self.levels
-        if levels.on_grid[row] and highest <= _ALL_CHORDS:
-            # Chords between neighbouring levels: the penalty is convex, so their maximum is exact on the grid.
+        grid = self.grid
+        if grid.on_grid[row] and highest <= _ALL_CHORDS:
+            # Chords between neighboring levels: the penalty is convex, so their maximum is exact on the grid.
             start = np.arange(highest)
-            values = levels.penalty(row, start)
-            slopes = levels.penalty(row, start + 1.0) - values
+            values = grid.penalty(row, start)
+            slopes = grid.penalty(row, start + 1.0) - values
             return slopes, values - slopes * start
         points = {float(highest), *self.tangents.get(row, ())}
-        if levels.on_grid[row]:
+        if grid.on_grid[row]:
             points.update(np.floor(np.geomspace(1.0, highest, _ALL_CHORDS // 2)).tolist())
         else:
             points.add(0.0)
         at = np.array(sorted(points))
-        slopes = levels.penalty_slope(row, at)
-        return slopes, levels.penalty(row, at) - slopes * at
+        slopes = grid.penalty_slope(row, at)
+        return slopes, grid.penalty(row, at) - slopes * at
 
     def refine(self, chosen: NDArray[np.bool_]) -> bool:
-        """Add lines where a set violates rows that do not have all of theirs; return whether any was new."""
-        levels = self.levels
-        rows = np.flatnonzero(~levels.hard & ~(levels.on_grid & (levels.top_level <= _ALL_CHORDS)))
+        """Add tangents where a set violates rows that do not have all their lines; return whether any was new."""
+        grid = self.grid
+        rows = np.flatnonzero(~grid.hard & ~(grid.on_grid & (grid.top_level <= _ALL_CHORDS)))
         if len(rows) == 0:
             return False
         z = self.utility.admissibility.indicators(chosen).toarray().ravel()
-        level = levels.A[rows] @ z - levels.ceiling[rows]
+        level = grid.A[rows] @ z - grid.ceiling[rows]
         new = False
         for row, at in zip(rows.tolist(), level.tolist(), strict=True):
             if at > 0 and at not in self.tangents.get(row, ()):

@@ -1,4 +1,4 @@
-"""How far rows may be violated, and what that costs: rows prepared for linear programs."""
+"""How far inequalities may be violated, and at which penalty: inequalities prepared for linear programs."""
 
 from __future__ import annotations
 
@@ -9,25 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..utility import RELATIVE_TOLERANCE, Utility, log_row_admissibility
+from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 
 # Bounds beyond this many units are out of reach, whichever side of zero they are on.
 _LARGEST_LEVEL = 1e15
+# A row with larger multiples of its smallest coefficient has too many levels to be a grid.
+_LARGEST_MULTIPLE = 1e6
 
 
 def largest_violation(log_kappa: float, rho: Any) -> Any:
-    """Return the violation at which the admissibility of a row has fallen to exp(log_kappa)."""
+    """Return the violation at which the admissibility of an inequality has fallen to exp(log_kappa)."""
     # log 2 - log(1 + e^(rho v)) = L  <=>  rho v = log(2 e^(-L) - 1) = log(2 - e^L) - L, safe for very low L
     return (np.log(2.0 - np.exp(log_kappa)) - log_kappa) / rho
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
-    """Rows in the form that programs need, prepared once for all cells.
+class RowGrid:
+    """Inequalities (rows of the matrix A) in the form that programs need, prepared once for all cells.
 
-    Rows whose coefficients are multiples of one unit take only values on a grid: they are kept in that unit, with
-    the bound rounded down to the grid (`ceiling`), and violation level j exceeds the bound by ``j * unit + offset``.
-    Other rows are divided by their largest coefficient; their violations are not a grid.
+    Where the coefficients are multiples of one unit, a^T z takes only values on a grid. Such a row is stored in its
+    unit, with the bound rounded down to the grid (`ceiling`), and at level j, counted from the ceiling, it is violated
+    by ``j * unit + offset``. Other rows are divided by their largest coefficient; their levels are real numbers.
+
+    Attributes
+    ----------
+    A : csr_array of float of shape (n_rows, n_features + n_blocks)
+        Coefficients, in the unit of each row.
+    ceiling : ndarray of float of shape (n_rows,)
+        Bounds, in the unit of each row.
+    unit, offset : ndarray of float of shape (n_rows,)
+    top_level : ndarray of float of shape (n_rows,)
+        The highest level that any set reaches.
+    on_grid, hard : ndarray of bool of shape (n_rows,)
+    rho : ndarray of float of shape (n_rows,)
     """
 
     A: sparse.csr_array
@@ -40,46 +54,33 @@ class Levels:
     rho: NDArray[np.float64]
 
     @classmethod
-    def of(cls, utility: Utility) -> Levels:
-        """Prepare the rows of a utility; rows that no set can violate are left out."""
+    def of(cls, utility: Utility) -> RowGrid:
+        """Prepare the inequalities of a utility; those that no set can violate are left out."""
         system, tolerance = utility.system, utility.admissibility.tolerance
-        A = sparse.csr_array(system.A, copy=True)
-        lengths = np.diff(A.indptr)
-        owner = np.repeat(np.arange(system.n_inequalities), lengths)
-        size = np.abs(A.data)
-        smallest = np.full(system.n_inequalities, np.inf)
-        np.minimum.at(smallest, owner, size)
-        largest = np.zeros(system.n_inequalities)
-        np.maximum.at(largest, owner, size)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            in_units = size / smallest[owner]
-        off_grid = (np.abs(in_units - np.round(in_units)) > 1e-12 * in_units) | (in_units > 1e6)
-        on_grid = np.bincount(owner, weights=off_grid, minlength=system.n_inequalities) == 0
-        unit = np.where(lengths == 0, 1.0, np.where(on_grid, smallest, largest))
+        A, n_rows = sparse.csr_array(system.A, copy=True), system.n_inequalities
+        owner = np.repeat(np.arange(n_rows), np.diff(A.indptr))
+        on_grid, unit = _units(A, owner)
         A.data = np.where(on_grid[owner], np.round(A.data / unit[owner]), A.data / unit[owner])
         with np.errstate(over="ignore"):
             bound = np.clip((system.b + tolerance) / unit, -_LARGEST_LEVEL, _LARGEST_LEVEL)
         ceiling = np.where(on_grid, np.floor(bound), bound)
         offset = np.where(on_grid, ceiling * unit - system.b, 0.0)
         offset[np.abs(offset) <= tolerance] = 0.0
-        highest = np.bincount(owner, weights=np.maximum(A.data, 0.0), minlength=system.n_inequalities).astype(
-            np.float64
-        )
+        highest = np.bincount(owner, weights=np.maximum(A.data, 0.0), minlength=n_rows).astype(np.float64)
         top = highest - ceiling
-        keep = np.flatnonzero(top > 0)
-        return cls(
-            A[keep], ceiling[keep], unit[keep], offset[keep], top[keep], on_grid[keep],
-            np.isinf(system.rho[keep]), system.rho[keep],
-        )  # fmt: skip
+        rows = np.flatnonzero(top > 0)
+        rho = system.rho[rows]
+        return cls(A[rows], ceiling[rows], unit[rows], offset[rows], top[rows], on_grid[rows], np.isinf(rho), rho)
 
     def highest_level(self, log_kappa: float) -> NDArray[np.float64]:
         """Return how far each row may exceed its ceiling, in its unit, when log kappa is at least this."""
         with np.errstate(invalid="ignore"):
             level = (largest_violation(log_kappa, np.where(self.hard, 1.0, self.rho)) - self.offset) / self.unit
-        # Rounding may only widen the cell. Off the grid less than 1e-9 is within the tolerance of the row, so that a
+        # Rounding may only widen the cell. Off the grid a smaller excess is within the tolerance of the row, so that a
         # row which may not exceed its bound by more (rho beyond 1e10) may not exceed it at all.
-        off_grid = np.where(level < 0.5 * RELATIVE_TOLERANCE, 0.0, level + 1e-9)
-        level = np.where(self.on_grid, np.floor(level + 1e-9), off_grid)
+        widened = level + RELATIVE_TOLERANCE
+        off_grid = np.where(level < 0.5 * RELATIVE_TOLERANCE, 0.0, widened)
+        level = np.where(self.on_grid, np.floor(widened), off_grid)
         return np.where(self.hard, 0.0, np.clip(level, 0.0, self.top_level))
 
     def penalty(self, row: int, level: Any) -> Any:
@@ -93,3 +94,16 @@ class Levels:
 
         violation = np.asarray(level) * self.unit[row] + self.offset[row]
         return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)
+
+
+def _units(A: sparse.csr_array, owner: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which rows take values on a grid only, and the unit of each row; `owner` is the row of each entry."""
+    n_rows, size = A.shape[0], np.abs(A.data)
+    smallest, largest = np.full(n_rows, np.inf), np.zeros(n_rows)
+    np.minimum.at(smallest, owner, size)
+    np.maximum.at(largest, owner, size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        multiple = size / smallest[owner]
+    off_grid = (np.abs(multiple - np.round(multiple)) > ROUNDING * multiple) | (multiple > _LARGEST_MULTIPLE)
+    on_grid = np.bincount(owner, weights=off_grid, minlength=n_rows) == 0
+    return on_grid, np.where(np.diff(A.indptr) == 0, 1.0, np.where(on_grid, smallest, largest))

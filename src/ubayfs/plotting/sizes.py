@@ -13,13 +13,11 @@ from scipy import sparse
 from .._arguments import check_int
 from ..constraints.constraint import Inequalities
 from ..exceptions import OptimizationError
-from ..optimize.base import Solution
-from ..optimize.budget import Limit
-from ..optimize.cells import gap_tolerance
+from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
-from ..optimize.presolve import SizeBounds
+from ..optimize.size_bounds import SizeBounds
 from ..selection import Problem, Selection
-from ..utility import Utility
+from ..utility import Utility, score_tolerance
 from .base import Display, problem_of
 from .style import BLACK, BLUE, VERMILION, counted, divided, label_lines
 
@@ -219,7 +217,7 @@ def _best_of_sizes(
     omitted: list[int] = []
     chosen = len(selection.features)
     left = sorted(sizes, key=lambda size: (abs(size - chosen), size))
-    if chosen in left and selection.gap <= gap_tolerance(selection.value):
+    if chosen in left and selection.gap <= score_tolerance(selection.value):
         left.remove(chosen)  # the best set of all is the best one of its size
         solutions[chosen] = Solution(selection.mask, selection.value, selection.bound)
     possible = np.isfinite(SizeBounds.of(utility).value)

@@ -12,9 +12,10 @@ from ..attribution import Attribution
 from ..data.blocks import Blocks
 from ..ensemble.collect import Progress
 from ..selection import FeatureSet, Selection
+from ..utility import score_tolerance
 from ..workflow import selection_probabilities
 from .plain import counted, number, rounded
-from .ties import ROUNDING, as_good, tied_members
+from .ties import as_good, tied_members
 
 LEVEL = 0.9  # of the credible intervals
 
@@ -125,7 +126,7 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
 
 def is_proved(found: FeatureSet) -> bool:
     """Tell whether a set is known to be the best: its gap is closed."""
-    return bool(found.gap <= ROUNDING * max(1.0, abs(found.value)))
+    return bool(found.gap <= score_tolerance(found.value))
 
 
 def headline(selection: Selection) -> str:

@@ -7,18 +7,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..selection import Selection
+from ..utility import STANDARD_ERRORS, score_tolerance
 
-# Values closer than this, relative above one, differ by rounding only: the tolerance of a closed gap.
-ROUNDING = 1e-9
 # Exchanges that are tried for one member: enough where many features have no vote at all.
 _TRIED = 200
-# Simulated importances are equal up to this many standard errors of their difference.
-_STANDARD_ERRORS = 3.0
 
 
 def as_good(selection: Selection, value: float) -> bool:
     """Tell whether a set of this value is as good as the chosen one, but for rounding."""
-    return bool(selection.value - value <= ROUNDING * max(1.0, abs(selection.value)))
+    return bool(selection.value - value <= score_tolerance(selection.value))
 
 
 def tied_members(selection: Selection) -> NDArray[np.bool_]:
@@ -41,7 +38,7 @@ def tied_members(selection: Selection) -> NDArray[np.bool_]:
 def _exchangeable(selection: Selection, member: int) -> bool:
     assert selection.problem is not None
     utility, theta = selection.problem.utility, selection.importance
-    tolerance = ROUNDING * max(1.0, abs(selection.value)) + _simulated(selection, member)
+    tolerance = score_tolerance(selection.value) + _simulated(selection, member)
     others = np.flatnonzero(~selection.mask & utility.selectable & (np.abs(theta - theta[member]) <= tolerance))[
         :_TRIED
     ]
@@ -61,4 +58,4 @@ def _simulated(selection: Selection, member: int) -> NDArray[np.float64] | float
     if posterior is None or posterior.diagnostics is None:
         return 0.0
     error = posterior.diagnostics.monte_carlo_error
-    return _STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
+    return STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
