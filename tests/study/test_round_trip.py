@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from ubayfs.constraints.inequalities import ROWS
 
 import ubayfs
 from ubayfs import (
