@@ -73,7 +73,7 @@ class EvidenceSection(Section):
     selector: Any = setting(  # noqa: RUF009
         "mrmr", checks.component("selector"), "elementary selector; those of a list take turns",
         details="a name, or a name with settings such as `{name: lasso, min_penalty: 0.001}`",
-        plain=checks.plain_component("selector"), always=True, option=Option("--selector", action="append")
+        always=True, option=Option("--selector", action="append")
     )
     n_models: int = setting(
         100, checks.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
@@ -106,13 +106,12 @@ class PriorSection(Section):
 
     kind: Any = setting(  # noqa: RUF009
         "dirichlet", checks.component("prior"), "`dirichlet`, `generalized` or `hyperdirichlet`",
-        details="also with settings: `{name: hyperdirichlet, ...}`", plain=checks.plain_component("prior"),
-        option=Option("--prior")
+        details="also with settings: `{name: hyperdirichlet, ...}`", option=Option("--prior")
     )
     weights: Any = setting(  # noqa: RUF009
         checks.no_weights, checks.weights, "prior weights, in votes or in words",
         details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`",
-        default_text="0.01", read=checks.file_weights, partial=True, plain=checks.plain_weights
+        default_text="0.01", read=checks.file_weights, partial=True
     )
     table: str | None = setting(
         None, checks.optional_text, "CSV or Excel file with the columns feature, weight and block",
@@ -143,7 +142,7 @@ class DecisionSection(Section):
     )
     optimizer: Any = setting(  # noqa: RUF009
         "exact", checks.component("optimizer"), "`exact` or `genetic`", always=True,
-        plain=checks.plain_component("optimizer"), option=Option("--optimizer")
+        option=Option("--optimizer")
     )
     time_limit: float | None = setting(
         None, checks.decision_argument, "seconds, after which the best set so far is taken, with its gap",
