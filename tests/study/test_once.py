@@ -56,7 +56,7 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
 
 
 def test_a_decision_needs_no_table_and_no_heavy_package(folder):
-    study = STUDY.replace("prior: {table: knowledge.csv}\n", "").replace("blocks: {table", "blocks: {prefix: a} #")
+    study = STUDY.replace("prior: {table: knowledge.csv}\n", "").replace("blocks: {table", "blocks: {a: [a0, a1]} #")
     (folder / "study.yaml").write_text(study)
     (folder / "cells.csv").unlink()
     code = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -420,7 +420,7 @@ constraints:
     ("constraint", "problem"),
     [
         (must_link(["no", "no"]), "constraints[1].must_link: names feature 'no' more than once."),
-        (max_per_block(1), "constraints[1].max_per_block: is about blocks, but none were given"),
+        (max_per_block(1), "constraints[1].max_per_block: is about blocks, but the study has none"),
         (linear([[1, 2]], b=1), "constraints[1].linear.A: must have one column per feature, 8; got 2."),
         (
             cost_budget([1.0, 2.0], budget=1),
@@ -503,6 +503,7 @@ def test_an_inlined_study_needs_no_tables(tmp_path):
     same_arguments(load_study(elsewhere / "study.yaml").arguments(NAMES), study.arguments(NAMES))
 
 
+@settings(max_examples=50)
 @given(
     rows=st.dictionaries(
         st.sampled_from(NAMES), st.sampled_from(["", "likely", "unlikely", "neutral", "12"]), min_size=1

@@ -396,7 +396,7 @@ versions:
     [
         (
             Study(DataSection("d.csv"), EvidenceSection(lambda X, y, n, rng: [0])),
-            "^selector is <function .* cannot be written",
+            "^evidence.selector is <function .* cannot be written",
         ),
         (
             Study(DataSection("d.csv"), constraints=[linear(sparse.csr_array((2, 600_000)), 1)]),

@@ -131,7 +131,7 @@ def test_objects_are_never_built(tmp_path, attack):
         ("a: *nobody", r"^study.yaml, line 1: is not YAML: found undefined alias"),
         ("a: @x", r"^study.yaml, line 1: is not YAML: found character '@' .* Put the text into quotes\.$"),
         ("a: 1\nb: x\x00y", r"^study.yaml, line 2: holds the character '\\x00', which YAML does not allow"),
-        ("[" * 1500, r"^study.yaml: is nested too deeply for a study\.$"),
+        ("[" * 500, r"^study.yaml: is nested too deeply for a study\.$"),
     ],
 )
 def test_broken_yaml_names_the_line(text, message):
@@ -224,8 +224,8 @@ TEXTS = st.one_of(
 )
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), TEXTS),
-    lambda inner: st.one_of(st.lists(inner, max_size=12), st.dictionaries(TEXTS, inner, max_size=12)),
-    max_leaves=25,
+    lambda inner: st.one_of(st.lists(inner, max_size=9), st.dictionaries(TEXTS, inner, max_size=9)),
+    max_leaves=15,
 )
 
 

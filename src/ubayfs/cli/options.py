@@ -92,12 +92,10 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
         help="prior weight of a feature, a block or a pattern: votes, or neutral, likely, very likely, unlikely",
     )
     group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1)")
-    for kind, builder in KINDS.items():
-        first = next(iter(builder.parameters))
-        if first in _NUMBERS or first in _LISTS:
-            meaning = (builder.build.__doc__ or "").partition("\n")[0].partition(":")[0]
-            shown = meaning.rstrip(".").replace("`n`", "N").replace("`", "")
-            group.add_argument(_flag(kind), **(_NUMBERS | _LISTS)[first], help=shown)
+    for kind, first in _kinds_by_argument():
+        meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
+        shown = meaning.rstrip(".").replace("`n`", "N").replace("`", "")
+        group.add_argument(_flag(kind), **(_NUMBERS | _LISTS)[first], help=shown)
     group.add_argument(
         "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
     )
@@ -131,6 +129,14 @@ def _add_section(parser: argparse.ArgumentParser, name: str) -> Any:
             option.flag, type=option.parse, metavar=option.metavar, default=argparse.SUPPRESS, help=shown, **several
         )
     return group
+
+
+def _kinds_by_argument() -> list[tuple[str, str]]:
+    """Return the kinds of constraints that have an option, each with its first argument: limits first, lists last."""
+    from ..constraints import KINDS
+
+    first = {kind: next(iter(builder.parameters)) for kind, builder in KINDS.items()}
+    return [(kind, argument) for argument in _NUMBERS | _LISTS for kind in KINDS if first[kind] == argument]
 
 
 def _flag(kind: str) -> str:
@@ -264,8 +270,8 @@ def _with_constraints(
         with reported(problems, _WITHOUT):
             removed.add(check_choice("kind", kind.replace("-", "_"), KINDS))
     added: list[tuple[str, dict[str, Any]]] = []
-    for kind, builder in KINDS.items():
-        first, value = next(iter(builder.parameters)), getattr(arguments, kind, None)
+    for kind, first in _kinds_by_argument():
+        value = getattr(arguments, kind)
         if value is None:
             continue
         if first in _NUMBERS:

@@ -155,17 +155,6 @@ def component(family: str) -> Check:
     return check
 
 
-def plain_component(family: str) -> Callable[[Any], Any]:
-    """Return how a selector, a prior or an optimizer is written."""
-
-    def write(value: Any) -> Any:
-        from .components import FAMILIES
-
-        return FAMILIES[family].plain(value)
-
-    return write
-
-
 def weights(name: str, value: Any, report: Report) -> Any:
     """Return weights given in Python in any form."""
     from .weights import as_weights
@@ -178,13 +167,6 @@ def file_weights(name: str, value: Any, report: Report) -> Any:
     from .weights import read_weights
 
     return read_weights(value, report)
-
-
-def plain_weights(value: Any) -> Any:
-    """Return weights as they are written."""
-    from .weights import plain_weights as write
-
-    return write(value)
 
 
 def no_weights() -> Any:

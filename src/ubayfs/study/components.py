@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import check_choice, did_you_mean
-from ..exceptions import InputError, Problem, StudyError
+from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
@@ -29,6 +29,10 @@ class Named:
 
     name: str
     settings: tuple[tuple[str, Any], ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the component as it is written to a file."""
+        return {"name": self.name, **{key: _plain_setting(value) for key, value in self.settings}}
 
 
 @dataclass(frozen=True)
@@ -123,27 +127,6 @@ class Family:
         if not isinstance(choice, Named):
             return choice
         return self.types[choice.name](**{key: _thawed(value) for key, value in choice.settings})
-
-    def plain(self, choice: Any) -> Any:
-        """Return a choice as it is written to a file.
-
-        Raises
-        ------
-        StudyError
-            If it is an object that a file cannot hold.
-        """
-        if isinstance(choice, tuple):
-            return [self.plain(entry) for entry in choice]
-        if isinstance(choice, str):
-            return choice
-        if isinstance(choice, Named):
-            return {"name": choice.name, **{key: _plain_setting(value) for key, value in choice.settings}}
-        known = ", ".join(map(repr, sorted(self.types)))
-        problem = (
-            f"{self.argument} is {choice!r}, which cannot be written to a study file. Use one of {known} with "
-            "settings, or keep this study in Python."
-        )
-        raise StudyError(problem, (Problem(problem),))
 
 
 _SELECTOR_TYPES = {name: type(selector) for name, selector in SELECTORS.items()}

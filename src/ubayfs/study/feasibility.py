@@ -73,7 +73,8 @@ def _fitting(
         path: Path = ("constraints", position, wrong.kind)
         if error.argument is not None and dict(wrong.arguments).get(error.argument) is not None:
             path = (*path, error.argument)
-        problems(path, error.rule)
+        none = error.argument == "blocks" and blocks is None
+        problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
     others = {key: constraint for key, constraint in constraints.items() if key != position}
     return _fitting(others, feature_names, blocks, problems)
 

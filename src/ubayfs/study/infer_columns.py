@@ -6,14 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError
-from ..tables import Table
-from ..tables.columns import offending
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..tables import Table
 
 # Words in names of columns, the most telling first.
 _TARGET_WORDS = (
@@ -118,11 +121,13 @@ def _words(name: str) -> list[str]:
 
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
     """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
+    from ..tables.columns import offending
+
     return 2 * int(offending(column, decimal).sum()) > int(column.notna().sum())
 
 
 def _is_id(name: str, column: pd.Series, text: bool) -> bool:
-    whole = text or pd.api.types.is_integer_dtype(column.dtype)
+    whole = text or column.dtype.kind in "iu"
     return whole and (text or not _ID_WORDS.isdisjoint(_words(name))) and bool(column.is_unique)
 
 
@@ -157,7 +162,7 @@ def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[s
     for position, name in enumerate(columns):
         column = frame[name]
         # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
-        if (annotations and name not in annotations) or not pd.api.types.is_numeric_dtype(column.dtype):
+        if (annotations and name not in annotations) or column.dtype.kind not in "biuf":
             continue
         if not _GROUP_WORDS.isdisjoint(_words(name)):
             continue

@@ -27,40 +27,21 @@ _MOST_ROWS = 20
 
 
 class Row(NamedTuple):
-    """What a row of a table states; None where its cell is empty.
+    """What a row of a table states; None where its cell is empty."""
 
-    Attributes
-    ----------
-    place : str
-        File and line, for messages.
-    feature, block : str or None
-    weight : votes, word of the scale or None
-    """
-
-    place: str
+    place: str  # file and line, for messages
     feature: str | None
     weight: Stated | None
     block: str | None
 
 
 class KnowledgeTable(NamedTuple):
-    """A table with some of the columns feature, weight and block.
+    """A table with some of the columns feature, weight and block."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    header : list of str
-    known : mapping of str to str
-        Name in the header of each known column.
-    rows : tuple of Row
-        Those that state something; without the cells that were reported.
-    """
-
-    name: str
+    name: str  # of the file
     header: list[str]
-    known: Mapping[str, str]
-    rows: tuple[Row, ...]
+    known: Mapping[str, str]  # name in the header of each known column
+    rows: tuple[Row, ...]  # those that state something, without the cells that were reported
 
     def require(self, *columns: str) -> None:
         """Raise unless the table has these columns."""
@@ -158,44 +139,22 @@ def _number(value: Any) -> Any:
 
 
 class Statement(NamedTuple):
-    """A weight of some features.
-
-    Attributes
-    ----------
-    names : list of str
-    stated : votes or word of the scale
-    source : str
-        What states it, for messages.
-    path : Path
-        Where.
-    """
+    """A weight of some features."""
 
     names: list[str]
     stated: Stated
-    source: str
+    source: str  # what states it, for messages
     path: Path
 
 
 @dataclass(frozen=True, eq=False)
 class WeightResolver:
-    """Finds the weight of each feature: by its name, by the table, by a pattern, by a block, or the default.
+    """Finds the weight of each feature: by its name, by the table, by a pattern, by a block, or the default."""
 
-    Attributes
-    ----------
-    names : Names
-        Of the features.
-    blocks : Blocks or None
-    block_names : Names
-        Of all blocks, also of those whose members are wrong.
-    n_models : int
-        The number of models that words of the scale are measured by.
-    report : Report
-    """
-
-    names: Names
+    names: Names  # of the features
     blocks: Blocks | None
-    block_names: Names
-    n_models: int
+    block_names: Names  # of all blocks, also of those whose members are wrong
+    n_models: int  # that words of the scale are measured by
     report: Report
 
     def resolve(

@@ -185,7 +185,7 @@ class _Resolver:
         try:
             self.table = read_table(self.study.folder / section.path, sheet=section.sheet)
             if self.problems.is_sound("data"):
-                settings = {name: getattr(section, name) for name in ("target", "task", "groups", "ignore", "missing")}
+                settings = {name: value for name, value in vars(section).items() if name not in ("path", "sheet")}
                 self.data = read_features(self.table, **settings)
             else:
                 for problem in role_problems(self.table, **self._roles()):
@@ -217,15 +217,15 @@ class _Resolver:
 
     def resolve(self, feature_names: Any) -> ResolvedStudy | None:
         """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
+        study, problems = self.study, self.problems
         names = self._feature_names() if feature_names is None else [str(name) for name in feature_names]
         if names is None:  # there is nothing to compare names with
-            self._knowledge()
-            if isinstance(self.study.blocks, TableBlocks):
-                self._block_table(self.study.blocks)
+            self._read_table(study.prior, "prior", "weight")
+            if isinstance(study.blocks, TableBlocks):
+                self._read_table(study.blocks, "blocks", "feature", "block")
             return None
-        study, problems = self.study, self.problems
         self.names = Names(names)
-        table = self._knowledge()
+        table = self._read_table(study.prior, "prior", "weight")
         blocks = self._blocks()
         resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
         weights, knowledge = resolver.resolve(study.prior.weights, table)
@@ -243,27 +243,18 @@ class _Resolver:
         decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
         return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge)
 
-    def _read_once(self, file: str, sheet: str | None, path: Path) -> KnowledgeTable | None:
-        if (file, sheet) not in self._tables:
-            self._tables[file, sheet] = read_knowledge(self.study.folder / file, sheet, below(self.problems, *path))
-        return self._tables[file, sheet]
-
-    def _knowledge(self) -> KnowledgeTable | None:
-        section = self.study.prior
-        if section.table is None:
+    def _read_table(self, source: Any, key: str, *columns: str) -> KnowledgeTable | None:
+        """Return the table of a section, read once, if it is there and has the columns that are needed."""
+        if source is None or source.table is None:
             return None
-        table = self._read_once(section.table, section.sheet, ("prior", "table"))
-        with reported(self.problems, ("prior", "table")):
+        path: Path = (key, "table")
+        if (source.table, source.sheet) not in self._tables:
+            file = self.study.folder / source.table
+            self._tables[source.table, source.sheet] = read_knowledge(file, source.sheet, below(self.problems, *path))
+        table = self._tables[source.table, source.sheet]
+        with reported(self.problems, path):
             if table is not None:
-                table.require("weight")
-            return table
-        return None
-
-    def _block_table(self, blocks: TableBlocks) -> KnowledgeTable | None:
-        table = self._read_once(blocks.table, blocks.sheet, ("blocks", "table"))
-        with reported(self.problems, ("blocks", "table")):
-            if table is not None:
-                table.require("feature", "block")
+                table.require(*columns)
             return table
         return None
 
@@ -288,7 +279,7 @@ class _Resolver:
         return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
     def _table_members(self, blocks: TableBlocks) -> dict[str, list[Any]]:
-        table = self._block_table(blocks)
+        table = self._read_table(blocks, "blocks", "feature", "block")
         members: dict[str, list[Any]] = {}
         if table is None:
             return members

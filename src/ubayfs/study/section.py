@@ -62,8 +62,6 @@ class Key:
         Whether it is written even when it is the default: what a reader asks first.
     argument : str
         The argument of :func:`ubayfs.collect_evidence` or :func:`ubayfs.decide`; default: called like the key.
-    plain : callable or None
-        Value -> what a file holds; default: numbers, texts and lists as they are.
     """
 
     check: Check
@@ -76,7 +74,6 @@ class Key:
     nullable: bool = False
     always: bool = False
     argument: str = ""
-    plain: Callable[[Any], Any] | None = None
 
     @property
     def text(self) -> str:
@@ -163,12 +160,18 @@ class Section:
         return self if problems.n_reports > n_before else replace(self, **checked)  # type: ignore[type-var]
 
     def plain(self) -> dict[str, Any]:
-        """Return the section as it is written to a file: what differs from the defaults, and what readers ask first."""
+        """Return the section as it is written to a file: what differs from the defaults, and what readers ask first.
+
+        Raises
+        ------
+        StudyError
+            If a value is an object that a file cannot hold.
+        """
         shown, defaults = {}, self.defaults()
         for name, key in self.keys().items():
             value = getattr(self, name)
             if key.always or value != defaults[name]:
-                shown[name] = plain(value) if key.plain is None else key.plain(value)
+                shown[name] = plain(value, f"{self.key}.{name}")
         return shown
 
     def arguments(self) -> dict[str, Any]:
@@ -189,7 +192,10 @@ class Section:
     @classmethod
     def default_text(cls, name: str) -> str:
         """Return the default of a key as a file would have it, or what it means."""
-        text, value = cls.keys()[name].default_text, cls.defaults()[name]
-        if text or isinstance(value, str):
-            return text or value
+        text = cls.keys()[name].default_text
+        if text:
+            return text
+        value = cls.defaults()[name]
+        if isinstance(value, str):
+            return value
         return f"[{', '.join(value)}]" if isinstance(value, tuple) else json.dumps(plain(value))

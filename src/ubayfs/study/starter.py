@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..tables import TO_BE_CHOSEN, Table
 from .infer_columns import ColumnRoles, infer_columns
 from .schema import SECTIONS
 from .weights import UNLIKELY_RHO, VOTES
 from .yaml_io import dump_scalar
+
+if TYPE_CHECKING:
+    from ..tables import Table
 
 _SIZE = 10
 _SHOWN = 3  # classes and names that a comment lists
@@ -113,6 +115,8 @@ def _data(table: Table, path: str, sheet: str | None, roles: ColumnRoles, inferr
 
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
+    from ..tables import TO_BE_CHOSEN
+
     if roles.is_undecided:
         question = (
             "  # Which column is to be explained? Name it here, or remove the line for a selection without target.\n"

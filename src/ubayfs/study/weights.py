@@ -89,6 +89,13 @@ class Weights:
     patterns: StatedOf = ()
     blocks: StatedOf = ()
 
+    def plain(self) -> Any:
+        """Return the weights as they are written to a file: one number if nothing else is stated."""
+        levels = {level: plain(dict(stated)) for level in _LEVELS if (stated := getattr(self, level))}
+        if not levels:
+            return plain(self.default)
+        return levels if self.default == DEFAULT_WEIGHT else {"default": plain(self.default), **levels}
+
 
 def as_weights(value: Any, report: Report) -> Weights | tuple[float, ...]:
     """Return weights given in any form as a Weights, or as one number per feature.
@@ -164,13 +171,3 @@ def _levels_of_frame(frame: Any, report: Report) -> dict[str, Any]:
     if len(twice):
         report((), f"has more than one weight for {key} {twice.iloc[0]!r}; keep one row.")
     return {f"{key}s": dict(zip(rows[key].tolist(), rows["weight"].tolist(), strict=True))}
-
-
-def plain_weights(weights: Weights | tuple[float, ...]) -> Any:
-    """Return weights as they are written to a file: one number if nothing else is stated."""
-    if not isinstance(weights, Weights):
-        return plain(weights)
-    levels = {level: plain(dict(stated)) for level in _LEVELS if (stated := getattr(weights, level))}
-    if not levels:
-        return plain(weights.default)
-    return levels if weights.default == DEFAULT_WEIGHT else {"default": plain(weights.default), **levels}

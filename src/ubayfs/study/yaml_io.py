@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
-from ..exceptions import MissingDependencyError
+from ..exceptions import MissingDependencyError, Problem, StudyError
 from .diagnostics import Origin, Path, Problems
 
 _TAG = "tag:yaml.org,2002:"
@@ -227,14 +227,26 @@ def _loader() -> Any:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def plain(value: Any) -> Any:
-    """Return a value with lists in place of tuples, and whole numbers without a decimal point, as people write them."""
+def plain(value: Any, name: str = "the value") -> Any:
+    """Return a value as it is written: lists for tuples, whole numbers without a decimal point.
+
+    Objects that know how they are written have a method of this name; others are refused.
+    """
     if isinstance(value, Mapping):
-        return {key: plain(entry) for key, entry in value.items()}
+        return {key: plain(entry, name) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
-    return int(value) if whole else value
+        return [plain(entry, name) for entry in value]
+    if hasattr(value, "plain"):
+        return value.plain()
+    if value is not None and not isinstance(value, str | int | float):
+        problem = (
+            f"{name} is {value!r}, which cannot be written to a study file. Use a built-in one by its name, with "
+            "settings, or keep this study in Python."
+        )
+        raise StudyError(problem, (Problem(problem),))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    return value
 
 
 class _InLine(dict):

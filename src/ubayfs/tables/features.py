@@ -47,11 +47,11 @@ def read_features(
     target : str or sequence of str, optional
         Column that is to be explained; several 0/1 columns for a multi-label task. None: unsupervised.
     task : str, optional
-        Said, or inferred from the target.
+        Default: inferred from the target.
     groups : str, optional
-        Column that tells which rows belong together: patient, mouse, subject...
+        Column of patients, animals, subjects...: all samples of one stay together.
     ignore : str or iterable of str
-        Columns that are no features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
+        Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
     missing : {'error', 'drop_rows', 'drop_columns', 'median'}
         What to do about missing values of features: refuse them, drop the rows or the feature columns that have any,
         or put the median of the column there. Target and groups must be complete.
@@ -65,7 +65,7 @@ def read_features(
     Raises
     ------
     StudyError
-        If anything stands in the way: all of it at once, with columns and lines.
+        If the columns cannot have these roles: all problems at once, with columns and lines.
     """
     check_choice("missing", missing, MISSING_RULES)
     if task is not None:
@@ -230,8 +230,8 @@ def _feature_values(table: Table, names: list[str], missing: str) -> tuple[_Read
         return read, [*problems, Problem(missing_problem(table, names, values), ("missing",))]
     read, more = _without_gaps(read, gaps, missing)
     holed = [name for name, any_gap in zip(names, gaps.any(axis=0), strict=True) if any_gap]
-    told = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), tuple(holed))
-    return replace(read, missing=told), problems + more
+    found = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), tuple(holed))
+    return replace(read, missing=found), problems + more
 
 
 def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_Read, list[Problem]]:
@@ -248,10 +248,10 @@ def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_
         few = f"missing: drop_rows leaves {len(rows)} sample(s); choose median or drop_columns."
         problems = [Problem(few, ("missing",))] if len(rows) < 2 else []
         return replace(read, values=read.values[rows], rows=rows), problems
-    kept = ~gaps.any(axis=0)
+    complete = ~gaps.any(axis=0)
     none = "missing: drop_columns leaves no feature; choose median or drop_rows."
-    problems = [] if kept.any() else [Problem(none, ("missing",))]
-    return replace(read, values=read.values[:, kept], names=names[kept].tolist()), problems
+    problems = [] if complete.any() else [Problem(none, ("missing",))]
+    return replace(read, values=read.values[:, complete], names=names[complete].tolist()), problems
 
 
 def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:

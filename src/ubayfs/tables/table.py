@@ -16,7 +16,7 @@ from ..exceptions import InputError, Problem, StudyError
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
 
-# What a study says in place of the target as long as nobody has chosen one.
+# The target of a study file in which it is still to be chosen.
 TO_BE_CHOSEN = "?"
 
 # pandas calls the unnamed column of row names so when a table is read and written once more.

@@ -1,0 +1,148 @@
+"""The recipes of CONTRIBUTING.md, followed in a copy of the source: they work, and touch few files."""
+
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+# Blocks begin with a comment that names the file: a whole new file, or a change of one.
+BLOCK = re.compile(r"^```(python|diff)\n# (src/\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+# The most source files that a recipe may touch, and code that fails unless the recipe has worked.
+RECIPES = {
+    "Add an elementary selector": (
+        2,
+        """
+        evidence = ubayfs.collect_evidence(X, y, "pearson", n_models=4, n_features_per_model=1, random_state=0)
+        assert evidence.counts.tolist() == [4, 0]
+        """,
+    ),
+    "Add a prior": (
+        2,
+        """
+        selection = ubayfs.decide(EVIDENCE, prior="tempered", constraints=ubayfs.max_size(1, rho=9))
+        assert (selection.posterior.prior, selection.features) == ("tempered", ("a",))
+        section = ubayfs.study.PriorSection(kind={"name": "tempered", "trust": 0.25})
+        assert section.kind.settings == (("trust", 0.25),)
+        """,
+    ),
+    "Add a constraint": (
+        2,
+        """
+        selection = ubayfs.decide(EVIDENCE, constraints=[ubayfs.max_size(1, rho=9), ubayfs.nested(["c", "a"], rho=9)])
+        assert selection.features == ("b",)
+        assert selection.problem.utility.system.parts[1].title == "nested c, a"
+        study = ubayfs.study.Study(ubayfs.study.DataSection("d.csv"), constraints=[{"nested": ["c", "a"]}])
+        assert study.constraints == (ubayfs.nested(["c", "a"]),)
+        assert run(["select", "--help"]) == 0
+        """,
+    ),
+    "Add a plot": (
+        2,
+        """
+        selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
+        from ubayfs.report import render_html
+        from ubayfs.summary import summarize
+        summary = summarize(selection, n_draws=0)
+        assert summary["displays"]["votes"]["counts"] == [3, 2, 1]
+        assert "a steep curve means that the models agree" in render_html(summary)
+        """,
+    ),
+    "Add an argument of a decision": (
+        3,
+        """
+        constraint = ubayfs.max_size(3, rho=9)
+        assert len(ubayfs.decide(EVIDENCE, constraints=constraint, min_importance=0.3).features) == 2
+        try:
+            ubayfs.decide(EVIDENCE, min_importance=2)
+        except ubayfs.InputError as error:
+            assert (error.argument, error.value) == ("min_importance", 2)
+        warnings.simplefilter("ignore")  # of a feature without votes
+        settings = {"n_models": 5, "n_features_per_model": 1, "random_state": 0}
+        selector = ubayfs.UBayFSSelector("fisher", min_importance=0.3, **settings)
+        assert selector.fit(X, [0, 0, 1, 1, 0, 1]).get_support().sum() == 1
+        assert selector.redecide(min_importance=0.0).get_support().sum() == 2
+        assert ubayfs.study.DecisionSection(min_importance=0.3).min_importance == 0.3
+        """,
+    ),
+    "Add a key of the study file": (
+        2,
+        """
+        outputs = ubayfs.study.OutputSection(heading="Panel")
+        study = ubayfs.study.Study(ubayfs.study.DataSection("d.csv"), outputs=outputs)
+        assert "heading: Panel" in study.to_yaml()
+        from ubayfs.summary import summarize
+        selection = ubayfs.decide(EVIDENCE, constraints=ubayfs.max_size(1, rho=9))
+        assert summarize(selection, asked=study.to_dict(), n_draws=0)["title"] == "Panel"
+        """,
+    ),
+}
+START = """
+import warnings
+warnings.simplefilter("error")
+import ubayfs
+from ubayfs.cli.main import main as run
+assert ubayfs.__file__.startswith(SOURCE), ubayfs.__file__
+EVIDENCE = ubayfs.Evidence.from_sets([[1, 1, 0], [1, 1, 0], [1, 0, 1]], ["a", "b", "c"])
+X, y = [[1, 5], [2, 3], [3, 6], [4, 1], [1.5, 2], [3.5, 4]], [0.1, 0.2, 0.3, 0.4, 0.15, 0.35]
+"""
+
+
+def changes(heading):
+    """Return the blocks of one recipe: (kind, file, content)."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return BLOCK.findall(section)
+
+
+def follow(copy, heading):
+    """Apply the blocks of a recipe: lines with blank are there, those with minus are removed, those with plus added."""
+    for kind, file, content in changes(heading):
+        path = copy / file
+        if kind == "python":
+            assert not path.exists()
+            path.write_text(content, encoding="utf-8")
+            continue
+        lines = content.splitlines(keepends=True)
+        before = "".join(line[1:] or "\n" for line in lines if line[0] in " -\n")
+        after = "".join(line[1:] or "\n" for line in lines if line[0] in " +\n")
+        text = path.read_text(encoding="utf-8")
+        assert text.count(before) == 1, f"{file} does not have exactly once:\n{before}"
+        path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """A copy of the source in which all recipes have been followed."""
+    copy = tmp_path_factory.mktemp("recipes")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for heading in RECIPES:
+        follow(copy, heading)
+    return copy
+
+
+def test_recipes_work_all_together(followed):
+    source = str(followed / "src")
+    code = f"SOURCE = {source!r}\n" + START + "".join(textwrap.dedent(code) for _, code in RECIPES.values())
+    environment = {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1", "PATH": ""}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=followed, env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "--nested" in run.stdout
+
+
+@pytest.mark.parametrize("heading", RECIPES)
+def test_recipes_touch_few_source_files(heading):
+    files = {file for _, file, _ in changes(heading)}
+    assert 0 < len(files) <= RECIPES[heading][0]
+
+
+def test_every_recipe_with_code_is_tried():
+    headings = re.findall(r"^## (Add .*)$", PAGE, re.MULTILINE)
+    assert [heading for heading in headings if changes(heading)] == list(RECIPES)
