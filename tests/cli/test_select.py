@@ -232,6 +232,9 @@ def test_decide_uses_the_evidence_and_the_study_of_a_result(finished, run, cells
     assert found.selection.features == expected.features
     assert found.selection.value == pytest.approx(expected.value)
     assert found.evidence.runs == read_result(finished).evidence.runs
+    # Correlations are those that the earlier result knows: the table was not read.
+    assert found.selection.metrics.redundancy == pytest.approx(expected.metrics.redundancy)
+    assert found.summary["correlation"]["redundancy"] == pytest.approx(expected.metrics.redundancy)
 
 
 def test_decide_without_output_writes_nothing(finished, run, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Figures as files: PNG that any reader decodes, each display drawn once, correlations that survive a way through JSON."""
+"""Figures as files: PNG that any reader decodes, each display drawn once, correlations after a way through JSON."""
 
 import io
 import json

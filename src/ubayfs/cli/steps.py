@@ -149,8 +149,10 @@ def _with_data(
 
     if study.data is not None or len(selection.features) < 2:
         return study, selection
-    if known_correlations(selection, before) is not None:
-        return study, selection
+    known = known_correlations(selection, before)
+    if known is not None:
+        metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
+        return study, replace(selection, best=replace(selection.best, metrics=metrics))
     try:
         data = study.study.read_data()
         check_fingerprint(study.study, data, evidence)

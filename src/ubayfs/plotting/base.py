@@ -152,6 +152,12 @@ class Correlations:
         order = np.ix_(*2 * [[place[name] for name in features]])
         return Correlations(tuple(features), self.spearman[order], self.pearson[order])
 
+    @property
+    def redundancy(self) -> float:
+        """Mean absolute Pearson correlation over all pairs; nan for fewer than two features."""
+        pairs = np.abs(self.pearson[np.triu_indices(len(self.features), 1)])
+        return float(pairs.mean()) if len(pairs) else np.nan
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain types: of each matrix the part above the diagonal, row by row."""
         upper = np.triu_indices(len(self.features), 1)

@@ -123,7 +123,8 @@ def summarize(
     """
     n_draws = check_int("n_draws", n_draws, low=0)
     if study is not None:
-        data, blocks, random_state = study.data, study.decision.blocks, study.decision.random_state
+        data = study.data if data is None else data
+        blocks, random_state = study.decision.blocks, study.decision.random_state
         asked = study.standalone().to_dict()
     given = dict(known) if known is not None else answer(selection, blocks=blocks, random_state=random_state)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)

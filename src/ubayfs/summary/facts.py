@@ -182,7 +182,7 @@ def correlation_facts(selection: Selection, known: Correlations | None) -> dict[
     strongest = np.argsort(-np.abs(values), kind="stable")[:_PAIRS]
     return {
         "method": "spearman",
-        "redundancy": number(np.abs(chosen.pearson[first, second]).mean()),
+        "redundancy": number(chosen.redundancy),
         "features": names,
         "matrix": chosen.spearman.tolist() if len(names) <= _MATRIX else None,
         "strongest": [
