@@ -100,7 +100,7 @@ def test_what_is_no_result(finished, tmp_path, run, name):
     assert "result" in done.err
 
 
-def test_report_in_every_format(finished, tmp_path, run):
+def test_report_in_every_format(finished, tmp_path, run, real_figures):
     names = [tmp_path / f"new/report.{suffix}" for suffix in ("html", "md", "json")]
     options = [part for name in names for part in ("-o", name)]
     done = run("report", finished, *options, "--figures", tmp_path / "figures", "--format", "svg")

@@ -331,7 +331,7 @@ def test_a_result_needs_no_table_of_knowledge(folder, run):
 
 
 @pytest.fixture
-def counted(monkeypatch):
+def counted(monkeypatch, real_figures):
     """Count what is drawn, rendered and opened."""
     counts = {"drawn": Counter(), "rendered": Counter(), "opened": Counter()}
     plot, render, open_file = Display.plot, Drawing.render, io.open
