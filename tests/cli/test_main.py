@@ -60,7 +60,7 @@ def test_wrong_usage_is_the_users(arguments, words, run):
 
 
 def test_a_bug_is_told_as_such(folder, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.study.check_study", lambda study: 1 / 0)
+    monkeypatch.setattr("ubayfs.study.resolve_study", lambda study: 1 / 0)
     done = run("check", "study.yaml")
     assert done.code == 1
     assert "ZeroDivisionError" in done.err
@@ -212,7 +212,7 @@ def test_init_in_another_folder_finds_the_data(folder, run):
 def test_check_tells_what_would_run(folder, run):
     done = run("check", "study.yaml", "--time")
     assert done.code == 0
-    for told in ("569 rows, 8 features", "benign 357, malignant 212", "30 runs of fisher", "max_size(4, rho=inf)"):
+    for told in ("569 samples, 8 features", "benign 357, malignant 212", "30 runs of fisher", "max_size(4, rho=inf)"):
         assert told in done.out
     assert "time " in done.out
 
@@ -230,7 +230,7 @@ def test_a_compressed_table_is_read(folder, run):
     assert run("check", "cells.csv.gz", "--target", "diagnosis").code == 0
 
 
-def test_demo(tmp_path, run):
+def test_demo(tmp_path, run, real_figures):
     done = run("demo", "-o", tmp_path / "demo")
     assert done.code == 0, done.err
     assert "worst smoothness" in done.out
@@ -254,7 +254,7 @@ def test_init_tells_what_it_guessed(folder, run):
     rows = "".join(f"{i / 7},{i % 2},{i // 7 % 2}\n" for i in range(60))
     Path("coded.csv").write_text("u,treated,sex\n" + rows, encoding="utf-8")
     done = run("init", "coded.csv", "-o", "coded.yaml")
-    assert done.out.startswith("Which column is to be explained? It may be 'sex', 'treated'; say so in the file.\n")
+    assert done.out.startswith("Which column is the target? It may be 'sex', 'treated'; name it in the file.\n")
     done = run("check", "coded.yaml")
     assert done.code == 2
     assert "data.target: coded.csv: the target is still to be chosen" in done.err
@@ -265,7 +265,7 @@ def test_init_takes_the_sheet_with_numbers(folder, run, cells):
         pd.DataFrame({"read me": ["hello"]}).to_excel(writer, sheet_name="Notes", index=False)
         cells.head(60).to_excel(writer, sheet_name="Data", index=False)
     done = run("init", "two.xlsx", "-o", "two.yaml")
-    assert "The data are taken from the sheet 'Data'; other sheets: 'Notes'." in done.out
+    assert "The data are those of the sheet 'Data'; other sheets: 'Notes'." in done.out
     assert run("check", "two.yaml").code == 0
 
 

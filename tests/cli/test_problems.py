@@ -18,7 +18,7 @@ constraints:
   - max_size: {n: -8, rho: hard}
   - require: [mean area, mean arae]
 """
-ROWS = "".join(f"{i},{i * i % 7},{i * i * i % 5},{'uv'[i % 2]}\n" for i in range(12))
+KINDS = "".join(f"{i},{i * i % 7},{i * i * i % 5},{'uv'[i % 2]}\n" for i in range(12))
 GOOD = "data: {path: t.csv, target: y}\n"
 
 
@@ -26,7 +26,7 @@ GOOD = "data: {path: t.csv, target: y}\n"
 def own(tmp_path, monkeypatch):
     """A folder with a table of three features and twelve rows."""
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("a,b,c,y\n" + ROWS, encoding="utf-8")
+    Path("t.csv").write_text("a,b,c,y\n" + KINDS, encoding="utf-8")
     return tmp_path
 
 
@@ -88,11 +88,12 @@ BEFORE_THE_ENSEMBLE = {
     ),
     "train size": (
         GOOD + "evidence: {train_size: 0.001}\n",
-        "line 2, evidence.train_size: 0.001 of 12 rows leaves 0 rows in a subsample; at least 2 are needed.",
+        "line 2, evidence.train_size: train_size=0.001 of 12 samples leaves 0 samples in a subsample; at least 2 "
+        "are needed.",
     ),
     "a class with one row": (
         "data: {path: t.csv, target: a, ignore: ['y']}\n",
-        "data.target: class 0 of 'a' has 1 row(s), but a class needs at least 2",
+        "data.target: class 0 has 1 sample(s), but a class needs at least 2",
     ),
     "a selector that cannot do the task": (
         "data: {path: t.csv, target: a, task: regression, ignore: ['y']}\nevidence: {selector: fisher}\n",
@@ -104,13 +105,13 @@ BEFORE_THE_ENSEMBLE = {
     ),
     "contradicting constraints": (
         GOOD + "constraints:\n  - exclude: [a]\n  - max_size: 2\n  - require: [a, b]\n",
-        "line 5, constraints[2].require: No feature set satisfies all hard constraints (rho: hard). These cannot hold "
-        "together: exclude a; require a. Drop one of them or make it soft with a finite rho. See also bad.yaml, "
+        "line 5, constraints[2].require: no feature set satisfies all hard constraints. These contradict each "
+        "other: exclude a; require a. Remove one of them, or make it soft with a number for rho. See also bad.yaml, "
         "line 3, constraints[0].exclude.",
     ),
     "too many are required": (
         GOOD + "constraints:\n  - max_size: {n: 1, rho: hard}\n  - require: [a, b]\n",
-        "line 4, constraints[1].require: No feature set satisfies all hard constraints",
+        "line 4, constraints[1].require: no feature set satisfies all hard constraints",
     ),
 }
 
@@ -134,7 +135,7 @@ def test_columns_that_say_the_same_cannot_both_be_required(own, run):
     Path("bad.yaml").write_text(GOOD + "constraints:\n  - decorrelate: 0.5\n  - require: [a, b]\n", encoding="utf-8")
     done = run("check", "bad.yaml")
     assert done.code == 2
-    assert "bad.yaml, line 4, constraints[1].require: No feature set satisfies all hard constraints" in done.err
+    assert "bad.yaml, line 4, constraints[1].require: no feature set satisfies all hard constraints" in done.err
     assert "See also bad.yaml, line 3, constraints[0].decorrelate." in done.err
     Path("fine.yaml").write_text(GOOD + "constraints:\n  - decorrelate: 0.5\n  - require: [a, c]\n", encoding="utf-8")
     assert run("check", "fine.yaml").code == 0
@@ -163,12 +164,12 @@ def test_problems_of_a_table_name_the_key_that_has_to_change(table, key, own, ru
 def test_several_columns_are_ignored_by_one_option(own, run):
     done = run("check", "t.csv", "--target", "y", "--ignore", "a", "b")
     assert done.code == 0, done.err
-    assert "12 rows, 1 features" in done.out
+    assert "12 samples, 1 features" in done.out
 
 
 def test_an_option_takes_a_time_limit_back(own, run):
     Path("s.yaml").write_text(GOOD + "decision: {time_limit: 3}\n", encoding="utf-8")
     done = run("check", "s.yaml", "--optimizer", "genetic")
     assert done.code == 2
-    assert "time_limit is not supported by" in done.err
+    assert "decision.time_limit: is not supported by" in done.err
     assert run("check", "s.yaml", "--optimizer", "genetic", "--time-limit", "none").code == 0

@@ -166,7 +166,7 @@ def test_a_class_of_one_row_is_refused_by_name():
 
 
 def test_a_class_of_one_number_hints_at_regression():
-    with pytest.raises(InputError, match=r"class 7 of y has 1 sample\(s\).*pass task='regression'"):
+    with pytest.raises(InputError, match=r"class 7 of y has 1 sample\(s\).*use the task 'regression'"):
         plan_subsamples(table([1] * 10 + [2] * 10 + [7]), 0.75)
 
 

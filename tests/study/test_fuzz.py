@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study
-from ubayfs.study.dumping import dump_document
+from ubayfs.study.yaml_io import dump_document
 
 NAMES = ["a", "b", "c", "d", "7", "x*"]
 VALID = {
@@ -97,7 +97,7 @@ def test_one_wrong_thing_is_told_and_nothing_breaks(tmp_path, path, kind, junk):
     file = tmp_path / "study.yaml"
     file.write_text(dump_document(changed(path, kind, junk)), encoding="utf-8")
     study, problems = outcome(file)
-    assert all(problem.startswith("study.yaml") and "\n" not in problem for problem in problems)
+    assert all(str(problem).startswith("study.yaml") and "\n" not in str(problem) for problem in problems)
     assert bool(problems) == (study is None)
     if study is not None:
         study.save(file)

@@ -1,20 +1,20 @@
-"""Validate a study and its data, and tell what would run.
+"""Check a study and its data, and show what would run.
 
-Lists all problems of the study at once. With --time one elementary run is tried, to tell how long the ensemble takes.
+Lists all problems of the study at once. With --time one elementary run is tried, to estimate how long the ensemble
+takes.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import options
-from .console import say
+from .console import say, tell
 
 if TYPE_CHECKING:
-    from ..data.feature_data import FeatureData
-    from ..study import Study
+    from ..study import ResolvedStudy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,80 +27,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Check and tell."""
-    from ..study import check_study
+    """Check and print."""
+    from ..study import resolve_study
 
-    study = options.requested_study(arguments)
-    data = check_study(study)
-    asked = study.arguments(data.feature_names)
-    for line in [*_data(study, data), *_ensemble(study, data), *_decision(asked, data)]:
+    resolved = resolve_study(options.requested_study(arguments))
+    note = resolved.study.version_note()
+    if note is not None:
+        tell(f"Note: {note}")
+    for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
         say(line)
     if arguments.time:
-        say(_time(study, data))
-    say("\nEverything is all right.")
+        say(_time(resolved))
+    say("\nThe study is valid.")
 
 
-def _data(study: Study, data: FeatureData) -> list[str]:
+def _data(resolved: ResolvedStudy) -> list[str]:
     import numpy as np
 
+    section, data = resolved.study.data, resolved.data
+    assert data is not None
     target = data.target
-    lines = [f"data        {study.data.path}: {data.n_samples:,} rows, {data.n_features:,} features"]
-    told = f"target      {study.data.target or 'none'}, task {target.task}"
+    lines = [f"data        {section.path}: {data.n_samples:,} samples, {data.n_features:,} features"]
+    classes = ""
     if target.values is not None and target.classes is not None and target.values.ndim == 1:
         counts = np.bincount(target.values, minlength=len(target.classes)).tolist()
-        told += ": " + ", ".join(f"{name} {count}" for name, count in zip(target.classes, counts, strict=True))
-    lines.append(told)
+        classes = ": " + ", ".join(f"{name} {count}" for name, count in zip(target.classes, counts, strict=True))
+    lines.append(f"target      {section.target or 'none'}, task {target.task}{classes}")
     if data.groups is not None:
-        lines.append(
-            f"groups      {len(np.unique(data.groups)):,} by {study.data.groups}; rows of a group stay together"
-        )
+        n_groups = len(np.unique(data.groups))
+        lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
     if data.missing is not None:
         lines.append(f"missing     {data.missing}")
     constant = data.feature_names[data.constant].tolist()
     if constant:
         shown = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")
-        lines.append(f"constant    {len(constant):,} features can never be chosen: {shown}")
+        lines.append(f"constant    {len(constant):,} features can never be selected: {shown}")
     return lines
 
 
-def _ensemble(study: Study, data: FeatureData) -> list[str]:
-    from ..selectors.adapters import as_selector, check_task
+def _ensemble(resolved: ResolvedStudy) -> list[str]:
+    from ..selectors import as_selector
 
-    section = study.evidence
-    selectors = as_selector(study.selector)
-    check_task(selectors, data.target.task)
-    names = ", ".join(selector.name for selector in selectors)
+    section, data = resolved.study.evidence, resolved.data
+    assert data is not None
+    names = ", ".join(selector.name for selector in as_selector(resolved.study.selector))
     per_model = section.n_features_per_model or min(10, data.n_features)
-    rows = round(section.train_size * data.n_samples)
+    n = round(section.train_size * data.n_samples)
     return [
-        f"ensemble    {section.n_models:,} runs of {names} on about {rows:,} rows each, {per_model} features per run",
-        f"work        {section.n_models * rows * data.n_features:,} values to look at",
+        f"ensemble    {section.n_models:,} runs of {names} on about {n:,} samples each, {per_model} features per run",
+        f"work        {section.n_models * n * data.n_features:,} values to read",
     ]
 
 
-def _decision(asked: dict[str, Any], data: FeatureData) -> list[str]:
-    import numpy as np
+def _decision(resolved: ResolvedStudy) -> list[str]:
+    from ..priors import DEFAULT_WEIGHT
 
-    from ..priors.weights import DEFAULT_WEIGHT
-
-    weights = np.asarray(asked["weights"])
-    n_heavy = int((weights != DEFAULT_WEIGHT).sum()) if weights.ndim else 0
-    lines = [f"prior       {n_heavy:,} of {data.n_features:,} features have a weight of their own"]
-    blocks = asked["blocks"]
-    if blocks:
-        lines.append(f"blocks      {len(blocks):,}")
-    lines += [f"constraint  {one!r}" for one in asked["constraints"]]
-    return lines
+    decision = resolved.decision
+    n_weighted = int((decision.weights != DEFAULT_WEIGHT).sum())
+    lines = [f"prior       {n_weighted:,} of {len(resolved.feature_names):,} features have a weight of their own"]
+    if len(decision.blocks):
+        lines.append(f"blocks      {len(decision.blocks):,}")
+    return lines + [f"constraint  {constraint!r}" for constraint in decision.constraints]
 
 
-def _time(study: Study, data: FeatureData) -> str:
+def _time(resolved: ResolvedStudy) -> str:
     import time
     from dataclasses import replace
 
+    study, data = resolved.study, resolved.data
     n = len(study.evidence.selector) if isinstance(study.evidence.selector, list | tuple) else 1
     trial = replace(study, evidence=replace(study.evidence, n_models=n, seed=0))
     trial.collect(data)  # imports are not part of the estimate
     started = time.perf_counter()
     trial.collect(data)
     seconds = (time.perf_counter() - started) / n * study.evidence.n_models
-    return f"time        at most about {seconds:.1f} s on one processor; runs that are done together take less"
+    return f"time        at most about {seconds:.1f} s on one processor; less when runs are done together"

@@ -1,4 +1,4 @@
-"""The command ``ubayfs``: one sub-command per module of this package, and what becomes of errors."""
+"""The command ``ubayfs``: one sub-command per module of this package; errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _DESCRIPTION = "Choose the provably best feature set from an ensemble, expert kn
 _EPILOG = """\
 a first study:
   ubayfs init cells.csv --target diagnosis   write a commented study file
-  ubayfs check study.yaml                    is everything all right, and how much work is it?
+  ubayfs check study.yaml                    is the study valid, and what would run?
   ubayfs select study.yaml -o results        run the ensemble, find the best set, write a report
-  ubayfs decide results --max-size 5 -o five change your mind; the answer comes at once
+  ubayfs decide results --max-size 5 -o five decide again on the same evidence, in a moment
   ubayfs compare results five                what changed, and why
 """
 
@@ -41,11 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 when all went well, 2 when the user has to change something, 1 for a bug, 130 after Ctrl-C.
+        0 for success, 2 when the user has to change something, 1 for a bug, 130 after Ctrl-C.
     """
     try:
         arguments = build_parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has said what is wrong, or has shown its help
+    except SystemExit as stop:  # argparse has printed what is wrong, or its help
         return stop.code if isinstance(stop.code, int) else USER_ERROR
     try:
         arguments.run(arguments)
@@ -55,11 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UBayFSError as error:
         tell(f"ubayfs {arguments.command}: {error}")
         return USER_ERROR
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        tell(f"ubayfs {arguments.command}: {_told(error)}")
+        tell(f"ubayfs {arguments.command}: {_explained(error)}")
         return USER_ERROR
     except MemoryError as error:
         tell(
@@ -90,14 +90,14 @@ def build_parser() -> argparse.ArgumentParser:
         own = commands.add_parser(
             name, help=summary, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        module.add_arguments(own)
+        own.add_options = module.add_arguments
         own.set_defaults(run=module.run)
     return parser
 
 
-def _told(error: OSError) -> str:
+def _explained(error: OSError) -> str:
     if error.filename is None:
-        return f"what there is to say could not be printed ({error.strerror or error})."
+        return f"the output could not be printed ({error.strerror or error})."
     ways = {
         errno.ENOSPC: "Free some space, or choose another directory with -o; nothing was changed.",
         errno.EACCES: "Choose another directory with -o, or ask for the right to write there.",

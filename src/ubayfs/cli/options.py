@@ -1,10 +1,11 @@
-"""Options of the commands, and the study that they ask for."""
+"""Options of the commands, made of the keys of a study and of the kinds of constraints, and the study they ask for."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import re
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,39 +13,35 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from ..constraints import Constraint
     from ..study import Study, Weights
-    from ..study.problems import Problems
+    from ..study.diagnostics import Problems
 
 Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
-# Of these there is one, and an option replaces it. Of the others there may be several, and options add to them.
-_ONE_OF_A_KIND = ("max_size", "min_size", "exact_size", "max_per_block", "max_blocks", "decorrelate")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
-_LISTS = ("must_link", "cannot_link", "require", "exclude", "at_least_one")
-# Keys of each section that options say.
-_FIELDS = {
-    "data": ("target", "task", "groups", "ignore", "missing", "sheet"),
-    "evidence": ("selector", "n_models", "train_size", "n_features_per_model", "seed", "n_jobs"),
-    "decision": ("constraint_strength", "min_votes", "n_alternatives", "optimizer", "time_limit", "seed"),
-    "outputs": ("figures", "reduced_table", "n_draws"),
+# Kinds of constraints have an option by their first argument: how it is parsed, and what else the constraint has. Of
+# those with a number there is one, and an option replaces it; lists of features add to those of the study.
+_NUMBERS: dict[str, dict[str, Any]] = {
+    "n": {"type": int, "metavar": "N"},
+    "threshold": {"type": float, "metavar": "R"},
 }
-# Options that are not called like their keys.
-_FLAGS = {
-    "n_models": "--models",
-    "n_features_per_model": "--features-per-model",
-    "n_jobs": "--jobs",
-    "constraint_strength": "--strength",
-    "n_alternatives": "--alternatives",
-    "n_draws": "--draws",
-}
-_NONE = "none"  # says that there is no time limit, whatever the study says
+_LISTS: dict[str, dict[str, Any]] = {"features": {"action": "append", "nargs": "+", "metavar": "NAME"}}
+_LIMIT_RHO = {"n": {"rho": math.inf}}  # limits of size hold on the command line
 
 
 class Parser(argparse.ArgumentParser):
-    """Parses arguments; an option that does not exist is answered with the nearest one that does."""
+    """Parses arguments; an option that does not exist is answered with the nearest one that does.
+
+    Options are added when the parser is used: the help of all commands does without those of each.
+    """
+
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Refuse what is not known here: this parser knows its own options best."""
+        if self.add_options is not None:
+            add_options, self.add_options = self.add_options, None
+            add_options(self)
         known, unknown = super().parse_known_args(args, namespace)
         for text in unknown:
             option = text.partition("=")[0]
@@ -55,213 +52,186 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return known, []
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = list(map(str, action.choices))
+            rule = f"invalid choice: {value!r} (choose from {', '.join(choices)}).{_hint(value, choices)}"
+            raise argparse.ArgumentError(action, rule)
+
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where the options are explained."""
-        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        if choice:
-            message += _hint(choice[1], re.findall(r"[\w-]+", choice[2]))
+        """Print what is wrong, and where the options are explained."""
         end = "" if message.endswith((".", "?")) else "."
         self.exit(2, f"{self.prog}: {message}{end} See {self.prog} --help.\n")
 
 
-def _hint(text: str, known: list[str]) -> str:
+def _hint(text: str, known: Iterable[str]) -> str:
     from .._arguments import did_you_mean  # brings numpy, which --help does without
 
     return did_you_mean(text, known)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what the data are."""
-    group = parser.add_argument_group("data")
-    group.add_argument("--target", help="column to be explained; none for a selection without target")
-    group.add_argument("--task", help="binary, multiclass, multilabel, regression or unsupervised; default: inferred")
-    group.add_argument("--groups", help="column of patients, mice, subjects...; rows of one stay together")
-    group.add_argument(
-        "--ignore", action="extend", nargs="+", metavar="NAME", help="columns that are no features; may be patterns"
-    )
-    group.add_argument("--missing", help="missing values: error (default), median, drop_rows or drop_columns")
-    group.add_argument("--sheet", help="sheet of an Excel file")
+    """Add the options about the data."""
+    _add_section(parser, "data")
 
 
 def add_evidence(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how the ensemble is run."""
-    group = parser.add_argument_group("ensemble")
-    group.add_argument("--selector", action="append", metavar="NAME", help="elementary selector; several take turns")
-    group.add_argument("--models", type=int, dest="n_models", metavar="N", help="number of runs (100)")
-    group.add_argument("--train-size", type=float, metavar="SHARE", help="share of rows in each run (0.75)")
-    group.add_argument("--features-per-model", type=int, dest="n_features_per_model", metavar="N", help="default 10")
-    group.add_argument("--seed", type=int, metavar="N", help="of ensemble and decision (0)")
-    group.add_argument("--jobs", type=int, dest="n_jobs", metavar="N", help="workers; -1 for all processors")
+    """Add the options about the ensemble."""
+    _add_section(parser, "evidence")
 
 
 def add_decision(parser: argparse.ArgumentParser) -> None:
     """Add the options for prior knowledge, constraints and the optimizer."""
-    group = parser.add_argument_group("what you know")
+    from ..constraints import KINDS
+
+    group = _add_section(parser, "prior")
     group.add_argument(
         "--weight",
         action="append",
         metavar="NAME=VALUE",
         help="prior weight of a feature, a block or a pattern: votes, or neutral, likely, very likely, unlikely",
     )
-    group.add_argument("--weights-table", metavar="FILE", help="CSV or Excel with the columns feature, weight, block")
-    group.add_argument("--prior", help="dirichlet (default), generalized or hyperdirichlet")
-    group = parser.add_argument_group(
-        "constraints", "limits of size are always kept; links give way if it pays (rho 1)"
-    )
-    for name, what in (
-        ("max-size", "at most N features"),
-        ("min-size", "at least N features"),
-        ("exact-size", "exactly N features"),
-        ("max-per-block", "at most N features of each block"),
-        ("max-blocks", "features of at most N blocks"),
-    ):
-        group.add_argument(f"--{name}", type=int, metavar="N", help=what)
-    group.add_argument("--decorrelate", type=float, metavar="R", help="avoid pairs with rank correlation above R")
-    for name, what in (
-        ("must-link", "these all together or none"),
-        ("cannot-link", "at most one of these"),
-        ("at-least-one", "at least one of these"),
-        ("require", "these in any case"),
-        ("exclude", "none of these"),
-    ):
-        group.add_argument(f"--{name}", action="append", nargs="+", metavar="NAME", help=what)
+    group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1)")
+    for kind, first in _kinds_by_argument():
+        meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
+        shown = meaning.rstrip(".").replace("`n`", "N").replace("`", "")
+        group.add_argument(_flag(kind), **(_NUMBERS | _LISTS)[first], help=shown)
     group.add_argument(
-        "--without", action="append", metavar="KIND", help="drop constraints of the study, such as max_size"
+        "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
     )
-    group = parser.add_argument_group("decision")
-    group.add_argument("--strength", type=float, dest="constraint_strength", metavar="X", help="of all constraints (1)")
-    group.add_argument("--min-votes", type=int, metavar="N", help="features that fewer models chose are kept out (0)")
-    group.add_argument(
-        "--alternatives", type=int, dest="n_alternatives", metavar="N", help="next best sets to list (5)"
-    )
-    group.add_argument("--optimizer", help="exact (default) or genetic")
-    group.add_argument(
-        "--time-limit",
-        type=_seconds_or_none,
-        metavar="SECONDS",
-        help="then the best set so far, with its gap; none: whatever it takes",
-    )
+    _add_section(parser, "decision")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where results go."""
-    group = parser.add_argument_group("output")
+    """Add the options about what is written."""
+    group = _add_section(parser, "outputs")
     group.add_argument("-o", "--output", type=Path, metavar="DIRECTORY", help="where the result is written")
-    group.add_argument(
-        "--figures", action="append", metavar="FORMAT", help="png (default), svg or pdf; may be repeated"
-    )
-    group.add_argument("--reduced-table", action="store_true", default=None, help="also write the data of the chosen")
-    group.add_argument(
-        "--draws", type=int, dest="n_draws", metavar="N", help="for selection probabilities (100; 0: none)"
-    )
-    group.add_argument("--force", action="store_true", help="replace a result that is there already")
+    group.add_argument("--force", action="store_true", help="replace a result that exists")
+
+
+def _add_section(parser: argparse.ArgumentParser, name: str) -> Any:
+    """Add the options of the keys of a section."""
+    from ..study.schema import SECTIONS
+
+    section = SECTIONS[name]
+    group = parser.add_argument_group(section.title)
+    for key_name, key in section.keys().items():
+        option = key.option
+        if option is None or option.shared:
+            continue
+        shown = f"{key.text} (default: {section.default_text(key_name)})".replace("%", "%%")
+        if option.parse is bool:
+            group.add_argument(option.flag, action="store_true", default=argparse.SUPPRESS, help=key.text)
+            continue
+        several: dict[str, Any] = {"action": option.action} if option.action else {}
+        several |= {"nargs": "+"} if option.action == "extend" else {}
+        group.add_argument(
+            option.flag, type=option.parse, metavar=option.metavar, default=argparse.SUPPRESS, help=shown, **several
+        )
+    return group
+
+
+def _kinds_by_argument() -> list[tuple[str, str]]:
+    """Return the kinds of constraints that have an option, each with its first argument: limits first, lists last."""
+    from ..constraints import KINDS
+
+    first = {kind: next(iter(builder.parameters)) for kind, builder in KINDS.items()}
+    return [(kind, argument) for argument in _NUMBERS | _LISTS for kind in KINDS if first[kind] == argument]
+
+
+def _flag(kind: str) -> str:
+    return f"--{kind.replace('_', '-')}"
+
+
+def _name(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
 
 
 def requested_study(arguments: argparse.Namespace) -> Study:
     """Return the study that a study file or a table, and the options, ask for; raise all that is wrong with them."""
     from ..study import DataSection, Study
-    from ..study.checking import examine
-    from ..study.model import Origin
-    from ..study.reading import read_draft
+    from ..study.diagnostics import Origin
+    from ..study.resolve import check_draft
+    from ..study.schema import SECTIONS
+    from ..study.study import read_draft
 
     source: Path = arguments.source
     if source.suffix.lower() in _STUDY_SUFFIXES:
         study, problems = read_draft(source)
     else:
         # There is no file: whatever has to change is an option.
-        aliases: Aliases = {(section, name): _flag(name) for section, names in _FIELDS.items() for name in names}
-        aliases[("data", "path")] = ""
-        study = Study(DataSection(str(source)), origin=Origin("", {}, {}, aliases))
+        aliases: Aliases = {("data", "path"): ""}
+        for section in SECTIONS.values():
+            aliases |= {(section.key, name): key.option.flag for name, key in section.keys().items() if key.option}
+        study = Study(DataSection(str(source)), origin=Origin(aliases=aliases))
         problems = study.new_problems()
     study = _with_options(study, arguments, problems)
     if problems.found:
-        examine(study, problems)
+        check_draft(study, problems)
         problems.raise_any()
     return study
 
 
 def output_directory(arguments: argparse.Namespace, study: Study) -> Path:
-    """Return where the result goes: as said on the command line, relative to here, or in the study, relative to it."""
+    """Return where the result is written: by the command line, relative to here, or by the study, relative to it."""
     output: Path | None = arguments.output
     return study.folder / study.outputs.directory if output is None else output
 
 
 def changed(study: Study, arguments: argparse.Namespace) -> Study:
-    """Return the study with everything that the options say; raise all that is wrong with them."""
+    """Return the study with the values of the options; raise all that is wrong with them."""
     problems = study.new_problems()
-    return problems.unless_any(_with_options(study, arguments, problems))
-
-
-def _with_options(study: Study, arguments: argparse.Namespace, problems: Problems) -> Study:
-    """Return the study with the options that are right; the others go to `problems`."""
-    from ..study.model import Origin
-
-    origin = study.origin or Origin("", {}, {})
-    aliases = dict(origin.aliases)
-    problems.aliases = aliases
-    parts: dict[str, Any] = {}
-    for key, names in _FIELDS.items():
-        given = {name: None if value == _NONE else value for name, value in arguments_of(arguments, *names).items()}
-        aliases |= {(key, name): _flag(name) for name in given}
-        parts[key] = getattr(study, key).changed(given, problems)
-    parts["prior"] = _prior(study, arguments, problems, aliases)
-    parts["constraints"] = _constraints(study, arguments, problems, aliases)
-    # What the options change is said by them, the rest by the file as before.
-    kept = {key: parts.get(key, part) if part == getattr(study, key) else part for key, part in origin.parts.items()}
-    return replace(study, **parts, origin=replace(origin, parts=kept, aliases=aliases))
-
-
-def _flag(name: str) -> str:
-    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
-
-
-def _seconds_or_none(text: str) -> float | str:
-    return _NONE if text.strip().lower() == _NONE else float(text)
+    study = _with_options(study, arguments, problems)
+    problems.raise_any()
+    return study
 
 
 def with_origin(study: Study, earlier: Study) -> Study:
     """Return a study with the data and the ensemble of an earlier one, whose evidence it uses."""
-    data = replace(earlier.data, path=str(_absolute(earlier.folder / earlier.data.path)))
+    data = replace(earlier.data, path=os.path.abspath(earlier.folder / earlier.data.path))
     return replace(study, data=data, evidence=earlier.evidence)
 
 
-def arguments_of(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the options of these names that were given."""
-    return {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+def _with_options(study: Study, arguments: argparse.Namespace, problems: Problems) -> Study:
+    """Return the study with the options that are right; the others are reported under their flags."""
+    from ..study.schema import SECTIONS
+
+    origin = problems.origin
+    aliases = dict(origin.aliases)
+    problems.origin = replace(origin, aliases=aliases)
+    parts: dict[str, Any] = {}
+    for key, section in SECTIONS.items():
+        options = {name: entry.option.flag for name, entry in section.keys().items() if entry.option}
+        given = {name: getattr(arguments, _name(flag)) for name, flag in options.items() if _name(flag) in arguments}
+        aliases |= {(key, name): options[name] for name in given}
+        if key == "prior" and "table" in given:
+            given["sheet"] = None  # that of the table of the study
+        parts[key] = getattr(study, key).changed(given, problems)
+    parts["prior"] = _with_weights(parts["prior"], arguments.weight, problems, aliases)
+    parts["constraints"] = _with_constraints(study, arguments, problems, aliases)
+    # What the options change has their flags for a place, the rest its lines in the file as before.
+    unchanged = {
+        key: parts.get(key, part) if part == getattr(study, key) else part for key, part in origin.parts.items()
+    }
+    problems.origin = replace(origin, parts=unchanged, aliases=aliases)
+    return replace(study, **parts, origin=problems.origin)
 
 
-def _absolute(path: Path) -> Path:
-    return Path(path).absolute()
+def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, aliases: Aliases) -> Any:
+    """Return the section of the prior with weights given as NAME=VALUE."""
+    from ..study.diagnostics import reported
+    from ..study.weights import as_stated
 
-
-def _prior(study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases) -> Any:
-    given: dict[str, Any] = {}
-    if arguments.prior is not None:
-        given["kind"] = arguments.prior
-        aliases[("prior", "kind")] = "--prior"
-    if arguments.weights_table is not None:
-        # Named on the command line, it is relative to here.
-        given |= {"table": str(_absolute(Path(arguments.weights_table))), "sheet": None}
-        aliases[("prior", "table")] = "--weights-table"
-    prior = study.prior.changed(given, problems)
-    if not arguments.weight:
+    if not stated:
         return prior
-    if isinstance(prior.weights, tuple):
+    weights: Weights | tuple[float, ...] = prior.weights
+    if isinstance(weights, tuple):
         aliases[("prior", "weights")] = "--weight"
-        problems(
-            ("prior", "weights"),
-            "cannot change weights that the study gives as one list; name them by feature there.",
-        )
+        rule = "cannot change weights that the study gives as one list; name them by feature there."
+        problems(("prior", "weights"), rule)
         return prior
-    return replace(prior, weights=_with_weights(prior.weights, arguments.weight, problems, aliases))
-
-
-def _with_weights(weights: Weights, said: list[str], problems: Problems, aliases: Aliases) -> Weights:
-    from ..study.problems import reported
-    from ..study.scale import as_belief
-
     new: dict[str | int, Any] = {}
-    for text in said:
+    for text in stated:
         # The name may hold '=', a weight never does.
         name, separator, value = text.rpartition("=")
         place = ("prior", "weights", "features", name)
@@ -269,14 +239,14 @@ def _with_weights(weights: Weights, said: list[str], problems: Problems, aliases
         if not separator or not name:
             problems(place, "must be NAME=VALUE, such as radius=likely or radius=5.")
             continue
-        with reported(problems, place, "weights", "weight"):
-            new[name] = as_belief(name, _number_or_word(value))
-    kept: dict[str, Any] = {
-        key: tuple((name, belief) for name, belief in getattr(weights, key) if name not in new)
-        for key in ("features", "patterns", "blocks")
+        with reported(problems, place):
+            new[name] = as_stated(name, _number_or_word(value))
+    levels: dict[str, Any] = {
+        level: tuple((name, weight) for name, weight in getattr(weights, level) if name not in new)
+        for level in ("features", "patterns", "blocks")
     }
-    kept["features"] += tuple(new.items())
-    return replace(weights, **kept)
+    levels["features"] += tuple(new.items())
+    return replace(prior, weights=replace(weights, **levels))
 
 
 def _number_or_word(text: str) -> float | str:
@@ -286,34 +256,41 @@ def _number_or_word(text: str) -> float | str:
         return text
 
 
-def _constraints(
+def _with_constraints(
     study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases
 ) -> tuple[Constraint, ...]:
+    """Return the constraints of the study and of the options."""
     from .._arguments import check_choice
     from ..constraints import KINDS
-    from ..study.problems import reported
+    from ..study.diagnostics import reported
 
-    dropped = set()
+    removed = set()
     aliases[_WITHOUT] = "--without"
     for kind in arguments.without or ():
-        with reported(problems, _WITHOUT, "kind"):
-            dropped.add(check_choice("kind", kind.replace("-", "_"), tuple(KINDS)))
-    asked: list[tuple[str, dict[str, Any]]] = []
-    for kind in _ONE_OF_A_KIND:
+        with reported(problems, _WITHOUT):
+            removed.add(check_choice("kind", kind.replace("-", "_"), KINDS))
+    added: list[tuple[str, dict[str, Any]]] = []
+    for kind, first in _kinds_by_argument():
         value = getattr(arguments, kind)
-        if value is not None:
-            dropped.add(kind)
-            asked.append((kind, {"threshold": value} if kind == "decorrelate" else {"n": value, "rho": math.inf}))
-    for kind in _LISTS:
-        asked += [(kind, {"features": names}) for names in getattr(arguments, kind) or ()]
-    kept = [(position, one) for position, one in enumerate(study.constraints) if one.kind not in dropped]
-    made = [one for _, one in kept]
+        if value is None:
+            continue
+        if first in _NUMBERS:
+            removed.add(kind)
+            added.append((kind, {first: value, **_LIMIT_RHO.get(first, {})}))
+        else:
+            added += [(kind, {first: names}) for names in value]
+    kept = [
+        (position, constraint)
+        for position, constraint in enumerate(study.constraints)
+        if constraint.kind not in removed
+    ]
     before = dict(aliases)
     for new, (old, _) in enumerate(kept):
         aliases[("constraints", new)] = before.get(("constraints", old), ("constraints", old))
-    for kind, given in asked:
+    made = [constraint for _, constraint in kept]
+    for kind, given in added:
         place = ("constraints", len(made))
         aliases[place] = _flag(kind)
-        with reported(problems, place, *(f"{kind}: {name}" for name in given), f"{kind}:", kind):
+        with reported(problems, place):
             made.append(KINDS[kind].build(**given))
     return tuple(made)

@@ -17,6 +17,8 @@ from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
 from .target import Target, check_length, plain, read_target
 
+# What may be done about missing values of a table.
+MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
 

@@ -152,6 +152,9 @@ def _check_target_complete(labels: Array) -> None:
 
 
 def _infer_task(labels: Array) -> str:
+    # What scikit-learn would find, too, without the second that its import takes.
+    if labels.ndim == 1 and labels.dtype.kind in "biuU" and len(np.unique(labels)) == 2:
+        return "binary"
     from sklearn.utils.multiclass import type_of_target
 
     try:

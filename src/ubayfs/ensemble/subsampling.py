@@ -59,20 +59,21 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
         return SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside]))
     sizes = np.bincount(codes, minlength=len(classes))
     smallest = int(np.argmin(sizes))
-    who = f"class {plain(classes[smallest])!r} of y has {sizes[smallest]} sample(s)"
+    name, size = plain(classes[smallest]), f"has {sizes[smallest]} sample(s)"
     if sizes[smallest] < 2:
-        hint = " If y is a measured number, pass task='regression'." if classes.dtype.kind in "iuf" else ""
-        raise InputError(
-            f"{who}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
+        hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
+        raise _class_error(
+            "y",
+            name,
+            f"{size}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
             f"drop its samples, or collect more.{hint}",
-            argument="y",
         )
     if n_inside < len(sizes):
-        raise InputError(
-            f"{who} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
+        raise _class_error(
+            "train_size",
+            name,
+            f"{size} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
             f"sample(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
-            argument="train_size",
-            value=train_size,
         )
     return SubsamplePlan(codes, allocate(sizes, n_inside))
 
@@ -92,14 +93,19 @@ def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
     if n_inside < len(sizes):
         smallest = int(np.argmin(sizes))
         name = plain(classes[int(present[smallest])])
-        raise InputError(
-            f"class {name!r} of y has {sizes[smallest]} group(s) of its own and no place in a subsample: "
+        raise _class_error(
+            "train_size",
+            name,
+            f"has {sizes[smallest]} group(s) of its own and no place in a subsample: "
             f"train_size={train_size:g} of {n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to "
             "represent the classes. Raise train_size, or give more groups.",
-            argument="train_size",
-            value=train_size,
         )
     return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
+
+
+def _class_error(argument: str, name: Any, rule: str) -> InputError:
+    """Return the error of a class that subsamples cannot represent, about the argument that has to change."""
+    return InputError(f"class {name!r} of y {rule}", argument=argument, rule=f"class {name!r} {rule}")
 
 
 def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:

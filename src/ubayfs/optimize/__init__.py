@@ -27,11 +27,14 @@ def as_optimizer(optimizer: Any, time_limit: float | None = None) -> Optimizer:
         optimizer = OPTIMIZERS[check_choice("optimizer", optimizer, OPTIMIZERS)]()
     if not isinstance(optimizer, Optimizer) or isinstance(optimizer, type):
         known = ", ".join(map(repr, OPTIMIZERS))
-        raise InputError(f"optimizer must be one of {known} or a configured object such as Exact(); got {optimizer!r}.")
+        raise InputError.of(
+            "optimizer", f"must be one of {known} or a configured object such as Exact(); got {optimizer!r}."
+        )
     if time_limit is None:
         return optimizer
     if not hasattr(optimizer, "time_limit"):
-        raise InputError(
-            f"time_limit is not supported by {type(optimizer).__name__}; use optimizer='exact', or fewer generations."
+        raise InputError.of(
+            "time_limit",
+            f"is not supported by {type(optimizer).__name__}; use the optimizer 'exact', or fewer generations.",
         )
     return replace(optimizer, time_limit=time_limit)  # type: ignore[type-var]

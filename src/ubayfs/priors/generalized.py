@@ -67,20 +67,22 @@ class GeneralizedDirichlet(Prior):
         if self.beta is None:
             return _sum_of_later(weights)
         n = len(weights) - 1
-        rule = f"beta must be a positive number or n_features - 1 = {n} positive numbers"
+        rule = f"must be a positive number or n_features - 1 = {n} positive numbers"
         try:
             beta = np.asarray(self.beta, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"{rule}; got {self.beta!r}.") from None
+            raise InputError.of("beta", f"{rule}; got {self.beta!r}.") from None
         if isinstance(self.beta, bool | np.bool_ | str):
-            raise InputError(f"{rule}; got {self.beta!r}.")
+            raise InputError.of("beta", f"{rule}; got {self.beta!r}.")
         if beta.ndim == 0 and isinstance(self.beta, Real | np.ndarray):
             beta = np.full(n, float(beta))
         if beta.shape != (n,):
-            raise InputError(f"{rule}, one for each feature but the last; got {beta.size} of shape {beta.shape}.")
+            raise InputError.of(
+                "beta", f"{rule}, one for each feature but the last; got {beta.size} of shape {beta.shape}."
+            )
         bad = np.flatnonzero(~(np.isfinite(beta) & (beta > 0)))
         if len(bad):
-            raise InputError(f"{rule}; entry {bad[0]} is {float(beta[bad[0]])!r}.")
+            raise InputError.of("beta", f"{rule}; entry {bad[0]} is {float(beta[bad[0]])!r}.")
         return beta
 
 

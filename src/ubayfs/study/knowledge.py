@@ -1,190 +1,252 @@
-"""Weights and blocks as a study holds them: by name, pattern or block, not yet tied to a data set."""
+"""The weights of the features at hand, from everything that a study and its table of knowledge state of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from .._arguments import did_you_mean
-from ..constraints.arguments import as_items
 from ..data.blocks import Blocks
-from ..exceptions import ConstraintError
+from ..exceptions import InputError
 from ..priors.weights import DEFAULT_WEIGHT, resolve_weights
-from .problems import Report, below, reported
-from .scale import Belief, as_belief
+from .diagnostics import Path, Report, below, reported
+from .names import Names, is_pattern
+from .weights import UNLIKELY, Stated, Weights, as_stated, votes
 
-Beliefs = tuple[tuple[str | int, Belief], ...]
+if TYPE_CHECKING:
+    from ..tables import Table
 
-_LEVELS = ("features", "patterns", "blocks")
-
-
-@dataclass(frozen=True)
-class Weights:
-    """What is believed of the features.
-
-    A feature has the weight that is said of it by name; else by a row of the table of the study; else by a pattern
-    that matches its name; else by its blocks; else the default.
-
-    Attributes
-    ----------
-    default : float
-        Weight, in votes, of everything of which nothing is said.
-    features, patterns, blocks : tuple of (str, belief)
-        A belief is a number of votes or a word of the scale. Features may also be given by position.
-    """
-
-    default: float = DEFAULT_WEIGHT
-    features: Beliefs = ()
-    patterns: Beliefs = ()
-    blocks: Beliefs = ()
+_COLUMNS = ("feature", "weight", "block")
+# Wrong rows of a table that are reported one by one; a table of another data set has nothing but such rows.
+_MOST_ROWS = 20
 
 
-@dataclass(frozen=True)
-class PrefixBlocks:
-    """Blocks of all features whose names are the same up to the first separator.
+class Row(NamedTuple):
+    """What a row of a table states; None where its cell is empty."""
 
-    Attributes
-    ----------
-    prefix : str
-        The separator.
-    """
-
-    prefix: str
+    place: str  # file and line, for messages
+    feature: str | None
+    weight: Stated | None
+    block: str | None
 
 
-@dataclass(frozen=True)
-class TableBlocks:
-    """Blocks from a table with the columns feature and block.
+class KnowledgeTable(NamedTuple):
+    """A table with some of the columns feature, weight and block."""
 
-    Attributes
-    ----------
-    table : str
-        Path, relative to the study file.
-    sheet : str or None
-        Of an Excel file; default the first.
-    """
+    name: str  # of the file
+    header: list[str]
+    known: Mapping[str, str]  # name in the header of each known column
+    rows: tuple[Row, ...]  # those that state something, without the cells that were reported
 
-    table: str
-    sheet: str | None = None
+    def require(self, *columns: str) -> None:
+        """Raise unless the table has these columns."""
+        for column in columns:
+            if column not in self.known:
+                listed = ", ".join(map(repr, self.header[:8]))
+                raise InputError(
+                    f"{self.name} has no column {column!r}, among {listed}.{did_you_mean(column, self.header)} Its "
+                    f"header must name {' and '.join(map(repr, columns))}."
+                )
 
-
-def as_weights(value: Any, report: Report) -> Weights | tuple[float, ...]:
-    """Return weights given in any form as a Weights, or as one number per feature.
-
-    Parameters
-    ----------
-    value : number, array-like, mapping, Series, DataFrame or Weights
-        A mapping either has (some of) the keys default, features, patterns, blocks, or names features and blocks.
-    report : Report
-    """
-    if isinstance(value, Weights):
-        return value
-    if value is None:
-        return Weights()
-    if isinstance(value, pd.DataFrame):
-        value = _levels_of_frame(value, report)
-    elif isinstance(value, pd.Series):
-        value = {"features": value.dropna().to_dict()}
-    if isinstance(value, Mapping):
-        levels = set(value) <= {"default", *_LEVELS} and all(isinstance(value.get(one, {}), Mapping) for one in _LEVELS)
-        return read_weights(value if levels else {"features": value}, report)
-    with reported(report, (), "weights"):
-        if not isinstance(value, Iterable) or isinstance(value, str) or getattr(value, "shape", None) == ():
-            return Weights(default=float(resolve_weights(value, ["every feature"])[0]))
-        values = list(value)
-        return tuple(resolve_weights(values, [f"x{i}" for i in range(len(values))]).tolist())
-    return Weights()
+    def report_unknown(self, features: Names, blocks: Names | None, report: Report) -> None:
+        """Report rows whose names are not in the data; rows without a feature are about `blocks`, if there are any."""
+        named = [(row, features if row.feature is not None else blocks) for row in self.rows]
+        unknown = [(row, names) for row, names in named if names and (row.feature or row.block) not in names]
+        for row, names in unknown[:_MOST_ROWS]:
+            with reported(_at(row.place, report)):
+                names.find(row.feature or row.block, False)
+        if len(unknown) > _MOST_ROWS:
+            report((), f"and {len(unknown) - _MOST_ROWS} more rows with names that are not in the data.")
 
 
-def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...]:
-    """Return weights as a study file says them: a mapping must have the keys of :class:`Weights`."""
-    if not isinstance(value, Mapping):
-        return as_weights(value, report)
-    for key in value:
-        if key not in ("default", *_LEVELS):
-            hint = did_you_mean(key, ("default", *_LEVELS)) or " Names of features belong below 'features'."
-            report((key,), f"must be one of 'default', 'features', 'patterns', 'blocks'; got {key!r}.{hint}")
-    default = DEFAULT_WEIGHT
-    if value.get("default") is not None:
-        with reported(report, ("default",), "weights"):
-            default = float(resolve_weights(value["default"], ["default"])[0])
-    levels = {level: _beliefs(value.get(level), below(report, level)) for level in _LEVELS}
-    return Weights(default, **levels)
+def _at(place: str, report: Report) -> Report:
+    return lambda path, message: report(path, f"{place}: {message}")
 
 
-def _beliefs(value: Any, report: Report) -> Beliefs:
-    if value is None:
-        return ()
-    if not isinstance(value, Mapping):
-        report((), f"must map names to weights, such as radius: 5 or radius: likely; got {value!r}.")
-        return ()
-    found = []
-    for name, weight in value.items():
-        name = name.item() if isinstance(name, np.generic) else name
-        if isinstance(name, bool) or not isinstance(name, str | int):
-            report((), f"must be given by names (str) or positions (int); got {name!r}.")
+def read_knowledge(path: FilePath, sheet: str | None, report: Report) -> KnowledgeTable | None:
+    """Read a table of knowledge; None if it cannot be read."""
+    from ..tables import read_table
+
+    with reported(report):
+        table = read_table(path, sheet=sheet)
+        known = _known_columns(table)
+        cells = {column: _cells(table, name) for column, name in known.items()}
+        rows = [_read_row(table, position, cells, report) for position in range(len(table.frame))]
+        header = [str(name) for name in table.frame.columns]
+        return KnowledgeTable(path.name, header, known, tuple(row for row in rows if row.feature or row.block))
+    return None
+
+
+def _known_columns(table: Table) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in table.frame.columns:
+        known = str(name).strip().lower()
+        if known not in _COLUMNS:
             continue
-        with reported(report, (name,), "weights", "weight"):
-            found.append((name, as_belief(name, weight)))
-    return tuple(found)
+        if known in found:
+            raise InputError(f"{table.path.name} has two columns for {known!r}: {found[known]!r} and {name!r}.")
+        found[known] = name
+    return found
 
 
-def _levels_of_frame(frame: pd.DataFrame, report: Report) -> dict[str, Any]:
-    """Return the rows of a table with the columns feature (or block) and weight as a mapping."""
-    with reported(report, (), "weights"):
-        # Raises unless the columns are there; what the names refer to shows later.
-        resolve_weights(frame.iloc[:0], ["x"])
-    key = "feature" if "feature" in frame.columns else "block"
-    if key not in frame.columns or "weight" not in frame.columns:
-        return {}
-    rows = frame.dropna(subset=["weight"])
-    twice = rows[key][rows[key].duplicated()]
-    if len(twice):
-        report((), f"has more than one weight for {key} {twice.iloc[0]!r}; keep one row.")
-    return {f"{key}s": dict(zip(rows[key].tolist(), rows["weight"].tolist(), strict=True))}
+def _cells(table: Table, name: str) -> list[Any]:
+    """Return the cells of a column; None where they are empty."""
+    column = table.frame[name]
+    return [
+        None if empty or (isinstance(cell, str) and not cell.strip()) else cell
+        for cell, empty in zip(column.tolist(), column.isna().tolist(), strict=True)
+    ]
 
 
-def as_blocks(value: Any, report: Report) -> Blocks | PrefixBlocks | TableBlocks | None:
-    """Return blocks given in any form.
-
-    Parameters
-    ----------
-    value : mapping of name to features, {"prefix": separator}, {"table": path, "sheet": name}, DataFrame, Blocks, ...
-    report : Report
-    """
-    if value is None or isinstance(value, PrefixBlocks | TableBlocks):
-        return value
-    if isinstance(value, Mapping):
-        for rule, keys in (("prefix", {"prefix"}), ("table", {"table", "sheet"})):
-            # A block that is called so lists its features.
-            if isinstance(value.get(rule), str):
-                return _rule_blocks(rule, keys, value, report)
-    else:
+def _read_row(table: Table, position: int, cells: Mapping[str, list[Any]], report: Report) -> Row:
+    feature, weight, block = (cells[column][position] if column in cells else None for column in _COLUMNS)
+    feature, block = _name(feature), _name(block)
+    place = f"{table.path.name}, {table.place(position)}"
+    stated = None
+    if weight is not None:
         try:
-            value = Blocks.of(value).members
-        except ConstraintError as error:
-            report((), str(error).removeprefix("blocks "))
-            return None
-    members = {}
-    for name, features in value.items():
-        with reported(report, (name,), str(name)):
-            members[str(name)] = as_items(str(name), features)
-    return Blocks(members) if members else None
+            stated = as_stated(feature or block, _number(weight))
+        except InputError as error:
+            report((), f"{place}: the weight {error.rule}")
+        if feature is None and block is None:
+            report((), f"{place}: a weight without a feature and without a block.")
+    return Row(place, feature, stated, block)
 
 
-def _rule_blocks(rule: str, keys: set[str], value: Mapping[Any, Any], report: Report) -> Any:
-    for key in value:
-        if key not in keys:
-            report((key,), f"cannot stand beside {rule!r}, which makes all blocks; list all blocks, or none.")
-    if not value[rule]:
-        report((rule,), "must not be empty.")
-    if rule == "prefix":
-        return PrefixBlocks(value["prefix"])
-    sheet = value.get("sheet")
-    if sheet is not None and not isinstance(sheet, str):
-        report(("sheet",), f"must be the name of a sheet; got {sheet!r}.")
-    return TableBlocks(value["table"], sheet)
+def _name(value: Any) -> str | None:
+    """Return a name; in a column of whole numbers with gaps 2.0 is still 2."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return None if value is None else str(value).strip()
+
+
+def _number(value: Any) -> Any:
+    """Return a number that is written as text beside words of the scale."""
+    if isinstance(value, str):
+        try:
+            return float(value.replace(",", ".")) if value.count(",") <= 1 else value
+        except ValueError:
+            pass
+    return value
+
+
+# -- the weights of the features at hand -------------------------------------------------------------------------------
+
+
+class Statement(NamedTuple):
+    """A weight of some features."""
+
+    names: list[str]
+    stated: Stated
+    source: str  # what states it, for messages
+    path: Path
+
+
+@dataclass(frozen=True, eq=False)
+class WeightResolver:
+    """Finds the weight of each feature: by its name, by the table, by a pattern, by a block, or the default."""
+
+    names: Names  # of the features
+    blocks: Blocks | None
+    block_names: Names  # of all blocks, also of those whose members are wrong
+    n_models: int  # that words of the scale are measured by
+    report: Report
+
+    def resolve(
+        self, weights: Weights | tuple[float, ...], table: KnowledgeTable | None
+    ) -> tuple[NDArray[np.float64], dict[str, Stated]]:
+        """Return the weights, of shape (n_features,), and what is stated of features, in their order."""
+        names = self.names.names
+        if isinstance(weights, tuple):
+            with reported(self.report, ("prior", "weights")):
+                resolved = resolve_weights(list(weights), names)
+                return resolved, dict(zip(names, resolved.tolist(), strict=True))
+            return np.full(len(names), DEFAULT_WEIGHT), {}
+        found: dict[str, Stated] = {}
+        for level in self._levels(weights, table):
+            self._settle(level, found, weights.default)
+        stated = {name: found[name] for name in names if name in found}
+        worth = [votes(stated.get(name, weights.default), weights.default, self.n_models) for name in names]
+        return np.array(worth, dtype=np.float64), stated
+
+    def _levels(self, weights: Weights, table: KnowledgeTable | None) -> list[list[Statement]]:
+        """Return all statements, the most specific level first."""
+        by_name: list[Statement] = []
+        patterns = [("patterns", item, stated) for item, stated in weights.patterns]
+        blocks = [("blocks", item, stated) for item, stated in weights.blocks]
+        for item, stated in weights.features:
+            # A mapping in Python names features and blocks alike, as in decide().
+            if isinstance(item, str) and item not in self.names and item in self.block_names.names:
+                blocks.append(("features", item, stated))
+            elif is_pattern(item) and item not in self.names:
+                patterns.append(("features", item, stated))
+            else:
+                by_name += self._statement("features", item, stated, self.names, False)
+        by_pattern = [entry for pattern in patterns for entry in self._statement(*pattern, self.names, True)]
+        by_block = [entry for block in blocks for entry in self._statement(*block, self.block_names, None)]
+        by_row, by_block_row = self._table_levels(table)
+        return [by_name, by_row, by_pattern, self._of_members(by_block), self._of_members(by_block_row)]
+
+    def _statement(
+        self, key: str, item: str | int, stated: Stated, names: Names, pattern: bool | None
+    ) -> list[Statement]:
+        path: Path = ("prior", "weights", key, item)
+        with reported(self.report, path):
+            source = repr(item) if pattern else f"{names.kind} {item!r}"
+            return [Statement(names.find(item, pattern), stated, source, path)]
+        return []
+
+    def _table_levels(self, table: KnowledgeTable | None) -> tuple[list[Statement], list[Statement]]:
+        by_feature: list[Statement] = []
+        by_block: list[Statement] = []
+        path: Path = ("prior", "table")
+        if table is not None:
+            table.report_unknown(self.names, self.block_names, below(self.report, *path))
+        for row in () if table is None else table.rows:
+            names, item = (self.names, row.feature) if row.feature is not None else (self.block_names, row.block)
+            if row.weight is not None and item in names:
+                level = by_feature if names is self.names else by_block
+                level.append(Statement([str(item)], row.weight, row.place, path))
+        return by_feature, by_block
+
+    def _of_members(self, by_block: list[Statement]) -> list[Statement]:
+        """Return statements about blocks as statements about their members."""
+        members = {} if self.blocks is None else self.blocks.members
+        return [
+            entry._replace(names=list(dict.fromkeys(
+                member if isinstance(member, str) else self.names.names[member]
+                for block in entry.names for member in members.get(block, ())
+            )))
+            for entry in by_block
+        ]  # fmt: skip
+
+    def _settle(self, level: list[Statement], found: dict[str, Stated], default: float) -> None:
+        """Add what a level states of features of which no level before it states anything."""
+        sources: dict[str, Statement] = {}
+        contradicting: set[tuple[str, str]] = set()
+        for entry in level:
+            for name in entry.names:
+                if name in found:
+                    continue
+                first = sources.setdefault(name, entry)
+                pair = (first.source, entry.source)
+                if self._worth(first, default) != self._worth(entry, default) and pair not in contradicting:
+                    contradicting.add(pair)  # once: two patterns may share a thousand features
+                    self.report(
+                        entry.path,
+                        f"gives feature {name!r} the weight {_shown(entry.stated)}, but {first.source} gives it "
+                        f"{_shown(first.stated)}. Give this feature a weight of its own by name, or remove one.",
+                    )
+        found.update({name: entry.stated for name, entry in sources.items()})
+
+    def _worth(self, entry: Statement, default: float) -> tuple[float, bool]:
+        return votes(entry.stated, default, self.n_models), entry.stated == UNLIKELY
+
+
+def _shown(stated: Stated) -> str:
+    return repr(stated) if isinstance(stated, str) else f"{stated:g}"

@@ -4,8 +4,9 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 :data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
 """
 
-from .features import MISSING_RULES, feature_columns, matches, read_features, role_problems
-from .reading import SUFFIXES, likely_sheet, read_table
+from ..data.feature_data import MISSING_RULES
+from .features import feature_columns, matches, read_features, role_problems
+from .reading import SUFFIXES, read_table
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 from .writing import write_table
 
@@ -16,7 +17,6 @@ __all__ = [
     "TO_BE_CHOSEN",
     "Table",
     "feature_columns",
-    "likely_sheet",
     "matches",
     "read_features",
     "read_table",

@@ -1,4 +1,4 @@
-"""Columns as numbers: what stands in the way, in words, and missing values."""
+"""Columns as numbers: entries that are not, in words, and missing values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .table import Problem, Table, listed, quoted
+from ..exceptions import Problem
+from .table import Table, listed, quoted
 
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
@@ -81,16 +82,12 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
             mixed.append(mixed_problem(table, name, bad))
         else:
             wholly.setdefault(_kind(column), []).append(name)
-    problems = [
-        Problem(
-            "ignore",
-            f"column {quoted(found)} holds {kind}, not numbers: add it to ignore, or encode it as numbers"
-            if len(found) == 1
-            else f"columns {quoted(found)} hold {kind}, not numbers: add them to ignore, or encode them as numbers",
-        )
-        for kind, found in wholly.items()
-    ]
-    return problems + [Problem("path", text) for text in mixed], wrong
+    problems = []
+    for kind, found in wholly.items():
+        columns, them = ("column", "it") if len(found) == 1 else ("columns", "them")
+        holds = f"{columns} {quoted(found)} {'holds' if len(found) == 1 else 'hold'} {kind}, not numbers"
+        problems.append(Problem(f"{holds}: add {them} to ignore, or encode {them} as numbers.", ("ignore",)))
+    return problems + [Problem(text, ("path",)) for text in mixed], wrong
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_]) -> str:
@@ -105,7 +102,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_]) -> str:
             if table.decimal is None
             else "write all numbers of the table with the same decimal sign and without thousands separators"
         )
-    return f"column {name!r}: {shown} {'is not a number' if len(rows) == 1 else 'are not numbers'}: {way_out}"
+    return f"column {name!r}: {shown} {'is not a number' if len(rows) == 1 else 'are not numbers'}: {way_out}."
 
 
 def _reads_as_number(entry: Any) -> bool:
@@ -133,7 +130,7 @@ def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) ->
         f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
         f"{listed(shown, len(columns), 10)}. Fill them in the file, or choose missing: median (fills each with the "
         f"median of its column), drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
-        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns)"
+        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns)."
     )
 
 
@@ -144,4 +141,4 @@ def infinite_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -
     if not len(columns):
         return None
     shown = [f"{names[j]!r} ({table.places(np.flatnonzero(infinite[:, j]), 3)})" for j in columns[:10]]
-    return f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells"
+    return f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -13,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, nearest
-from ..data.feature_data import FeatureData, MissingValues
+from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
 from ..data.target import TASKS
-from ..exceptions import InputError
+from ..exceptions import InputError, Problem
 from .columns import (
     as_floats,
     infinite_problem,
@@ -25,9 +24,10 @@ from .columns import (
     number_problems,
     offending,
 )
-from .table import MISSING_CODES, TO_BE_CHOSEN, Problem, Table, TableError, quoted
+from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
 
-MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
+# The role of the column that an argument of FeatureData comes from.
+_ROLES = {"y": "target", "task": "task", "groups": "groups"}
 
 
 def read_features(
@@ -47,11 +47,11 @@ def read_features(
     target : str or sequence of str, optional
         Column that is to be explained; several 0/1 columns for a multi-label task. None: unsupervised.
     task : str, optional
-        Said, or inferred from the target.
+        Default: inferred from the target.
     groups : str, optional
-        Column that tells which rows belong together: patient, mouse, subject...
+        Column of patients, animals, subjects...: all samples of one stay together.
     ignore : str or iterable of str
-        Columns that are no features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
+        Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
     missing : {'error', 'drop_rows', 'drop_columns', 'median'}
         What to do about missing values of features: refuse them, drop the rows or the feature columns that have any,
         or put the median of the column there. Target and groups must be complete.
@@ -65,7 +65,7 @@ def read_features(
     Raises
     ------
     StudyError
-        If anything stands in the way: all of it at once, with columns and lines.
+        If the columns cannot have these roles: all problems at once, with columns and lines.
     """
     check_choice("missing", missing, MISSING_RULES)
     if task is not None:
@@ -75,12 +75,12 @@ def read_features(
     names = feature_columns(table, target=target, groups=groups, ignore=ignore)
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
-        problems.append(Problem("path", none))
+        problems.append(Problem(none, ("path",)))
     found = [name for name in targets if name in table.frame]
     for name in found:
-        problems += [Problem("target", text) for text in _target_problems(table, name, task)]
+        problems += [Problem(text, ("target",)) for text in _target_problems(table, name, task)]
     if groups in table.frame:
-        problems += [Problem("groups", text) for text in _gap_problems(table, "groups", str(groups))]
+        problems += [Problem(text, ("groups",)) for text in _gap_problems(table, "groups", str(groups))]
     read, more = _feature_values(table, names, missing)
     if problems or more:
         raise TableError(table.path, problems + more)
@@ -91,9 +91,16 @@ def read_features(
         data = FeatureData.from_table(features, y, task=task, groups=group_of_row)
         return replace(data, missing=read.missing)
     except InputError as error:
-        about = f" (y is the column {quoted(targets)})" if targets else ""
-        key = "target" if targets and re.search(r"\by\b|\btask\b", str(error)) else "path"
-        raise TableError(table.path, [Problem(key, f"{error}{about}")]) from error
+        raise TableError(table.path, [_data_problem(error, targets, groups)]) from error
+
+
+def _data_problem(error: InputError, targets: Sequence[str], groups: str | None) -> Problem:
+    """Return an error of FeatureData as the problem of the column that it is about."""
+    role = _ROLES.get(error.argument or "", "path")
+    column = {"y": f"target column {quoted(targets)}", "groups": f"groups column {groups!r}"}.get(error.argument or "")
+    if column is not None and error.rule != str(error):
+        return Problem(f"{column} {error.rule}", (role,))
+    return Problem(f"{error} (y is the column {quoted(targets)})" if targets else str(error), (role,))
 
 
 def role_problems(
@@ -106,19 +113,17 @@ def role_problems(
     """Return what is wrong with the roles that columns are given, whatever is in them."""
     targets = [target] if isinstance(target, str) else list(target or ())
     columns = table.frame.columns
-    problems = [Problem("target", _absent(table, "target", name)) for name in targets if name not in columns]
+    found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
-        problems.append(Problem("groups", _absent(table, "groups", groups)))
+        found.append(("groups", _absent(table, "groups", groups)))
     if groups is not None and groups in targets:
-        problems.append(Problem("groups", f"column {groups!r} cannot be target and groups at once"))
+        found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
     for pattern in [ignore] if isinstance(ignore, str) else ignore:
         if pattern in targets or pattern == groups:
-            problems.append(
-                Problem("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too")
-            )
+            found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too."))
         elif not any(matches(name, [pattern]) for name in columns):
-            problems.append(Problem("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
-    return problems
+            found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
+    return [Problem(message, (role,)) for role, message in found]
 
 
 def feature_columns(
@@ -179,11 +184,11 @@ def _target_problems(table: Table, name: str, task: str | None) -> list[str]:
         if bad.sum() < column.notna().sum():
             problems.append(mixed_problem(table, name, bad))
         else:
-            problems.append(f"target column {name!r} holds no numbers, which regression needs")
+            problems.append(f"target column {name!r} holds no numbers, which regression needs.")
     if column.nunique() == 1:
         problems.append(
             f"target column {name!r} has the same value, {column.dropna().iloc[0]!r}, in every row: there is nothing "
-            "to explain. Name another target column"
+            "to explain. Name another target column."
         )
     return problems
 
@@ -194,7 +199,7 @@ def _gap_problems(table: Table, role: str, name: str) -> list[str]:
         return []
     return [
         f"{role} column {name!r} has no value in {len(rows)} row(s): {table.places(rows)}. Fill them in or remove "
-        f"these rows (empty cells and {', '.join(MISSING_CODES)} count as missing)"
+        f"these rows (empty cells and {', '.join(MISSING_CODES)} count as missing)."
     ]
 
 
@@ -216,17 +221,17 @@ def _feature_values(table: Table, names: list[str], missing: str) -> tuple[_Read
     values = _numbers(table.frame[names], table.decimal)
     infinite = infinite_problem(table, names, values)
     if infinite:
-        problems.append(Problem("path", infinite))
+        problems.append(Problem(infinite, ("path",)))
     gaps = np.isnan(values)
     read = _Read(values, names, np.arange(len(table.frame)))
     if not gaps.any():
         return read, problems
     if missing == "error":
-        return read, [*problems, Problem("missing", missing_problem(table, names, values))]
+        return read, [*problems, Problem(missing_problem(table, names, values), ("missing",))]
     read, more = _without_gaps(read, gaps, missing)
     holed = [name for name, any_gap in zip(names, gaps.any(axis=0), strict=True) if any_gap]
-    told = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), tuple(holed))
-    return replace(read, missing=told), problems + more
+    found = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), tuple(holed))
+    return replace(read, missing=found), problems + more
 
 
 def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_Read, list[Problem]]:
@@ -235,18 +240,18 @@ def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_
     if missing == "median":
         void = gaps.all(axis=0)
         if void.any():
-            text = f"{quoted(names[void].tolist())} has no value at all, so there is no median: add it to ignore"
-            return read, [Problem("ignore", text)]
+            text = f"{quoted(names[void].tolist())} has no value at all, so there is no median: add it to ignore."
+            return read, [Problem(text, ("ignore",))]
         return replace(read, values=_with_medians(read.values, gaps)), []
     if missing == "drop_rows":
         rows = np.flatnonzero(~gaps.any(axis=1))
-        few = f"missing: drop_rows leaves {len(rows)} row(s); choose median or drop_columns"
-        problems = [Problem("missing", few)] if len(rows) < 2 else []
+        few = f"missing: drop_rows leaves {len(rows)} sample(s); choose median or drop_columns."
+        problems = [Problem(few, ("missing",))] if len(rows) < 2 else []
         return replace(read, values=read.values[rows], rows=rows), problems
-    kept = ~gaps.any(axis=0)
-    none = "missing: drop_columns leaves no feature; choose median or drop_rows"
-    problems = [] if kept.any() else [Problem("missing", none)]
-    return replace(read, values=read.values[:, kept], names=names[kept].tolist()), problems
+    complete = ~gaps.any(axis=0)
+    none = "missing: drop_columns leaves no feature; choose median or drop_rows."
+    problems = [] if complete.any() else [Problem(none, ("missing",))]
+    return replace(read, values=read.values[:, complete], names=names[complete].tolist()), problems
 
 
 def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:

@@ -58,21 +58,15 @@ def read_parquet(path: Path) -> Table:
     return tidy(frame, [str(name) for name in frame.columns], path)
 
 
-def read_excel(path: Path, sheet: str | None = None) -> Table:
-    """Read a sheet of an Excel file by its name; None: the first one."""
+def read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False) -> Table:
+    """Read a sheet of an Excel file by its name; None: the first one, or the first one with a column of numbers."""
     sheets = _open_sheets(path)
     if sheet is not None and sheet not in sheets:
-        raise InputError(
-            f"{path} has no sheet {sheet!r}.{did_you_mean(sheet, sheets)} Its sheets are {quoted(list(sheets))}."
-        )
-    title = next(iter(sheets)) if sheet is None else sheet
-    return _read_sheet(sheets, title, path)
-
-
-def likely_sheet(path: Path) -> Table:
-    """Read the first sheet of an Excel file that has a column of numbers; if none has, the first one."""
-    sheets = _open_sheets(path)
-    for title in sheets:
+        rule = f"has no sheet {sheet!r}.{did_you_mean(sheet, sheets)} Its sheets are {quoted(list(sheets))}."
+        raise InputError(f"{path} {rule}", argument="sheet", value=sheet)
+    if sheet is not None:
+        return _read_sheet(sheets, sheet, path)
+    for title in sheets if choose_sheet else ():
         try:
             table = _read_sheet(sheets, title, path)
         except InputError:  # empty, or notes that are no table
@@ -103,7 +97,7 @@ def _read_sheet(sheets: dict[str, Any], title: str, path: Path) -> Table:
         table = _from_cells(rows, path, title)
     except InputError as error:
         also = f" This is the sheet {title!r}; the file also has {quoted(others)}." if others else ""
-        raise InputError(f"{error}{also}") from error
+        raise InputError(f"{error}{also}", argument="sheet", value=title) from error
     return replace(table, sheet=title, other_sheets=others)
 
 

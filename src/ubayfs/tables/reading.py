@@ -7,7 +7,6 @@ from pathlib import Path
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError
-from .formats import likely_sheet as find_likely_sheet
 from .formats import read_anndata, read_excel, read_parquet
 from .table import Table
 from .text import read_text
@@ -18,19 +17,7 @@ _BINARY = {".parquet": read_parquet, ".pq": read_parquet, ".h5ad": read_anndata}
 SUFFIXES = (*_TEXT, *_EXCEL, *_BINARY)
 
 
-def likely_sheet(path: str | os.PathLike[str]) -> str | None:
-    """Return the sheet of an Excel file that most likely holds the data; None when there is no choice.
-
-    That is the first sheet with a column of numbers, or else the first one.
-    """
-    path = Path(path)
-    if suffix_of(path) not in _EXCEL or not path.is_file():
-        return None
-    table = find_likely_sheet(path)
-    return table.sheet if table.other_sheets else None
-
-
-def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Table:
+def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose_sheet: bool = False) -> Table:
     """Read a table; its suffix tells the format.
 
     Parameters
@@ -41,6 +28,8 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
         latter two. Text must be UTF-8.
     sheet : str, optional
         Sheet of an Excel file; the first one by default.
+    choose_sheet : bool
+        Whether the sheet of an Excel file, if none is named, is the first one with a column of numbers.
 
     Returns
     -------
@@ -63,10 +52,12 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None) -> Tab
             f"{', '.join(SUFFIXES)}.{' Save it as .xlsx first.' if suffix in ('.xls', '.ods', '.xlsb') else ''}"
         )
     if sheet is not None and suffix not in _EXCEL:
-        raise InputError(f"sheet={sheet!r} is for Excel files, and {path} is none. Leave sheet out.")
+        raise InputError(
+            f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", argument="sheet"
+        )
     try:
         if suffix in _EXCEL:
-            return read_excel(path, sheet)
+            return read_excel(path, sheet, choose_sheet)
         return _BINARY[suffix](path) if suffix in _BINARY else read_text(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error

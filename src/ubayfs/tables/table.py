@@ -1,53 +1,38 @@
-"""Table: what a file holds, and where in the file each row stands."""
+"""Table: what a file holds, and where in the file each row is."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, StudyError
-from ..exceptions import Problem as StudyProblem
+from ..exceptions import InputError, Problem, StudyError
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
 
-# What a study says in place of the target as long as nobody has chosen one.
+# The target of a study file in which it is still to be chosen.
 TO_BE_CHOSEN = "?"
 
 # pandas calls the unnamed column of row names so when a table is read and written once more.
 _ROW_NAMES = ("", "Unnamed: 0")
 
 
-class Problem(NamedTuple):
-    """What is wrong with a table or with the roles of its columns.
-
-    Attributes
-    ----------
-    key : str
-        Argument that has to change, or "path" when the table itself has to.
-    text : str
-    """
-
-    key: str
-    text: str
-
-
 class TableError(StudyError):
-    """The columns of a table cannot have the roles that they are given; each problem's path is the argument."""
+    """The columns of a table cannot have the roles that they are given; the path of each problem is the argument."""
 
     def __init__(self, path: Path, found: Sequence[Problem], limit: int = 10) -> None:
-        shown = [f"{path}: {one.text}{'' if one.text[-1] in '.?)' else '.'}" for one in found]
-        message = shown[0]
+        problems = [replace(problem, message=f"{path}: {problem.message}") for problem in found]
+        message = problems[0].message
         if len(found) > 1:
-            rest = f"\n- and {len(found) - limit} more" if len(found) > limit else ""
-            message = f"{path} has {len(found)} problems:\n- " + "\n- ".join(one.text for one in found[:limit]) + rest
-        problems = [StudyProblem(text, (one.key,)) for text, one in zip(shown, found, strict=True)]
+            more = f"\n- and {len(found) - limit} more" if len(found) > limit else ""
+            listed = "\n- ".join(problem.message for problem in found[:limit])
+            message = f"{path} has {len(found)} problems:\n- {listed}{more}"
         super().__init__(message, problems)
 
 
@@ -91,11 +76,11 @@ class Table:
         return f" This is the sheet {self.sheet!r}; the file also has {quoted(self.other_sheets)}."
 
     def place(self, row: int) -> str:
-        """Return where the row at a position stands in the file, such as ``"line 14"``."""
+        """Return where the row at a position is in the file, such as ``"line 14"``."""
         return f"{self.unit} {row + 1 if self.numbers is None else self.numbers[row]}"
 
     def places(self, rows: Sequence[int] | NDArray[Any], limit: int = 5) -> str:
-        """List where a few rows stand and say how many more there are."""
+        """List where a few rows are and say how many more there are."""
         return listed([self.place(int(row)) for row in rows[:limit]], len(rows), limit)
 
 

@@ -1,0 +1,95 @@
+"""Plain values: what JSON can hold, and numbers, counts and lists as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number as a float; what JSON cannot hold becomes None.
+
+    >>> number(np.float32(0.5)), number(np.nan)
+    (0.5, None)
+    """
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def plain(value: Any) -> Any:
+    """Return anything as types that JSON knows; infinite numbers, paths and the like become text.
+
+    >>> plain({"rho": np.inf, "n": np.int64(3), 4: (1, None)})
+    {'rho': 'inf', 'n': 3, '4': [1, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(entry) for entry in value]
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
+
+
+def relaxation(rho: float) -> float | str:
+    """Return rho of a soft inequality, or "hard".
+
+    >>> relaxation(0.5), relaxation(np.inf)
+    (0.5, 'hard')
+    """
+    return float(rho) if math.isfinite(rho) else "hard"
+
+
+def strictness(rho: float | str) -> str:
+    """Return a relaxation, as a number or from :func:`relaxation`, in words.
+
+    >>> strictness(0.5), strictness(np.inf), strictness("hard")
+    ('rho 0.5', 'hard', 'hard')
+    """
+    text = relaxation_text(rho)
+    return text if text == "hard" else f"rho {text}"
+
+
+def relaxation_text(rho: float | str) -> str:
+    """Return a relaxation as a cell of a table shows it: a rounded number, or "hard"."""
+    return "hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho)
+
+
+def listing(items: Sequence[Any], limit: int = 8) -> str:
+    """Return a list in words; long ones are cut.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    >>> listing("abcde", limit=2)
+    'a, b and 3 more'
+    """
+    shown = [str(item) for item in items[:limit]]
+    if len(items) > limit:
+        return f"{', '.join(shown)} and {len(items) - limit:,} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def counted(n: int, singular: str, plural: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "model"), counted(6033, "feature"), counted(2, "class", "classes")
+    ('1 model', '6,033 features', '2 classes')
+    """
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """Return a number for people: so many significant digits, never in powers of ten unless it is tiny or huge.
+
+    >>> rounded(0.123456), rounded(12345.6), rounded(2), rounded(1.5e-9)
+    ('0.123', '12,346', '2', '1.5e-09')
+    """
+    if value and not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.{digits - 1}g}" if digits > 1 else f"{value:.0e}"
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"

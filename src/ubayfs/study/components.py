@@ -1,0 +1,201 @@
+"""Selectors, priors and optimizers by name with settings, as values that can be compared and written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from .._arguments import check_choice, did_you_mean
+from ..exceptions import InputError
+from ..optimize import OPTIMIZERS, as_optimizer
+from ..priors import PRIORS, as_prior
+from ..selectors import SELECTORS, as_selector
+from .diagnostics import Report, below, reported
+
+
+@dataclass(frozen=True)
+class Named:
+    """A built-in component by its name and those settings that differ from the defaults.
+
+    Attributes
+    ----------
+    name : str
+    settings : tuple of (str, value)
+        Sequences are tuples, mappings tuples of pairs.
+    """
+
+    name: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the component as it is written to a file."""
+        return {"name": self.name, **{key: _plain_setting(value) for key, value in self.settings}}
+
+
+@dataclass(frozen=True)
+class Family:
+    """All selectors, all priors or all optimizers.
+
+    Attributes
+    ----------
+    argument : str
+        What messages call them.
+    types : mapping of str to class
+    accept : callable
+        Raises for what does not belong to the family.
+    several : bool
+        Whether a list of them takes turns.
+    """
+
+    argument: str
+    types: Mapping[str, type[Any]]
+    accept: Callable[..., Any]
+    several: bool = False
+
+    def read(self, value: Any, report: Report) -> Any:
+        """Return a choice in its plainest form.
+
+        Parameters
+        ----------
+        value : str, mapping with the key name, Named, object, or a list of these if there may be several
+        report : Report
+
+        Returns
+        -------
+        choice : str, Named, object or tuple of these
+            The name if all settings are defaults; an object that is not built-in stays as it is.
+        """
+        if not self.several or not isinstance(value, list | tuple):
+            return self._read_single(value, report)
+        if not value:
+            with reported(report):
+                self.accept(value)
+        choices = tuple(self._read_single(entry, below(report, position)) for position, entry in enumerate(value))
+        return choices[0] if len(choices) == 1 else choices
+
+    def _read_single(self, value: Any, report: Report) -> Any:
+        if isinstance(value, Named):
+            value = {"name": value.name, **{key: _thawed(entry) for key, entry in value.settings}}
+        known = next((name for name, kind in self.types.items() if type(value) is kind), None)
+        if known is not None:
+            return _plainest(known, value)
+        if isinstance(value, Mapping):
+            return self._configured(value, report)
+        with reported(report):
+            if isinstance(value, str):
+                check_choice(self.argument, value, self.types)
+            else:
+                self.accept(value)
+        return value
+
+    def _configured(self, value: Mapping[Any, Any], report: Report) -> Any:
+        """Build what {name: ..., settings} describes; each wrong setting is reported."""
+        if "name" not in value:
+            report((), f"needs the key 'name', one of {', '.join(map(repr, sorted(self.types)))}; got {dict(value)!r}.")
+            return None
+        name = value["name"]
+        if not isinstance(name, str) or name not in self.types:
+            with reported(report, ("name",)):
+                check_choice(self.argument, name, self.types)
+            return None
+        kind = self.types[name]
+        known = [field.name for field in fields(kind) if field.init]
+        settings: dict[str, Any] = {}
+        for key, entry in value.items():
+            if key == "name":
+                continue
+            if key not in known:
+                listed = f" Its settings: {', '.join(known)}." if known else " It has no settings."
+                report((key,), f"is not a setting of {name}.{did_you_mean(key, known) or listed}")
+                continue
+            settings[key] = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
+        while (error := _error_of(kind, settings)) is not None:  # without a wrong setting the next one shows
+            if error.argument not in settings:
+                report((), str(error))
+                return None
+            report((error.argument,), error.rule)
+            del settings[error.argument]
+        return _plainest(name, kind(**settings))
+
+    def build(self, choice: Any) -> Any:
+        """Return what a choice means, as the workflow takes it."""
+        if isinstance(choice, tuple):
+            return [self.build(entry) for entry in choice]
+        if not isinstance(choice, Named):
+            return choice
+        return self.types[choice.name](**{key: _thawed(value) for key, value in choice.settings})
+
+
+_SELECTOR_TYPES = {name: type(selector) for name, selector in SELECTORS.items()}
+FAMILIES = {
+    "selector": Family("selector", _SELECTOR_TYPES, as_selector, several=True),
+    "prior": Family("prior", PRIORS, as_prior),
+    "optimizer": Family("optimizer", OPTIMIZERS, as_optimizer),
+}
+
+
+def _error_of(kind: type[Any], settings: Mapping[str, Any]) -> InputError | None:
+    try:
+        kind(**settings)
+    except InputError as error:
+        return error
+    return None
+
+
+def _plainest(name: str, configured: Any) -> str | Named:
+    pairs = [(field.name, _frozen(getattr(configured, field.name)), field.default) for field in fields(configured)]
+    settings = tuple((key, value) for key, value, default in pairs if value != default and value != ())
+    return Named(name, settings) if settings else name
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return tuple((_frozen(key), _frozen(entry)) for key, entry in value.items())
+    if isinstance(value, frozenset):
+        return tuple(sorted(value, key=lambda entry: (isinstance(entry, str), entry)))
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(entry) for entry in value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_pairs(value: Any) -> bool:
+    return (
+        isinstance(value, tuple) and bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+    )
+
+
+def _thawed(value: Any) -> Any:
+    if _is_pairs(value):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _plain_setting(value: Any) -> Any:
+    if _is_pairs(value):
+        return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value]
+    return _thawed(value)
+
+
+def _read_sets(value: Any, report: Report) -> Any:
+    """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+        return value
+    found: dict[str | tuple[str | int, ...], Any] = {}
+    for position, entry in enumerate(value):
+        if set(entry) != {"set", "weight"}:
+            report((position,), f"must hold the keys 'set' and 'weight'; got {dict(entry)!r}.")
+            continue
+        members = entry["set"]
+        members = tuple(members) if isinstance(members, list) else members
+        if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
+            report((position, "set"), f"must list features, or name a block; got {entry['set']!r}.")
+        elif members in found:
+            report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
+        else:
+            found[members] = entry["weight"]
+    return found

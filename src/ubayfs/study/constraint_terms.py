@@ -1,0 +1,263 @@
+"""Constraints of a study: every builder of :mod:`ubayfs.constraints` by its name, with patterns in place of names."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from .._arguments import did_you_mean
+from ..constraints import KINDS, Constraint
+from ..constraints.arguments import FrozenMatrix
+from ..exceptions import InputError, Problem, StudyError
+from .diagnostics import Report, below, reported
+from .names import Names, as_found, is_pattern, is_single
+from .yaml_io import plain
+
+# Replace a required argument that is missing or wrong, so that the others are checked all the same.
+_STAND_INS: dict[str, Any] = {
+    "n": 0,
+    "features": ["a", "b"],
+    "if_features": ["a"],
+    "then_features": ["b"],
+    "costs": {"a": 1.0},
+    "budget": 1.0,
+    "b": 0.0,
+}
+
+_LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
+
+
+def as_constraints(value: Any, report: Report) -> tuple[Constraint, ...]:
+    """Return constraints given by builders, or as a study file lists them.
+
+    Parameters
+    ----------
+    value : None, Constraint, or iterable of Constraint, str or mapping
+        ``{max_size: 10}``, ``{must_link: {features: [a, b], rho: hard}}``, ``decorrelate``.
+    report : Report
+    """
+    return tuple(constraint for _, constraint in read_constraints(value, report))
+
+
+def read_constraints(value: Any, report: Report) -> list[tuple[int, Constraint]]:
+    """Return the constraints that could be read, each with its position in the list; see :func:`as_constraints`."""
+    if value is None:
+        return []
+    if isinstance(value, Constraint):
+        return [(0, value)]
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        report((), f"must be a list with one constraint per entry, such as '- max_size: 10'; got {value!r}.")
+        return []
+    read = ((position, _read_entry(entry, below(report, position))) for position, entry in enumerate(value))
+    return [(position, constraint) for position, constraint in read if constraint is not None]
+
+
+def _read_entry(value: Any, report: Report) -> Constraint | None:
+    if isinstance(value, Constraint):
+        return value
+    if isinstance(value, str):
+        value = {value: None}
+    if not isinstance(value, Mapping) or len(value) != 1:
+        way = "begin each with '- ', and write settings inside it, as in 'max_size: {n: 10, rho: hard}'"
+        report((), f"must hold one constraint by the name of its builder; {way}; got {value!r}.")
+        return None
+    ((kind, arguments),) = value.items()
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS) or f" Known: {', '.join(KINDS)}."
+        report((kind,), f"must be the name of a constraint; got {kind!r}.{hint}")
+        return None
+    return _from_arguments(kind, arguments, below(report, kind))
+
+
+def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
+    """Make a constraint; whatever is wrong is reported for each argument, and None returned if nothing can be made."""
+    parameters = KINDS[kind].parameters
+    first = next(iter(parameters))
+    named = isinstance(value, Mapping)
+    given = dict(value) if named else ({} if value is None else {first: value})
+    for name in [name for name in given if name not in parameters]:
+        hint = did_you_mean(name, parameters) or f" Its arguments: {', '.join(parameters)}."
+        report((name,), f"must be an argument of {kind}; got {name!r}.{hint}")
+        del given[name]
+    required = [name for name, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
+    absent = [name for name in required if name not in given]
+    for name in absent:
+        report((), f"needs {name!r}.")
+    if not set(absent) <= set(_STAND_INS):
+        return None
+    given |= {name: _STAND_INS[name] for name in absent}
+    if "rho" in given:
+        given["rho"] = _relaxation(given["rho"])
+    made = _make(kind, given, required, report if named else lambda path, message: report((), message))
+    return None if absent else made
+
+
+def _make(kind: str, given: dict[str, Any], required: list[str], report: Report) -> Constraint | None:
+    """Call the builder; an argument that is wrong is reported and replaced, so that the others are checked too."""
+    replaced: set[str] = set()
+    while True:
+        try:
+            made = _build(kind, given)
+            return None if replaced & set(required) else made
+        except InputError as error:
+            wrong = error.argument or next(iter(given))
+            if wrong in replaced:
+                return None
+            report((wrong,), error.rule)
+        replaced.add(wrong)
+        given.pop(wrong, None)
+        if wrong in required:
+            if wrong not in _STAND_INS:
+                return None
+            given[wrong] = _STAND_INS[wrong]
+
+
+def _build(kind: str, given: dict[str, Any]) -> Constraint:
+    items = given.get("features")
+    single = [items] if isinstance(items, str) else items
+    if isinstance(single, list | tuple) and len(single) == 1 and is_pattern(single[0]):
+        # A pattern may match several features; how many there must be is checked when they are known.
+        made = KINDS[kind].build(**{**given, "features": [*single, *single]})
+        return replace(made, arguments=tuple((dict(made.arguments) | {"features": (single[0],)}).items()))
+    return KINDS[kind].build(**given)
+
+
+def _relaxation(rho: Any) -> Any:
+    if isinstance(rho, list):
+        return [_relaxation(entry) for entry in rho]
+    return math.inf if isinstance(rho, str) and rho.lower() == "hard" else rho
+
+
+def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
+    """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
+
+    Names that mean nothing are reported, and None is returned then.
+    """
+    given = dict(constraint.arguments)
+    own: Any = given.get("blocks")
+    on_blocks = given.get("on") == "blocks" or own is True
+    columns = block_names if on_blocks else names
+    changed: dict[str, Any] = {}
+    sound = True
+
+    def noting(path: tuple[str | int, ...], message: str) -> None:
+        nonlocal sound
+        sound = False
+        report(path, message)
+
+    if _is_pairs(own):  # a constraint with blocks of its own
+        columns = Names([name for name, _ in own], "block")
+        changed["blocks"] = tuple(
+            (name, tuple(names.expand(items, below(noting, "blocks", name)))) for name, items in own
+        )
+    for name, value in given.items():
+        if name.endswith("features"):
+            changed[name] = tuple(columns.expand(value, below(noting, name)))
+        elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
+            changed[name] = tuple(block_names.expand(value, below(noting, name)))
+        elif name != "blocks" and _is_pairs(value):
+            changed[name] = tuple(_expand_pairs(value, columns, below(noting, name)).items())
+    if not sound:
+        return None
+    if all(given[name] == value for name, value in changed.items()):
+        return constraint
+    with reported(report):
+        expanded = replace(constraint, arguments=tuple((given | changed).items()))
+        made = KINDS[constraint.kind].build(**arguments_of(expanded))
+        return replace(made, from_prior=constraint.from_prior, note=constraint.note or _note(given, changed))
+    return None
+
+
+def _is_pairs(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
+
+
+def _note(given: Mapping[str, Any], changed: Mapping[str, Any]) -> str:
+    """Return what the user wrote where patterns were expanded, such as ``radius*, area``."""
+    written = [given[name] for name, value in changed.items() if given[name] != value]
+    return "; ".join(_written(items) for items in written)
+
+
+def _written(items: Any) -> str:
+    if not _is_pairs(items):
+        return ", ".join(map(str, items))
+    of_blocks = isinstance(items[0][1], tuple)
+    return (
+        "; ".join(f"{name}: {_written(members)}" for name, members in items)
+        if of_blocks
+        else _written([name for name, _ in items])
+    )
+
+
+def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Report) -> dict[Any, float]:
+    by_name: dict[Any, float] = {}
+    by_pattern: dict[str, tuple[str, float]] = {}
+    for item, number in pairs:
+        with reported(report, (item,)):
+            matches = names.find(item)
+            if is_single(item, matches):
+                by_name[as_found(item, matches)] = number
+                continue
+            for name in matches:
+                first, before = by_pattern.setdefault(name, (item, number))
+                if before != number:
+                    report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
+    named = {names.names[item] if isinstance(item, int) else item for item in by_name}
+    return by_name | {name: number for name, (_, number) in by_pattern.items() if name not in named}
+
+
+def arguments_of(constraint: Constraint) -> dict[str, Any]:
+    """Return the arguments of a constraint as its builder takes them.
+
+    Examples
+    --------
+    >>> from ubayfs import cost_budget
+    >>> arguments_of(cost_budget({"mri": 400.0}, budget=410))
+    {'costs': {'mri': 400.0}, 'budget': 410.0, 'rho': 1.0}
+    """
+    return {
+        name: value.thaw() if isinstance(value, FrozenMatrix) else dict(value) if _is_pairs(value) else value
+        for name, value in constraint.arguments
+    }
+
+
+def plain_constraint(constraint: Constraint) -> dict[str, Any]:
+    """Return a constraint as it is written to a file.
+
+    Examples
+    --------
+    >>> from ubayfs import max_size, must_link
+    >>> plain_constraint(max_size(10)), plain_constraint(must_link(["a", "b"], rho=math.inf))
+    ({'max_size': 10}, {'must_link': {'features': ['a', 'b'], 'rho': 'hard'}})
+    """
+    kind, known = constraint.kind, KINDS[constraint.kind].parameters
+    first = next(iter(known))
+    stored = dict(constraint.arguments)
+    shown = {
+        name: _plain_argument(kind, name, value)
+        for name, value in arguments_of(constraint).items()
+        if name == first or stored[name] != known[name].default
+    }
+    short = len(shown) == 1 and not isinstance(shown[first], dict)
+    return {kind: shown[first] if short else shown}
+
+
+def _plain_argument(kind: str, name: str, value: Any) -> Any:
+    if name == "rho":
+        return [_plain_rho(entry) for entry in value] if isinstance(value, tuple) else _plain_rho(value)
+    if hasattr(value, "toarray"):
+        if math.prod(value.shape) > _LARGEST_MATRIX:
+            problem = (
+                f"{kind}: {name} has {value.shape[0]} x {value.shape[1]} entries, too many for a study file. Give rows "
+                "as mappings of feature names to coefficients, one linear() for each."
+            )
+            raise StudyError(problem, (Problem(problem),))
+        value = value.toarray().tolist()
+    return plain(value)
+
+
+def _plain_rho(rho: float) -> Any:
+    return "hard" if rho == math.inf else plain(rho)

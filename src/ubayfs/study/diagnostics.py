@@ -1,0 +1,170 @@
+"""Problems of a study: where each of them is, and all of them in one error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..exceptions import InputError, Problem, StudyError
+
+# Keys and positions from the top of the study, such as ("constraints", 2, "must_link", "rho").
+Path = tuple[str | int, ...]
+# Called with the place of a problem, relative to what is checked, and the rule that is broken.
+Report = Callable[[Path, str], None]
+
+# Problems that a message lists; the error holds all of them.
+_SHOWN = 50
+
+_PLAIN_KEY = re.compile(r"[\w*-]+")
+
+
+def key_path(path: Path) -> str:
+    """Return a place as people write it.
+
+    Examples
+    --------
+    >>> key_path(("constraints", 2, "must_link", "rho")), key_path(("blocks", "mean values"))
+    ('constraints[2].must_link.rho', "blocks['mean values']")
+    """
+    text = ""
+    for part in path:
+        if isinstance(part, str) and _PLAIN_KEY.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f"[{part!r}]"
+    return text
+
+
+def below(report: Report, *prefix: str | int) -> Report:
+    """Return a report for what is below a key."""
+    return lambda path, message: report((*prefix, *path), message)
+
+
+def refuse(path: Path, message: str) -> None:
+    """Raise at the first problem: the report for values given in Python."""
+    place = key_path(path)
+    raise InputError(f"{place}: {message}" if place else message, argument=place or None, rule=message)
+
+
+@contextmanager
+def reported(report: Report, path: Path = ()) -> Iterator[None]:
+    """Report an InputError at a place instead of raising it."""
+    try:
+        yield
+    except StudyError:  # all its problems have their places
+        raise
+    except InputError as error:
+        report(path, error.rule)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a study was read from.
+
+    Attributes
+    ----------
+    file : str
+        Name of the study file; empty for a study made in Python.
+    lines : mapping of Path to int
+        Line of each key, counted from 1.
+    parts : mapping of str to value
+        The sections as read; those of a changed copy of the study have no line.
+    aliases : mapping of Path to Path or str
+        Where something is written instead: at another place of the file, or in an option of a command (a text).
+    """
+
+    file: str = ""
+    lines: Mapping[Path, int] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    aliases: Mapping[Path, Path | str] = field(default_factory=dict)
+
+
+@dataclass
+class Problems:
+    """Collects problems, each with its file, line and key.
+
+    Attributes
+    ----------
+    origin : Origin
+    changed : frozenset of str
+        Sections that are no longer as in the file.
+    found : list of Problem
+    wrong : set of Path
+        All places that have a problem.
+    unreadable : set of Path
+        Values that were refused when the file was read. What follows from them is not reported a second time.
+    """
+
+    origin: Origin = field(default_factory=Origin)
+    changed: frozenset[str] = frozenset()
+    found: list[Problem] = field(default_factory=list)
+    wrong: set[Path] = field(default_factory=set)
+    unreadable: set[Path] = field(default_factory=set)
+    n_reports: int = 0  # also those that follow from an unreadable value
+
+    def __call__(self, path: Path, message: str, line: int | None = None) -> None:
+        """Add a problem; without a line it is that of the nearest key above."""
+        self.n_reports += 1
+        self.wrong.add(path)
+        if any(_related(path, other) for other in self.unreadable):
+            return
+        # A value that runs over several lines must not break the list of problems into pieces.
+        self.found.append(self._located(path, " ".join(message.splitlines()), line))
+
+    def refuse_value(self, path: Path, message: str, line: int) -> None:
+        """Add the problem of a value that cannot be read."""
+        self(path, message, line)
+        self.unreadable.add(path)
+
+    def place(self, path: Path) -> str:
+        """Return where something is written, as people look for it: the option, or file, line and key."""
+        return self._located(path, "", None).place
+
+    def is_sound(self, *path: str | int) -> bool:
+        """Tell whether nothing is wrong at a place, below it or above it."""
+        return not any(_related(other, path) for other in self.wrong if other)
+
+    def _located(self, path: Path, message: str, line: int | None) -> Problem:
+        origin = self.origin
+        for length in range(len(path), 0, -1):
+            alias = origin.aliases.get(path[:length])
+            if isinstance(alias, str):
+                return Problem(message, path, 0, alias)
+            if alias is not None:
+                path = (*alias, *path[length:])
+                break
+        in_file = bool(origin.file) and not (path and path[0] in self.changed)
+        if line is None:
+            line = self._line(path) if in_file else 0
+        place = [origin.file] if in_file else []
+        place += [f"line {line}"] if line else []
+        place += [key_path(path)] if path else []
+        return Problem(message, path, line, ", ".join(place))
+
+    def _line(self, path: Path) -> int:
+        """Return the line of a key, or of the nearest one above it; 0 when there is none."""
+        lines = self.origin.lines
+        return next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), 0)
+
+    def raise_any(self) -> None:
+        """Raise one StudyError that lists all problems in the order of the file, if there are any."""
+        if not self.found:
+            return
+        problems = tuple(dict.fromkeys(sorted(self.found, key=lambda problem: problem.line)))
+        texts = [str(problem) for problem in problems]
+        if len(texts) == 1:
+            raise StudyError(texts[0], problems)
+        listed = "".join(f"\n- {text}" for text in texts[:_SHOWN])
+        more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        in_file = all(problem.line for problem in problems)
+        subject = f"{self.origin.file} has" if in_file else "there are"
+        raise StudyError(f"{subject} {len(texts)} problems:{listed}{more}", problems)
+
+
+def _related(path: Path, other: Path) -> bool:
+    """Tell whether two places are the same, or one is above the other."""
+    shared = min(len(path), len(other))
+    return path[:shared] == other[:shared]

@@ -1,0 +1,301 @@
+"""Study: everything that a selection rests on, as one frozen value that is read from a file and written to one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .._arguments import did_you_mean
+from .._files import write_atomically
+from ..constraints import Constraint
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import Progress, collect_evidence, versions
+from ..ensemble.evidence import Evidence
+from ..exceptions import InputError, Problem, StudyError
+from ..selection import Selection
+from ..workflow import Decision, decide
+from .components import FAMILIES
+from .constraint_terms import as_constraints, plain_constraint, read_constraints
+from .diagnostics import Origin, Problems, below, refuse
+from .diagnostics import Path as KeyPath
+from .names import AnyBlocks, TableBlocks, as_blocks, plain_blocks
+from .schema import KEYS, SECTIONS, DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
+from .yaml_io import dump_document, read_document
+
+_HEADER = "# A study of ubayfs. Paths are relative to this file.\n\n"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Data, ensemble, prior knowledge, constraints and decision: what reproduces a result exactly.
+
+    Studies are compared by their content, not by where their files are.
+
+    Attributes
+    ----------
+    data : DataSection
+    evidence : EvidenceSection
+    prior : PriorSection
+    blocks : Blocks, PrefixBlocks, TableBlocks or None
+        Also given as a mapping or a DataFrame.
+    constraints : tuple of Constraint
+        Features may be given by patterns such as ``radius*``.
+    decision : DecisionSection
+    outputs : OutputSection
+    versions : mapping of str to str
+        Of the packages that wrote the file; empty when unknown.
+    folder : Path
+        Relative paths start here: the directory of the study file.
+    origin : Origin or None
+        The file that the study was read from, for messages.
+
+    Examples
+    --------
+    >>> from ubayfs import max_size
+    >>> study = Study(DataSection("cells.csv", target="diagnosis"), constraints=[max_size(5)])
+    >>> print(study.to_yaml())
+    # A study of ubayfs. Paths are relative to this file.
+    <BLANKLINE>
+    data:
+      path: cells.csv
+      target: diagnosis
+    <BLANKLINE>
+    evidence:
+      selector: mrmr
+      n_models: 100
+      seed: 0
+    <BLANKLINE>
+    constraints:
+      - max_size: 5
+    <BLANKLINE>
+    decision:
+      constraint_strength: 1
+      optimizer: exact
+      seed: 0
+    <BLANKLINE>
+    """
+
+    data: DataSection
+    evidence: EvidenceSection = field(default_factory=EvidenceSection)
+    prior: PriorSection = field(default_factory=PriorSection)
+    blocks: AnyBlocks = None
+    constraints: tuple[Constraint, ...] = ()
+    decision: DecisionSection = field(default_factory=DecisionSection)
+    outputs: OutputSection = field(default_factory=OutputSection)
+    versions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    folder: Path = field(default_factory=Path, compare=False)
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for key, kind in SECTIONS.items():
+            value = getattr(self, key)
+            if not isinstance(value, kind):
+                raise InputError.of(key, f"must be a {kind.__name__}; got {value!r}.", value)
+        object.__setattr__(self, "blocks", as_blocks(self.blocks, below(refuse, "blocks")))
+        object.__setattr__(self, "constraints", as_constraints(self.constraints, below(refuse, "constraints")))
+        object.__setattr__(self, "folder", Path(self.folder))
+        object.__setattr__(self, "versions", dict(self.versions))
+
+    def new_problems(self) -> Problems:
+        """Return a collector of problems that knows the lines of what still is as in the file."""
+        origin = self.origin or Origin()
+        changed = frozenset(key for key, part in origin.parts.items() if part != getattr(self, key))
+        return Problems(origin, changed)
+
+    @property
+    def selector(self) -> Any:
+        """The selector or the list of selectors, as :func:`ubayfs.collect_evidence` takes it."""
+        return FAMILIES["selector"].build(self.evidence.selector)
+
+    def read_data(self) -> FeatureData:
+        """Read and check the data table.
+
+        Raises
+        ------
+        StudyError
+            If the file cannot be read or its columns are not as the study says: all problems at once.
+        """
+        from .resolve import read_data
+
+        return read_data(self)
+
+    def arguments(self, feature_names: Any, n_models: int | None = None) -> dict[str, Any]:
+        """Return the arguments of :func:`ubayfs.decide` for a data set: all but the evidence and ``X``.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,)
+        n_models : int, optional
+            The number of models that words of the scale are measured by; default ``evidence.n_models`` of the study.
+
+        Raises
+        ------
+        StudyError
+            If names do not fit the features: all of them at once, with file, line and nearest name.
+        """
+        from .resolve import resolve_study
+
+        decision = resolve_study(self, data=None, feature_names=feature_names, n_models=n_models).decision
+        return {name: getattr(decision, name) for name in Decision.names()}
+
+    def inlined(self, feature_names: Any) -> Study:
+        """Return the study with the content of its tables written out, so that it needs no file but the data.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,)
+
+        Raises
+        ------
+        StudyError
+            If names do not fit the features.
+        """
+        from .resolve import resolve_study
+
+        return resolve_study(self, data=None, feature_names=feature_names).standalone()
+
+    def collect(
+        self, data: Any, on_progress: Progress | None = None, checkpoint: str | os.PathLike[str] | None = None
+    ) -> Evidence:
+        """Run the ensemble on data, as :meth:`read_data` returns them."""
+        settings = {**self.evidence.arguments(), "selector": self.selector}
+        return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint)
+
+    def decide(self, evidence: Evidence, data: Any = None) -> Selection:
+        """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""
+        return decide(evidence, X=data, **self.arguments(evidence.feature_names, evidence.n_models))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the study in plain types, with the keys of the file.
+
+        Raises
+        ------
+        StudyError
+            If it holds an object that cannot be written to a file, such as a function as selector.
+        """
+        parts: dict[str, Any] = {key: getattr(self, key).plain() for key in SECTIONS}
+        parts["blocks"] = plain_blocks(self.blocks)
+        parts["constraints"] = [plain_constraint(constraint) for constraint in self.constraints]
+        parts["versions"] = dict(self.versions)
+        return {key: parts[key] for key in KEYS if parts[key]}
+
+    def to_yaml(self) -> str:
+        """Return the study as the text of a study file in its folder."""
+        return _HEADER + dump_document(self.to_dict())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study to a file, whole or not at all; relative paths are adapted to its folder."""
+        file = Path(path)
+        content = self._moved(Path(os.path.abspath(file.parent))).to_yaml().encode("utf-8")
+        try:
+            write_atomically(file, content)
+        except OSError as error:
+            problem = f"{file} could not be written ({error.strerror or error}); nothing was changed there."
+            raise StudyError(problem, (Problem(problem),)) from error
+
+    def _moved(self, folder: Path) -> Study:
+        """Return the study with its paths relative to another folder."""
+        old = Path(os.path.abspath(self.folder))
+        blocks, table = self.blocks, self.prior.table
+        if isinstance(blocks, TableBlocks):
+            blocks = replace(blocks, table=moved_path(blocks.table, old, folder))
+        return replace(
+            self,
+            data=replace(self.data, path=moved_path(self.data.path, old, folder)),
+            prior=replace(self.prior, table=None if table is None else moved_path(table, old, folder)),
+            blocks=blocks,
+            outputs=replace(self.outputs, directory=moved_path(self.outputs.directory, old, folder)),
+        )
+
+    def version_note(self) -> str | None:
+        """Return a sentence if another version of ubayfs wrote the study, else None."""
+        now, then = versions()["ubayfs"], self.versions.get("ubayfs")
+        if then is None or str(then).split(".")[:2] == now.split(".")[:2]:
+            return None
+        return f"The study was written by ubayfs {then}, this is {now}; results may differ."
+
+
+def moved_path(path: str, old: Path, new: Path) -> str:
+    """Return a path that is relative to one folder as one relative to another.
+
+    Examples
+    --------
+    >>> moved_path("data.csv", Path("/home/lab"), Path("/home/lab/results"))
+    '../data.csv'
+    """
+    if os.path.isabs(path) or old == new:
+        return path
+    target = os.path.abspath(old / path)
+    try:
+        return Path(os.path.relpath(target, new)).as_posix()
+    except ValueError:  # another drive
+        return Path(target).as_posix()
+
+
+def load_study(path: str | os.PathLike[str]) -> Study:
+    """Read a study file.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    study : Study
+        Its names are not compared with the data yet; :func:`resolve_study` does that.
+
+    Raises
+    ------
+    StudyError
+        If there is anything wrong: all problems at once, each with its line and key.
+    """
+    study, problems = read_draft(path)
+    problems.raise_any()
+    return study
+
+
+def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
+    """Read as much of a study file as can be read.
+
+    Returns
+    -------
+    study : Study
+        With defaults where the file is wrong.
+    problems : Problems
+        What is wrong.
+
+    Raises
+    ------
+    StudyError
+        If nothing can be read.
+    """
+    file = Path(path)
+    value, problems = read_document(file)
+    if value is None:
+        problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.", 0)
+    elif not isinstance(value, dict):
+        problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.", 0)
+    if not isinstance(value, dict):
+        problems.raise_any()
+    for key in value:
+        if key not in KEYS:
+            hint = did_you_mean(key, KEYS) or f" Known keys: {', '.join(KEYS)}."
+            problems((key,), f"is not a key of a study; got {key!r}.{hint}")
+    parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
+    parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
+    constraints = read_constraints(value.get("constraints"), below(problems, "constraints"))
+    parts["constraints"] = tuple(constraint for _, constraint in constraints)
+    versions_read = value.get("versions") or {}
+    if isinstance(versions_read, dict):
+        parts["versions"] = {str(package): str(version) for package, version in versions_read.items()}
+    else:
+        problems(("versions",), f"must map packages to versions; got {versions_read!r}. It may be left out.")
+    # Entries that could not be read are not among the constraints of the study.
+    aliases: dict[KeyPath, KeyPath | str] = {
+        ("constraints", new): ("constraints", old) for new, (old, _) in enumerate(constraints)
+    }
+    problems.origin = replace(problems.origin, parts=parts, aliases=aliases)
+    return Study(**parts, folder=file.parent, origin=problems.origin), problems

@@ -1,0 +1,323 @@
+"""YAML as study files use it, read safely into plain values with the line of each key, and written for people.
+
+Read are texts, numbers, true/false, null, lists and mappings, by the rules of YAML 1.2: ``no`` and ``on`` are texts
+(they are genes too), ``1e-3`` is a number, ``007`` and ``2024-01-01`` are texts. Nothing else is ever built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path as FilePath
+from typing import Any
+
+from ..exceptions import MissingDependencyError, Problem, StudyError
+from .diagnostics import Origin, Path, Problems
+
+_TAG = "tag:yaml.org,2002:"
+_SCALARS = {
+    "null": re.compile(r"|~|null|Null|NULL"),
+    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
+    "int": re.compile(r"[-+]?(0|[1-9][0-9]*)"),
+    "float": re.compile(
+        r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+    ),
+}
+# A study of 100,000 weighted features has about 5 MB and 200,000 values; aliases could make billions of them.
+_LARGEST_FILE = 50_000_000
+_MOST_VALUES = 1_000_000
+_LONGEST_NUMBER = 1000  # digits; Python refuses to convert much more
+_FLOW_LIMIT = 8  # entries of a list or mapping that are still written in one line
+
+# By first character: what a plain text may be.
+_Resolvers = dict[str, list[tuple[str, re.Pattern[str]]]]
+
+
+class Unreadable:
+    """Stands for a value that was refused, so that the rest can still be checked."""
+
+
+def _pyyaml() -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise MissingDependencyError(
+            'Study files need PyYAML, which is not installed: pip install "ubayfs[cli]".'
+        ) from error
+    return yaml
+
+
+def _resolvers() -> _Resolvers:
+    """Return what kinds of values plain texts may be, in the form that PyYAML wants: by first character."""
+    entries = [(_TAG + kind, re.compile(rf"^(?:{pattern.pattern})$")) for kind, pattern in _SCALARS.items()]
+    return dict.fromkeys((*"~nNtTfF+-.0123456789", ""), entries)
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read_document(file: FilePath) -> tuple[Any, Problems]:
+    """Read a YAML file into plain values.
+
+    Returns
+    -------
+    value : None, bool, int, float, str, list, dict or Unreadable
+    problems : Problems
+        What could be skipped; its origin has the line of each key and list entry.
+
+    Raises
+    ------
+    StudyError
+        If nothing can be read.
+    """
+    problems = Problems(Origin(file.name))
+    text = _text(file, problems)
+    problems.raise_any()
+    return parse_document(text, problems), problems
+
+
+def parse_document(text: str, problems: Problems) -> Any:
+    """Turn YAML text into plain values; `problems` gets the lines of all keys, and what is wrong."""
+    yaml = _pyyaml()
+    node = None
+    try:
+        node = _loader()(text).get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problems((), f"is not YAML: {_explained(error.problem or error.context)}", mark.line + 1 if mark else 0)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problems((), f"holds the character {chr(error.character)!r}, which YAML does not allow; remove it.", line)
+    except RecursionError:
+        problems((), "is nested too deeply for a study.", 0)
+    problems.raise_any()
+    lines: dict[Path, int] = {}
+    problems.origin = replace(problems.origin, lines=lines)
+    return None if node is None else _Builder(problems, lines).build(node, ())
+
+
+def _text(file: FilePath, problems: Problems) -> str:
+    try:
+        if not file.exists():
+            from .._arguments import did_you_mean
+
+            near = did_you_mean(file.name, [p.name for p in file.parent.glob("*") if p.suffix in (".yaml", ".yml")])
+            problems((), f"does not exist in the directory {str(file.parent)!r}.{near}", 0)
+            return ""
+        if file.is_dir():
+            problems((), "is a directory; name the study file in it, for example study.yaml.", 0)
+            return ""
+        if file.stat().st_size > _LARGEST_FILE:
+            problems((), f"has more than {_LARGEST_FILE // 10**6} MB, too much for a study. Is it the data table?", 0)
+            return ""
+        content = file.read_bytes()
+    except OSError as error:
+        problems((), f"could not be read ({error.strerror or error}).", 0)
+        return ""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        wrong = content[error.start : error.start + 1]
+        problems((), f"is not UTF-8 text: byte {wrong!r}. Save it as UTF-8 in your editor.", line)
+        return ""
+
+
+def _explained(problem: str | None) -> str:
+    """Return what PyYAML found, which has no codes, with what to do about it."""
+    text = problem or "unknown problem"
+    if "'\\t'" in text:
+        return f"{text}. This is a tab; indent with spaces."
+    if "mapping values are not allowed" in text:
+        return f"{text}. Put texts with a colon into quotes, and begin each key on a line of its own."
+    if text.startswith("found character"):
+        return f"{text}. Put the text into quotes."
+    return f"{text}."
+
+
+class _Builder:
+    """Builds plain values of nodes and notes the line of each."""
+
+    def __init__(self, problems: Problems, lines: dict[Path, int]) -> None:
+        self.problems = problems
+        self.lines = lines
+        self.n_values = 0
+        self.open: set[int] = set()
+
+    def build(self, node: Any, path: Path) -> Any:
+        line = node.start_mark.line + 1
+        self.lines.setdefault(path, line)
+        self.n_values += 1
+        if self.n_values > _MOST_VALUES:
+            self.problems(path, f"holds more than {_MOST_VALUES} values; aliases (*name) multiply them.", line)
+            self.problems.raise_any()
+        kind = node.tag.removeprefix(_TAG)
+        if kind in _SCALARS or kind == "str":
+            return self._scalar(node, kind, path)
+        if kind not in ("map", "seq") or id(node) in self.open:
+            tag = f"!!{kind}" if kind != node.tag else node.tag
+            rule = "contains itself by an alias" if id(node) in self.open else f"has the tag {tag!r}"
+            return self._unreadable(path, f"{rule}; a study holds texts, numbers, lists and mappings only.", node)
+        self.open.add(id(node))
+        try:
+            return self._mapping(node, path) if kind == "map" else self._list(node, path)
+        finally:
+            self.open.discard(id(node))
+
+    def _scalar(self, node: Any, kind: str, path: Path) -> Any:
+        text = node.value
+        if not isinstance(text, str) or (kind != "str" and not _SCALARS[kind].fullmatch(text)):
+            return self._unreadable(path, f"has the tag of {kind}, but is not one; got {text!r}.", node)
+        if kind == "int" and len(text) > _LONGEST_NUMBER:
+            rule = f"is a number of {len(text)} digits; put it into quotes if it is a name."
+            return self._unreadable(path, rule, node)
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return text.lower() == "true"
+        if kind == "float":
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        return int(text) if kind == "int" else text
+
+    def _unreadable(self, path: Path, message: str, node: Any) -> Unreadable:
+        self.problems.refuse_value(path, message, node.start_mark.line + 1)
+        return Unreadable()
+
+    def _list(self, node: Any, path: Path) -> Any:
+        if not isinstance(node.value, list) or any(isinstance(entry, tuple) for entry in node.value):
+            return self._unreadable(path, "has the tag of a list, but is not one.", node)
+        return [self.build(entry, (*path, position)) for position, entry in enumerate(node.value)]
+
+    def _mapping(self, node: Any, path: Path) -> Any:
+        if not isinstance(node.value, list) or not all(isinstance(entry, tuple) for entry in node.value):
+            return self._unreadable(path, "has the tag of a mapping, but is not one.", node)
+        found: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            key = key_node.value
+            kind = key_node.tag.removeprefix(_TAG)
+            if kind not in ("str", "int") or not isinstance(key, str):
+                shown = repr(key) if isinstance(key, str) else "that is a list or a mapping"
+                self.problems(path, f"has a key {shown}; keys are texts, so put it into quotes.", line)
+                continue
+            key = self._scalar(key_node, kind, path)
+            if isinstance(key, Unreadable):
+                continue
+            place = (*path, key)
+            if key in found:
+                self.problems(place, f"occurs twice, first on line {self.lines[place]}; remove one of them.", line)
+                continue
+            self.lines[place] = line
+            found[key] = self.build(value_node, place)
+        return found
+
+
+@lru_cache
+def _loader() -> Any:
+    yaml = _pyyaml()
+
+    class Loader(yaml.SafeLoader):  # type: ignore[name-defined]
+        yaml_implicit_resolvers = _resolvers()
+
+    return Loader
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def plain(value: Any, name: str = "the value") -> Any:
+    """Return a value as it is written: lists for tuples, whole numbers without a decimal point.
+
+    Objects that know how they are written have a method of this name; others are refused.
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(entry, name) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry, name) for entry in value]
+    if hasattr(value, "plain"):
+        return value.plain()
+    if value is not None and not isinstance(value, str | int | float):
+        problem = (
+            f"{name} is {value!r}, which cannot be written to a study file. Use a built-in one by its name, with "
+            "settings, or keep this study in Python."
+        )
+        raise StudyError(problem, (Problem(problem),))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    return value
+
+
+class _InLine(dict):
+    """A mapping that is written in one line."""
+
+
+class _ListInLine(list):
+    """A list that is written in one line."""
+
+
+@lru_cache
+def _dumper() -> Any:
+    yaml = _pyyaml()
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[name-defined]
+        # What either version of YAML takes for something else than text is put into quotes.
+        yaml_implicit_resolvers = _joined(yaml.SafeDumper.yaml_implicit_resolvers, _resolvers())
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+        def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+            super().increase_indent(flow, False)  # entries of lists are indented below their key
+
+    # Line breaks and the like are written as escapes: other styles lose some, and let a text leave its comment.
+    Dumper.add_representer(
+        str, lambda dumper, data: dumper.represent_scalar(_TAG + "str", data, None if data.isprintable() else '"')
+    )
+    Dumper.add_representer(_InLine, lambda dumper, data: dumper.represent_mapping(_TAG + "map", data, flow_style=True))
+    Dumper.add_representer(
+        _ListInLine, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True)
+    )
+    return Dumper
+
+
+def dump_document(value: Mapping[str, Any]) -> str:
+    """Write plain values as YAML: one section after the other, short lists and mappings in one line."""
+    layout = {"sort_keys": False, "allow_unicode": True, "width": 110, "default_flow_style": False}
+    dump = _pyyaml().dump
+    return "\n".join(dump({key: _styled(entry, 1)}, Dumper=_dumper(), **layout) for key, entry in value.items())
+
+
+def dump_scalar(value: Any) -> str:
+    """Write a text or number so that it may be anywhere in YAML, also inside a list in one line.
+
+    Examples
+    --------
+    >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
+    ('mean radius', "'a: b'", "'no'", "'a, b'")
+    """
+    text = _pyyaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9)
+    return str(text).strip()[1:-1]
+
+
+def _styled(value: Any, depth: int) -> Any:
+    """Mark what fits into one line: short, below the sections, and with nothing nested but short lists."""
+    if isinstance(value, dict):
+        entries: Any = {key: _styled(entry, depth + 1) for key, entry in value.items()}
+        nested = entries.values()
+        inline: Any = _InLine
+    elif isinstance(value, list):
+        entries = [_styled(entry, depth + 1) for entry in value]
+        nested = entries
+        inline = _ListInLine
+    else:
+        return value
+    leaf = not any(isinstance(entry, dict | list) and not isinstance(entry, _ListInLine) for entry in nested)
+    short = len(entries) <= _FLOW_LIMIT or not entries
+    single = depth == 2 and isinstance(value, dict) and len(entries) == 1  # an entry of the list of constraints
+    return inline(entries) if (leaf and short and depth > 1 and not single) or not entries else entries
+
+
+def _joined(old: _Resolvers, new: _Resolvers) -> _Resolvers:
+    return {first: [*old.get(first, []), *new.get(first, [])] for first in {*old, *new}}

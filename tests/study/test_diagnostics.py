@@ -1,0 +1,147 @@
+"""All problems of a study at once, each at its place: paths and lines, whatever the words."""
+
+import pandas as pd
+import pytest
+
+from ubayfs.exceptions import StudyError
+from ubayfs.study import load_study, resolve_study
+from ubayfs.study.resolve import check_draft
+from ubayfs.study.study import read_draft
+
+NAMES = ["radius", "area", "texture", "smooth"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    frame = pd.DataFrame({name: [1.0 * i, i % 3, i**2, -i][j] for j, name in enumerate(NAMES)} for i in range(12))
+    frame["class"] = ["a", "b"] * 6
+    frame["patient"] = [i // 2 for i in range(12)]
+    frame["center"] = 1
+    frame["steady"] = 5.0
+    frame.to_csv(tmp_path / "cells.csv", index=False)
+    return tmp_path
+
+
+def places_of(folder, text):
+    """Return path and line of all problems of a study, as the commands list them."""
+    (folder / "study.yaml").write_text(text, encoding="utf-8")
+    study, problems = read_draft(folder / "study.yaml")
+    if problems.found:
+        check_draft(study, problems)
+    with pytest.raises(StudyError) as caught:
+        problems.raise_any() if problems.found else resolve_study(study)
+    return [(problem.path, problem.line) for problem in caught.value.problems]
+
+
+DATA = "data:\n  path: cells.csv\n  target: class\n  ignore: [patient, center]\n"
+
+
+def test_twenty_mistakes(folder):
+    text = """\
+data:
+  path: cells.csv
+  target: klass
+  ignore: [patient, center, nothing*]
+evidence:
+  n_models: many
+  train_size: 2
+  selector: {name: lasso, min_penalty: -1, max_penalty: 3}
+prior:
+  kind: dirichlett
+  weights:
+    features: {raduis: likely, area: often}
+    patterns: {"x*": 2}
+blocks:
+  size: [radius, aera]
+constraints:
+  - must_link: [radius, aera]
+  - must_link: {features: [texture, smoth], rho: -1}
+  - linear: {A: {radius: 1, zzz: 2}, b: 1}
+  - linear: {A: {area: 1}, b: x}
+  - require: ["q*"]
+  - max_per_block: {n: 1, blocks: [sise]}
+decision:
+  min_votes: -1
+  n_alternative: 3
+outputs: {figures: [gif]}
+"""
+    assert places_of(folder, text) == [
+        (("data", "target"), 3),
+        (("data", "ignore"), 4),
+        (("evidence", "n_models"), 6),
+        (("evidence", "train_size"), 7),
+        (("evidence", "selector", "max_penalty"), 8),
+        (("evidence", "selector", "min_penalty"), 8),
+        (("prior", "kind"), 10),
+        (("prior", "weights", "features", "area"), 12),
+        (("prior", "weights", "features", "raduis"), 12),
+        (("prior", "weights", "patterns", "x*"), 13),
+        (("blocks", "size", 1), 15),
+        (("constraints", 0, "must_link", "features", 1), 17),
+        (("constraints", 1, "must_link", "rho"), 18),
+        (("constraints", 1, "must_link", "features", 1), 18),
+        (("constraints", 2, "linear", "A", "zzz"), 19),
+        (("constraints", 3, "linear", "b"), 20),
+        (("constraints", 4, "require", "features", 0), 21),
+        (("constraints", 5, "max_per_block", "blocks", 0), 22),
+        (("decision", "min_votes"), 24),
+        (("decision", "n_alternative"), 25),
+        (("outputs", "figures"), 26),
+    ]
+
+
+def test_only_the_constraint_that_contradicts_is_named(folder):
+    constraints = """\
+constraints:
+  - linear: {A: {radius: 1, area: 1}, b: 1, rho: hard}
+  - linear: {A: {texture: 1, smooth: 1}, b: 1, rho: hard}
+  - require: [texture, smooth]
+"""
+    (folder / "study.yaml").write_text(DATA + constraints)
+    with pytest.raises(StudyError) as caught:
+        resolve_study(load_study(folder / "study.yaml"))
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.line) == (("constraints", 2, "require"), 8)
+    assert "study.yaml, line 7, constraints[1].linear" in problem.message
+    assert "constraints[0]" not in problem.message
+    assert "radius" not in problem.message
+
+
+def test_a_feature_that_is_constant_cannot_be_required(folder):
+    assert places_of(folder, DATA + "constraints: [{max_size: 3}, {require: [steady]}]\n") == [
+        (("constraints", 1, "require"), 5)
+    ]
+
+
+def test_perfect_correlations_contradict(folder):
+    text = DATA + "constraints: [{decorrelate: 0.5}, {require: [radius, smooth]}]\n"
+    assert places_of(folder, text) == [(("constraints", 1, "require"), 5)]
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ("target: class\n  groups: center\n  ignore: [patient]", ("data", "groups")),
+        ("target: center\n  ignore: [class, patient]", ("data", "target")),
+        ("target: class\n  task: regression\n  ignore: [patient]", ("data", "target")),
+        ("target: patient\n  task: binary\n  ignore: [class]", ("data", "task")),
+        ("target: radius\n  task: multiclass\n  ignore: [class]", ("data", "target")),
+        ("target: class\n  sheet: first", ("data", "sheet")),
+    ],
+)
+def test_a_problem_of_a_column_is_that_of_its_key(folder, data, place):
+    ((path, line),) = places_of(folder, f"data:\n  path: cells.csv\n  {data}\n")
+    lines = ["data:", "  path: cells.csv", *f"  {data}".splitlines()]
+    assert path == place
+    assert lines[line - 1].split(":")[0].strip() == place[1]
+
+
+def test_a_problem_of_subsamples_is_that_of_its_key(folder):
+    text = DATA + "evidence: {train_size: 0.05}\n"
+    assert places_of(folder, text) == [(("evidence", "train_size"), 5)]
+
+
+def test_an_unreadable_value_hides_nothing_beside_it(folder):
+    text = DATA + "prior: {weights: {features: {radius: !!set {a}, aera: likely, area: lik}}}\n"
+    features = ("prior", "weights", "features")
+    assert places_of(folder, text) == [((*features, name), 5) for name in ("radius", "area", "aera")]

@@ -1,0 +1,70 @@
+"""Each thing once: files are opened once, the decision is made once, and nothing heavy is imported for it."""
+
+import builtins
+import io
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ubayfs import workflow
+from ubayfs.cli.main import main
+from ubayfs.study import resolve
+
+STUDY = """\
+data: {path: cells.csv, target: class}
+prior: {table: knowledge.csv}
+blocks: {table: knowledge.csv}
+constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}, {require: [a0]}]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rows = "".join(f"{i},{i % 3},{i * i},{'uv'[i % 2]}\n" for i in range(12))
+    (tmp_path / "cells.csv").write_text("a0,a1,b,class\n" + rows)
+    (tmp_path / "knowledge.csv").write_text("feature,weight,block\na0,likely,a\na1,unlikely,a\n")
+    (tmp_path / "study.yaml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monkeypatch):
+    opened, made, resolved = Counter(), [], []
+
+    def counting(original):
+        def opening(file, *args, **kwargs):
+            if isinstance(file, str | Path) and Path(file).parent in (folder, Path(".")):
+                opened[Path(file).name] += 1
+            return original(file, *args, **kwargs)
+
+        return opening
+
+    monkeypatch.setattr(builtins, "open", counting(builtins.open))
+    monkeypatch.setattr(io, "open", counting(io.open))
+    check = workflow.Decision.__post_init__
+    monkeypatch.setattr(workflow.Decision, "__post_init__", lambda self: (made.append(self), check(self))[1])
+    original = resolve._Resolver.resolve
+    monkeypatch.setattr(
+        resolve._Resolver, "resolve", lambda self, names: (resolved.append(names), original(self, names))[1]
+    )
+    assert main(["check", "study.yaml"]) == 0
+    assert opened == {"study.yaml": 1, "cells.csv": 1, "knowledge.csv": 1}
+    assert len(made) == len(resolved) == 1
+
+
+def test_a_decision_needs_no_table_and_no_heavy_package(folder):
+    study = STUDY.replace("prior: {table: knowledge.csv}\n", "").replace("blocks: {table", "blocks: {a: [a0, a1]} #")
+    (folder / "study.yaml").write_text(study)
+    (folder / "cells.csv").unlink()
+    code = (
+        "import sys\nfrom ubayfs.study import load_study, resolve_study\nfrom ubayfs import Evidence\n"
+        "study = resolve_study(load_study('study.yaml'), data='if needed', feature_names=['a0', 'a1', 'b'])\n"
+        "evidence = Evidence.from_sets([[1, 0, 1], [1, 1, 0]], ['a0', 'a1', 'b'])\n"
+        "assert study.data is None\nstudy.decide(evidence)\n"
+        "heavy = {'pandas', 'sklearn', 'matplotlib', 'ubayfs.tables'} & set(sys.modules)\nassert not heavy, heavy\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

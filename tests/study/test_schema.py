@@ -1,0 +1,84 @@
+"""The keys of a study: one source of files, command line, starter file and documentation."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ubayfs.cli.main import build_parser
+from ubayfs.constraints import KINDS
+from ubayfs.study.schema import KEYS, SECTIONS
+from ubayfs.workflow import Decision, collect_evidence
+
+PAGE = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+KEYS_OF_ALL = [(name, key) for name, section in SECTIONS.items() for key in section.keys()]  # noqa: SIM118
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_documentation_has_the_keys_of_each_section(name):
+    """Copy ``print(SECTIONS[name].key_table())`` into the page when a key changes."""
+    content = PAGE.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    assert SECTIONS[name].key_table() in content
+
+
+def test_sections_are_keys_of_a_study():
+    assert set(SECTIONS) < set(KEYS)
+    assert all(f"## {key}" in PAGE for key in KEYS if key != "versions")
+
+
+def test_arguments_of_the_workflow_are_keys():
+    """Whoever adds an argument to ``decide`` is reminded of the study file."""
+    from inspect import signature
+
+    by_name = {"weights", "prior", "constraints", "blocks"}
+    assert set(SECTIONS["decision"]().arguments()) == set(Decision.names()) - by_name
+    not_of_the_study = {"X", "y", "task", "groups", "on_progress", "checkpoint"}
+    assert set(SECTIONS["evidence"]().arguments()) == set(signature(collect_evidence).parameters) - not_of_the_study
+
+
+@pytest.mark.parametrize(("name", "key"), KEYS_OF_ALL)
+def test_every_key_explains_itself(name, key):
+    entry = SECTIONS[name].keys()[key]
+    assert entry.help
+    assert not entry.help.endswith(".")
+    assert len(entry.text) < 90  # a comment beside a value
+    assert SECTIONS[name].default_text(key)
+
+
+@pytest.fixture(scope="module")
+def help_of_select():
+    run = subprocess.run(
+        [sys.executable, "-m", "ubayfs", "select", "--help"], capture_output=True, text=True, check=True,
+        env={"COLUMNS": "1000", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    return run.stdout
+
+
+def test_the_command_line_has_an_option_for_each_key(help_of_select):
+    for name, key in KEYS_OF_ALL:
+        entry = SECTIONS[name].keys()[key]
+        if entry.option is not None and not entry.option.shared:
+            assert entry.option.flag in help_of_select
+            assert entry.text in help_of_select
+
+
+def test_the_command_line_has_an_option_for_each_simple_constraint(help_of_select):
+    for kind, builder in KINDS.items():
+        simple = next(iter(builder.parameters)) in ("n", "threshold", "features")
+        assert (f"--{kind.replace('_', '-')} " in help_of_select) == simple, kind
+
+
+def test_the_help_of_all_commands_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom ubayfs.cli.main import main\nmain(['--help'])\n"
+        "assert not {'numpy', 'scipy', 'pandas', 'sklearn', 'matplotlib', 'yaml'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+def test_the_parser_is_complete_when_it_is_used():
+    arguments = build_parser().parse_args(
+        ["select", "t.csv", "--max-size", "3", "--models", "7", "--time-limit", "none"]
+    )
+    assert (arguments.max_size, arguments.models, arguments.time_limit) == (3, 7, None)

@@ -1,0 +1,315 @@
+"""Study files: every problem at once, each with line, key, rule, value and the nearest name."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+from ubayfs import Genetic, cost_budget, decorrelate, linear, max_size, must_link, require
+from ubayfs.constraints import KINDS, Constraint
+from ubayfs.exceptions import InputError, StudyError
+from ubayfs.selectors import Lasso, Tree
+from ubayfs.study import (
+    DataSection,
+    DecisionSection,
+    EvidenceSection,
+    Named,
+    OutputSection,
+    PrefixBlocks,
+    PriorSection,
+    Study,
+    TableBlocks,
+    Weights,
+    load_study,
+)
+from ubayfs.workflow import collect_evidence, decide
+
+MINIMAL = "data: {path: data.csv}\n"
+
+
+@pytest.fixture
+def load(tmp_path):
+    def read(text):
+        file = tmp_path / "study.yaml"
+        file.write_text(text, encoding="utf-8")
+        return load_study(file)
+
+    return read
+
+
+def problems_of(load, text):
+    with pytest.raises(StudyError) as caught:
+        load(text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_a_path_is_enough(load, tmp_path):
+    study = load(MINIMAL)
+    assert study == Study(DataSection("data.csv"))
+    assert study.folder == tmp_path
+
+
+def test_defaults_are_those_of_the_workflow():
+    said = {"n_alternatives", "seed"}  # a person wants alternatives, and the same result twice
+    for section, function in ((EvidenceSection(), collect_evidence), (DecisionSection(), decide)):
+        parameters = inspect.signature(function).parameters
+        for name in vars(section).keys() - said:
+            assert getattr(section, name) == parameters[name].default, name
+    assert PriorSection().kind == inspect.signature(decide).parameters["prior"].default
+    assert PriorSection().weights == Weights(inspect.signature(decide).parameters["weights"].default)
+
+
+def test_everything_that_can_be_said(load):
+    study = load("""
+data: {path: d.xlsx, sheet: first, target: 2, task: binary, groups: patient, ignore: [id, "x*"], missing: median}
+evidence:
+  selector: [mrmr, {name: lasso, min_penalty: 1e-3}, {name: tree}]
+  n_models: 50
+  train_size: 0.5
+  n_features_per_model: 7
+  seed: 12345678901234567890
+  n_jobs: -1
+prior:
+  kind: {name: hyperdirichlet, n_chains: 3, set_weights: [{set: [a, b], weight: 2}, {set: size, weight: 1}]}
+  weights: {default: 0.1, features: {a: 5, no: likely}, patterns: {"r*": Very_Likely}, blocks: {size: unlikely}}
+  table: knowledge.csv
+blocks: {size: [a, "b*"], 7: c}
+constraints:
+  - max_size: 10
+  - must_link: {features: [a, b], rho: hard}
+  - must_link: ["a*"]
+  - decorrelate
+  - require: age
+  - max_per_block: {n: 2, blocks: [size], rho: .inf}
+  - linear: {A: [[1, 2], [0, -1]], b: [1, 2], rho: [hard, 0.5]}
+decision: {constraint_strength: 2, optimizer: {name: genetic, n_sets: 20}, min_votes: 1, n_alternatives: 0, seed: null}
+outputs: {directory: out, figures: [svg, pdf], reduced_table: true, n_draws: 0}
+versions: {ubayfs: 0.1.0}
+""")
+    assert study.data == DataSection("d.xlsx", "first", "2", "binary", "patient", ("id", "x*"), "median")
+    selector = ("mrmr", Named("lasso", (("min_penalty", 0.001),)), "tree")
+    assert study.evidence == EvidenceSection(selector, 50, 0.5, 7, 12345678901234567890, -1)
+    kind = Named("hyperdirichlet", (("set_weights", ((("a", "b"), 2), ("size", 1))), ("n_chains", 3)))
+    weights = Weights(0.1, (("a", 5.0), ("no", "likely")), (("r*", "very likely"),), (("size", "unlikely"),))
+    assert study.prior == PriorSection(kind, weights, "knowledge.csv")
+    assert study.blocks.members == {"size": ("a", "b*"), "7": ("c",)}
+    assert study.constraints[:2] == (max_size(10), must_link(["a", "b"], rho=math.inf))
+    assert study.constraints[2] == Constraint("must_link", (("features", ("a*",)), ("rho", 1.0), ("on", "features")))
+    assert study.constraints[3:5] == (decorrelate(), require("age"))
+    assert study.constraints[6] == linear([[1, 2], [0, -1]], [1, 2], rho=[math.inf, 0.5])
+    assert study.decision == DecisionSection(2, Named("genetic", (("n_sets", 20),)), None, 1, 0, None)
+    assert study.outputs == OutputSection("out", ("svg", "pdf"), True, 0)
+    assert study.versions == {"ubayfs": "0.1.0"}
+    assert study.selector == ["mrmr", Lasso(min_penalty=0.001), "tree"]
+
+
+def test_keys_without_a_value_take_their_defaults(load):
+    study = load("data:\n  path: d.csv\n  target:\nevidence:\n  n_models:\nprior:\nblocks:\nconstraints:\n")
+    assert study == Study(DataSection("d.csv"))
+
+
+def test_blocks_by_rule(load):
+    assert load(MINIMAL + "blocks: {prefix: _}").blocks == PrefixBlocks("_")
+    assert load(MINIMAL + "blocks: {table: k.csv, sheet: s}").blocks == TableBlocks("k.csv", "s")
+    assert load(MINIMAL + "blocks: {prefix: [a], table: [b]}").blocks.members == {"prefix": ("a",), "table": ("b",)}
+    problems = problems_of(load, MINIMAL + "blocks: {prefix: _, size: [a]}")
+    assert problems == [
+        "study.yaml, line 2, blocks.size: cannot be given beside 'prefix', which makes all blocks; list all "
+        "blocks, or none.",
+    ]
+    assert "must not be empty" in problems_of(load, MINIMAL + "blocks: {prefix: ''}")[0]
+    assert "name of a sheet" in problems_of(load, MINIMAL + "blocks: {table: k.csv, sheet: [1]}")[0]
+
+
+# What follows the name of the file in the message.
+WHOLE_FILES = [
+    ("", ": is empty; a study needs at least 'data: {path: data.csv}'."),
+    ("# only a comment", ": is empty;"),
+    ("- data", ": must hold keys such as data, evidence, constraints; got a list."),
+    ("just text", ": must hold keys such as data, evidence, constraints; got a str."),
+    ("evidence: {n_models: 5}", ", data.path: must be given; it is the data table"),
+    ("data: {target: y}", ", line 1, data.path: must be given; it is the data table"),
+    ("data: {path: [a]}", ", line 1, data.path: must be a text; got ['a']."),
+    (
+        "data: {path: d.csv, taget: y}",
+        ", line 1, data.taget: is not a key of data; got 'taget'. Did you mean 'target'?",
+    ),
+    ("data: {path: d.csv, target: true}", ", line 1, data.target: must be a text; got True."),
+    ("data: {path: d.csv, target: []}", ", line 1, data.target: must name a column; got []. Leave it out"),
+    ("data: {path: d.csv, task: clasification}", ", line 1, data.task: must be one of 'binary', "),
+    ("data: {path: d.csv, ignore: {a: b}}", ", line 1, data.ignore: must be a list of texts; got {'a': 'b'}."),
+]
+
+# Below the line of MINIMAL; the message continues 'study.yaml, line'.
+OTHER_SECTIONS = [
+    ("selector: mrmr", "2, selector: is not a key of a study; got 'selector'."),
+    ("evidense: {}", "2, evidense: is not a key of a study; got 'evidense'. Did you mean 'evidence'?"),
+    ("evidence: 5", "2, evidence: must hold keys such as selector, n_models, train_size; got 5."),
+    ("evidence: {selector: mrmrr}", "2, evidence.selector: must be one of 'fisher', "),
+    ("evidence: {selector: []}", "2, evidence.selector: is an empty list"),
+    ("evidence: {selector: {min_penalty: 1}}", "2, evidence.selector: needs the key 'name'"),
+    ("evidence: {selector: {name: mrmr, x: 1}}", "2, evidence.selector.x: is not a setting of mrmr. It has no"),
+    ("evidence: {n_models: 0}", "2, evidence.n_models: must be a whole number >= 1; got 0."),
+    ("evidence: {n_models: 1e2}", "2, evidence.n_models: must be a whole number >= 1; got 100.0."),
+    ("evidence: {train_size: 75%}", "2, evidence.train_size: must be a number in (0, 1); got '75%'."),
+    ("evidence: {seed: -1}", "2, evidence.seed: must be a whole number >= 0; got -1."),
+    ("prior: {kind: dirichlett}", "2, prior.kind: must be one of 'dirichlet',"),
+    ("prior: {kind: 5}", "2, prior.kind: must be one of 'dirichlet',"),
+    ("prior: {weights: {radius: 5}}", "2, prior.weights.radius: must be one of 'default', 'features',"),
+    (
+        "prior: {weights: {feature: {}}}",
+        "2, prior.weights.feature: must be one of 'default', 'features', 'patterns', 'blocks'; got 'feature'. "
+        "Did you mean 'features'?",
+    ),
+    ("prior: {weights: -1}", "2, prior.weights: must be positive and finite;"),
+    ("prior: {weights: [1, -1]}", "2, prior.weights: must be positive and finite;"),
+    ("prior: {weights: {features: [a]}}", "2, prior.weights.features: must map names to weights,"),
+    ("prior: {weights: {features: {a: lik}}}", "2, prior.weights.features.a: must be one of 'likely',"),
+    ("prior: {weights: {default: likely}}", "2, prior.weights.default: must be a number"),
+    ("prior: {sheet: s}", "2, prior.sheet: names a sheet of prior.table, which is not given."),
+    ("prior: {table: t.csv, weights: [1, 2]}", "2, prior.table: gives weights by feature,"),
+    (
+        "prior: {kind: {name: hyperdirichlet, set_weights: [{set: a}]}}",
+        "2, prior.kind.set_weights[0]: must hold the keys 'set' and 'weight'",
+    ),
+    ("prior: {kind: {name: hyperdirichlet, set_weights: 5}}", "2, prior.kind.set_weights: must map"),
+    ("blocks: [a, b]", "2, blocks: must be a mapping of names to features"),
+    ("blocks: {b: []}", "2, blocks.b: must not be empty."),
+    ("blocks:\n  b: [a, null]", "3, blocks.b: must be names (str) or positions (int); got None."),
+    ("constraints: {max_size: 5}", "2, constraints: must be a list with one constraint per entry,"),
+    ("constraints: max_size", "2, constraints: must be a list"),
+    ("constraints: [5]", "2, constraints[0]: must hold one constraint by the name of its builder;"),
+    ("constraints:\n  - max_size: 10\n    rho: 1", "3, constraints[0]: must hold one constraint by"),
+    (
+        "constraints: [{mustlink: [a, b]}]",
+        "2, constraints[0].mustlink: must be the name of a constraint; got 'mustlink'. Did you mean 'must_link'?",
+    ),
+    ("constraints: [max_size]", "2, constraints[0].max_size: needs 'n'."),
+    ("constraints: [{linear: {A: [1]}}]", "2, constraints[0].linear: needs 'b'."),
+    ("constraints: [{linear: {b: 1}}]", "2, constraints[0].linear: needs 'A'."),
+    (
+        "constraints: [{max_size: {n: 3, rh: 1}}]",
+        "2, constraints[0].max_size.rh: must be an argument of max_size; got 'rh'. Did you mean 'rho'?",
+    ),
+    ("constraints: [{must_link: [a]}]", "2, constraints[0].must_link: must name at least 2 features; got ['a']."),
+    (
+        "constraints: [{must_link: [a, true]}]",
+        "2, constraints[0].must_link: must be names (str) or positions (int); got True.",
+    ),
+    ("decision: {time_limit: 5, optimizer: genetic}", "2, decision.time_limit: is not supported by Genetic"),
+    ("outputs: {figures: jpg}", "2, outputs.figures: must be one of 'pdf', 'png', 'svg'; got 'jpg'."),
+    ("versions: 3", "2, versions: must map packages to versions; got 3."),
+]
+
+
+@pytest.mark.parametrize(("text", "problem"), WHOLE_FILES)
+def test_a_problem_of_the_whole_or_of_the_data(load, text, problem):
+    problems = problems_of(load, text)
+    assert len(problems) == 1, problems
+    assert problems[0].startswith("study.yaml" + problem)
+
+
+@pytest.mark.parametrize(("text", "problem"), OTHER_SECTIONS)
+def test_a_problem_of_another_section(load, text, problem):
+    problems = problems_of(load, MINIMAL + text)
+    assert len(problems) == 1, problems
+    assert problems[0].startswith("study.yaml, line " + problem)
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_file(load):
+    text = """\
+data: {path: d.csv, missing: mean}
+evidence:
+  n_models: 0
+  selector: {name: genetic}
+  n_models: 5
+prior:
+  weights: !!python/object/apply:os.system ['x']
+constraints:
+  - must_link: {features: [a], rho: -1, on: bloks}
+  - cost_budget: {costs: {a: x}, budget: y, rho: z}
+  - implies: {if_features: [], then_features: [], rho: -1}
+nonsense: 1
+"""
+    with pytest.raises(StudyError, match=r"^study.yaml has 15 problems:\n- study.yaml, line 1, data.missing") as caught:
+        load(text)
+    problems = caught.value.problems
+    assert [problem.line for problem in problems] == [1, 3, 4, 5, 7, 9, 9, 9, 10, 10, 10, 11, 11, 11, 12]
+    listed = str(caught.value)
+    for place in (
+        "data.missing: must be one of",
+        "evidence.n_models: must be a whole number",
+        "evidence.selector.name: must be one of",
+        "evidence.n_models: occurs twice, first on line 3",
+        "prior.weights: has the tag '!!python/object/apply:os.system'",
+        "constraints[0].must_link.on: must be one of",
+        "constraints[0].must_link.features: must name at least 2 features",
+        "constraints[0].must_link.rho: must be a number in [0, inf]; got -1.",
+        "constraints[1].cost_budget.costs: must hold",
+        "constraints[1].cost_budget.budget: must be a number",
+        "constraints[1].cost_budget.rho: must be a number",
+        "constraints[2].implies.if_features: must not be empty",
+        "constraints[2].implies.then_features: must not be empty",
+        "constraints[2].implies.rho: must be a number",
+        "nonsense: is not a key of a study",
+    ):
+        assert place in listed, place
+
+
+def test_a_refused_value_is_told_once(load):
+    text = """\
+data: {path: !!python/name:os.system x, ignore: [!!binary aGk=]}
+blocks: {a: [!!set {x}]}
+constraints: [!!omap [a: 1], {must_link: !!python/tuple [a, b]}]
+"""
+    problems = problems_of(load, text)
+    assert len(problems) == 5
+    assert all("has the tag '!!" in one for one in problems)
+
+
+def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):
+    text = MINIMAL + "constraints:\n" + "  - max_size: x\n" * 80
+    with pytest.raises(StudyError, match=r"and 30 more$") as caught:
+        load(text)
+    assert len(caught.value.problems) == 80
+
+
+def test_python_values_are_checked_by_the_same_rules():
+    with pytest.raises(InputError, match=r"^evidence.n_models: must be a whole number >= 1; got 0\.$"):
+        EvidenceSection(n_models=0)
+    with pytest.raises(InputError, match=r"^data.path: must be a text; got ''\."):
+        DataSection()
+    with pytest.raises(InputError, match=r"^prior.weights.features.a: must be one of .*; got 'lik'"):
+        PriorSection(weights={"a": "lik"})
+    with pytest.raises(InputError, match=r"^constraints\[1\]: must hold one constraint"):
+        Study(DataSection("d.csv"), constraints=[max_size(3), 5])
+    with pytest.raises(InputError, match=r"^data must be a DataSection; got 'd.csv'\.$"):
+        Study("d.csv")
+
+
+def test_python_values_take_their_plainest_form(tmp_path):
+    evidence = EvidenceSection(selector=[Lasso(), Tree(max_depth=3)], n_models=np.int64(5))
+    assert evidence.selector == ("lasso", Named("tree", (("max_depth", 3),)))
+    assert type(evidence.n_models) is int
+    assert EvidenceSection(selector=["mrmr"]).selector == "mrmr"
+    assert DecisionSection(optimizer=Genetic(n_sets=7)).optimizer == Named("genetic", (("n_sets", 7),))
+    assert DataSection(tmp_path / "d.csv").path == str(tmp_path / "d.csv")
+    assert Study(DataSection("d.csv"), constraints=max_size(3)).constraints == (max_size(3),)
+    assert Study(DataSection("d.csv"), constraints=[{"cost_budget": {"costs": {"a": 1}, "budget": 2}}]).constraints == (
+        cost_budget({"a": 1}, 2),
+    )
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_builder_has_a_name_in_the_file(load, kind):
+    (problem,) = problems_of(load, MINIMAL + f"constraints: [{{{kind}: {{nonsense: 1}}}}]")[:1]
+    assert problem.startswith("study.yaml, line 2, constraints[0]." + kind)
+    assert "must be the name of a constraint" not in problem
+
+
+def test_a_study_of_another_version_is_noted(load):
+    assert load(MINIMAL).version_note() is None
+    assert (
+        load(MINIMAL + "versions: {ubayfs: 9.1.0}").version_note().startswith("The study was written by ubayfs 9.1.0")
+    )
