@@ -84,11 +84,11 @@ def check_real(
     return float(value)
 
 
-def check_int(name: str, value: Any, *, low: int | None = None, error: type[InputError] = InputError) -> int:
+def check_int(name: str, value: Any, *, low: int | None = None) -> int:
     """Return `value` as an int of at least `low`, or raise naming `name`, rule and value."""
     rule = "must be a whole number" + ("" if low is None else f" >= {low}")
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
-        raise error.of(name, f"{rule}; got {value!r}.", value)
+        raise InputError.of(name, f"{rule}; got {value!r}.", value)
     return int(value)
 
 
@@ -162,6 +162,13 @@ class FeatureIndex:
             twice = self.names[int(unique[counts > 1][0])]
             raise error.of(argument, f"names feature {twice!r} more than once.", twice)
         return found
+
+
+def mask_of(members: Any, n: int) -> Mask:
+    """Return positions as a mask of shape (n,)."""
+    mask = np.zeros(n, dtype=bool)
+    mask[members] = True
+    return mask
 
 
 def freeze(array: Array) -> Array:

@@ -68,6 +68,8 @@ def stability(sets: Any, confidence: float = 0.95) -> Stability:
     >>> print(f"{found.value:.3f} [{found.lower:.3f}, {found.upper:.3f}]")
     0.333 [-0.022, 0.689]
     """
+    from scipy.special import ndtri
+
     chosen = _as_sets("sets", sets)
     n_sets, n_features = chosen.shape
     if n_sets < 2:
@@ -84,14 +86,8 @@ def stability(sets: Any, confidence: float = 0.95) -> Stability:
     agreement = chosen @ frequency / n_features - share * mean_share
     influence = (agreement + value / 2.0 * (2.0 * mean_share * share - share - mean_share + 1.0)) / scale
     variance = float(4.0 / n_sets**2 * ((influence - influence.mean()) ** 2).sum())
-    margin = _normal_quantile(0.5 + level / 2.0) * np.sqrt(variance)
+    margin = float(ndtri(0.5 + level / 2.0)) * np.sqrt(variance)
     return Stability(value, float(value - margin), float(value + margin), variance)
-
-
-def _normal_quantile(probability: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))
 
 
 def jaccard(sets: Any, others: Any = None) -> Floats:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze
+from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
@@ -102,9 +102,7 @@ class Problem:
                         "features", f"as a mask must have one entry per feature, {n}; got {len(features)}."
                     )
                 return np.array(features, dtype=bool)
-        mask = np.zeros(n, dtype=bool)
-        mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
-        return mask
+        return mask_of(FeatureIndex(self.feature_names).positions(features, "features"), n)
 
     def measure(self, chosen: Mask) -> SetMetrics:
         """Return the metrics of a set."""
@@ -252,9 +250,7 @@ class Selection:
     @cached_property
     def mask(self) -> Mask:
         """The chosen set as a mask of shape (n_features,)."""
-        mask = np.zeros(len(self.feature_names), dtype=bool)
-        mask[self.indices] = True
-        return freeze(mask)
+        return freeze(mask_of(self.indices, len(self.feature_names)))
 
     def __repr__(self) -> str:
         shown = ", ".join(self.features[:10]) + (", ..." if len(self.features) > 10 else "")
@@ -284,10 +280,8 @@ class Selection:
         -------
         similarity : ndarray of float of shape (1 + n_alternatives, 1 + n_alternatives)
         """
-        masks = np.zeros((1 + len(self.alternatives), len(self.feature_names)), dtype=bool)
-        for row, found in zip(masks, (self.best, *self.alternatives), strict=True):
-            row[found.indices] = True
-        return jaccard(masks)
+        n_features = len(self.feature_names)
+        return jaccard([mask_of(found.indices, n_features) for found in (self.best, *self.alternatives)])
 
     def table(self) -> pd.DataFrame:
         """Return one row per feature: count, weight, importance, chosen; most important first."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._arguments import FeatureIndex, did_you_mean
+from .._arguments import FeatureIndex, Ints, did_you_mean
 from ..exceptions import ConstraintError
 
 
@@ -113,11 +113,14 @@ class Blocks:
         columns = [
             index.positions(features, f"block {name!r}", ConstraintError) for name, features in self.members.items()
         ]
-        lengths = [len(c) for c in columns]
-        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        indices = np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
-        shape = (len(columns), len(index.names))
-        return sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
+        return sets_matrix(columns, len(index.names))
+
+
+def sets_matrix(sets: Sequence[Ints], n_features: int) -> sparse.csr_array:
+    """Return sets, each given by the positions of its members, as a csr_array of bool, one row per set."""
+    indptr = np.concatenate([[0], np.cumsum([len(members) for members in sets], dtype=np.int64)])
+    indices = np.concatenate([np.empty(0, dtype=np.intp), *sets])
+    return sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(sets), n_features))
 
 
 def _block_name(value: Any) -> str:

@@ -23,22 +23,11 @@ _ROUNDING = 1e-12
 
 
 def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[slice, Floats]]:
-    """Yield the absolute correlations of some features with themselves and all later ones.
+    """Yield the absolute correlations of some features, a slice, with themselves and all later ones.
 
-    Parameters
-    ----------
-    X : ndarray of float of shape (n_samples, n_features)
-        Finite.
-    method : {"pearson", "spearman", "kendall"}
-        Spearman uses average ranks, Kendall is tau-b; both respect ties.
-
-    Yields
-    ------
-    part : slice
-        Consecutive features.
-    values : ndarray of float of shape (len(part), n_features - part.start)
-        In [0, 1]; entry (i, j) belongs to the features ``part.start + i`` and ``part.start + j``. A constant
-        feature has correlation 0 with everything, itself included.
+    `X` is finite; `method` is a key of `METHODS`: Spearman uses average ranks, Kendall is tau-b; both respect ties.
+    Entry (i, j) of the values, in [0, 1] and of shape (len(part), n_features - part.start), belongs to the features
+    ``part.start + i`` and ``part.start + j``. A constant feature has correlation 0 with everything, itself included.
     """
     for part, values in METHODS[method](X):
         np.abs(values, out=values)
@@ -49,12 +38,8 @@ def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[s
 def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pairs:
     """Return all pairs of features whose absolute correlation exceeds a threshold.
 
-    Returns
-    -------
-    first, second : ndarray of int of shape (n_pairs,)
-        ``first < second``, in lexicographic order.
-    strength : ndarray of float of shape (n_pairs,)
-        The absolute correlation; exactly 1 when it differs from 1 by rounding only.
+    Three arrays of shape (n_pairs,): first < second, in lexicographic order, and the absolute correlation, which is
+    exactly 1 when it differs from 1 by rounding only.
 
     Examples
     --------
@@ -135,9 +120,9 @@ def _standardized(X: Array) -> Floats:
     # The mean of equal numbers may be off by rounding, so constant columns are told by equality. Dividing by the
     # largest entry first keeps squares of huge or tiny values in range.
     standardized[:, (X[:1] == X).all(axis=0)] = 0.0
-    for scale in (np.abs(standardized).max(axis=0), None):
-        length = np.linalg.norm(standardized, axis=0) if scale is None else scale
-        standardized /= np.where(length > 0, length, 1.0)
+    for order in (np.inf, 2):
+        scale = np.linalg.norm(standardized, order, axis=0)
+        standardized /= np.where(scale > 0, scale, 1.0)
     return standardized
 
 

@@ -11,10 +11,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
+from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleError, InputError
 from ..selectors.adapters import as_selector, check_task, describe
@@ -251,10 +249,7 @@ def _gather(
         for run, outcome in enumerate(batch.outcomes, start=batch.start)
         if not isinstance(outcome, RunFailure)
     }
-    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns in found.values()], dtype=np.int64)])
-    indices = np.concatenate([*found.values(), np.empty(0, dtype=np.intp)])
-    shape = (len(found), data.n_features)
-    sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices.astype(np.int64), indptr), shape=shape)
+    sets = sets_matrix(list(found.values()), data.n_features)
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)
     return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._arguments import Floats, Ints, Mask
+from .._arguments import Floats, Ints, Mask, mask_of
 from ..utility import Utility, score_tolerance
 from .base import Limit
 from .cells import CellResult, CellSearch, best_of_all, few_sets, lowest_log_kappa
@@ -126,6 +126,4 @@ def _solve_part(utility: Utility, features: Ints, best: float, limit: Limit) -> 
     result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), limit).run()
     if result.chosen is None:
         return result
-    chosen = np.zeros(utility.n_features, dtype=bool)
-    chosen[features[contenders[result.chosen]]] = True
-    return result._replace(chosen=chosen)
+    return result._replace(chosen=mask_of(features[contenders[result.chosen]], utility.n_features))

@@ -54,7 +54,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Mask, check_int, check_real
+from .._arguments import Mask, check_int, check_real, mask_of
 from ..exceptions import InputError, OptimizationError
 from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
@@ -148,9 +148,7 @@ class Exact:
                 f"begin_with must contain positions of features, from 0 to {utility.n_features - 1}; got "
                 f"{max(self.begin_with)}. Pass the indices of a set of the same features."
             )
-        chosen = np.zeros(utility.n_features, dtype=bool)
-        chosen[list(self.begin_with)] = True
-        return chosen & utility.selectable
+        return mask_of(list(self.begin_with), utility.n_features) & utility.selectable
 
 
 class _Rounds:
@@ -206,7 +204,11 @@ class _Rounds:
 
     def _finish(self, complete: bool) -> Solution:
         if self.known is None:
-            raise _no_set_yet(self.utility)
+            n_hard = int(np.isinf(self.utility.system.rho).sum())
+            raise OptimizationError(
+                f"time_limit was reached before any set was found that satisfies all {n_hard} hard inequalities; it is "
+                "not known whether one exists. Give more time, or make some constraints soft with a finite rho."
+            )
         return _solution(
             self.utility, self.known, max(self.bound, self.best), complete, n_programs=self.n_programs,
             n_rounds=self.n_rounds, n_features=self.n_features, n_rows=self.n_rows,
@@ -215,9 +217,7 @@ class _Rounds:
 
 def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
     """Return the best set when all rows depend only on the size: the best set of each size is known, so scan sizes."""
-    size = sizes.best_size()
-    chosen = np.zeros(utility.n_features, dtype=bool)
-    chosen[sizes.order[:size]] = True
+    chosen = mask_of(sizes.order[: sizes.best_size()], utility.n_features)
     value = float(utility(chosen)[0])
     return Solution(chosen, value, value, True, {"n_programs": 0})
 
@@ -231,14 +231,6 @@ def _solution(utility: Utility, chosen: Mask, bound: float, complete: bool, **in
         if utility(smaller)[0] >= value:
             chosen, value = smaller, float(utility(smaller)[0])
     return Solution(chosen, value, max(bound, value), complete, info)
-
-
-def _no_set_yet(utility: Utility) -> OptimizationError:
-    n_hard = int(np.isinf(utility.system.rho).sum())
-    return OptimizationError(
-        f"time_limit was reached before any set was found that satisfies all {n_hard} hard inequalities; it is not "
-        "known whether one exists. Give more time, or make some constraints soft with a finite rho."
-    )
 
 
 class WarmStarted:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Array, Floats, Ints, Mask
+from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 from .presolve import entries_of, reduce, rows_within
@@ -188,8 +188,7 @@ def _pool(utility: Utility) -> Ints:
     candidates = np.flatnonzero(utility.selectable)
     if len(candidates) <= _POOL:
         return candidates
-    considered = np.zeros(n, dtype=bool)
-    considered[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
+    considered = mask_of(candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]], n)
     demanding = np.flatnonzero(system.b < -utility.admissibility.tolerance)[:_POOL]
     rows = sparse.coo_array(system.A[demanding])
     required = rows.coords[1][rows.data < 0]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Array, Floats, Ints, Mask
+from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import Utility
 
@@ -61,8 +61,7 @@ def rows_within(system: ConstraintSystem, features: Ints) -> Ints:
 
     "At most one of two" cannot be violated when only one of them is selectable: a million such rows are skipped.
     """
-    inside = np.zeros(system.n_features, dtype=bool)
-    inside[features] = True
+    inside = mask_of(features, system.n_features)
     pairs = pair_rows(system)
     first, columns = system.A.indptr[pairs], system.A.indices
     idle = np.zeros(system.n_inequalities, dtype=bool)
@@ -106,9 +105,7 @@ class Reduced:
 
     def lift(self, chosen: Mask, n_features: int) -> Mask:
         """Return the set over all features."""
-        full = np.zeros(n_features, dtype=bool)
-        full[self.features[chosen]] = True
-        return full
+        return mask_of(self.features[chosen], n_features)
 
 
 def reduce(utility: Utility, rows: Ints, features: Ints) -> Reduced:
@@ -280,8 +277,7 @@ def _required(utility: Utility, needs: sparse.csr_array) -> Mask:
     rows = _hard_rows_of_length(utility, 1)
     entries = system.A.indptr[rows]
     demanding = utility.admissibility.excess(np.zeros(len(rows)), rows) > 0
-    required = np.zeros(utility.n_features, dtype=bool)
-    required[system.A.indices[entries[demanding]]] = True
+    required = mask_of(system.A.indices[entries[demanding]], utility.n_features)
     needed_by = sparse.csr_array(needs.T, dtype=np.float64)
     while True:
         more = required | (needed_by @ required.astype(np.float64) > 0)

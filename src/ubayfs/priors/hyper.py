@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
-from ..data.blocks import Blocks
+from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
@@ -70,16 +70,15 @@ class Hyperdirichlet(Prior):
     name: ClassVar[str] = "hyperdirichlet"
 
     def __post_init__(self) -> None:
-        if self.set_weights is not None and not isinstance(self.set_weights, Mapping):
-            raise InputError.of(
-                "set_weights",
-                "must map sets of features (tuple, frozenset or block name) to whole numbers; "
-                f"got {self.set_weights!r}.",
-            )
         if self.set_weights is not None:
-            object.__setattr__(
-                self, "set_weights", dict(self.set_weights)
-            )  # later changes by the caller have no effect
+            if not isinstance(self.set_weights, Mapping):
+                raise InputError.of(
+                    "set_weights",
+                    "must map sets of features (tuple, frozenset or block name) to whole numbers; "
+                    f"got {self.set_weights!r}.",
+                )
+            # A copy: later changes by the caller have no effect.
+            object.__setattr__(self, "set_weights", dict(self.set_weights))
         check_int("n_chains", self.n_chains, low=2)
         check_int("n_warmup", self.n_warmup, low=0)
         check_int("n_draws", self.n_draws, low=2 * _N_BLOCKS)
@@ -123,16 +122,12 @@ class Hyperdirichlet(Prior):
 
     def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
-        n_features = len(index.names)
         chosen: list[Ints] = []
         multiplicity: list[int] = []
         for key, weight in (self.set_weights or {}).items():
             multiplicity.append(check_int(f"set_weights of {key!r}", weight, low=0))
             chosen.append(_members(key, index, blocks))
-        indptr = np.concatenate([[0], np.cumsum([len(c) for c in chosen], dtype=np.int64)])
-        indices = np.concatenate([np.empty(0, dtype=np.intp), *chosen])
-        rows = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(chosen), n_features))
-        return rows, np.array(multiplicity, dtype=np.int64)
+        return sets_matrix(chosen, len(index.names)), np.array(multiplicity, dtype=np.int64)
 
     def _sample_counts(self, grouped: GroupedSets, rng: np.random.Generator) -> list[Block]:
         """Sample until chains agree and means are accurate, or the budget is used up."""

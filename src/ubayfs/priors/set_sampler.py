@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arguments import Floats, Ints
+from .base import log_gamma_draws
 
 # Weights double from level to level until groups of weight 1 share freely; more levels than this cost more than
 # they help.
@@ -106,10 +107,7 @@ class SetSampler:
             self._row_of[members, d] = np.arange(edges.start, edges.stop) * n_columns
         self._assigned = np.zeros((membership.nnz, n_columns), dtype=np.int64)
         self._counts = np.zeros((len(weights), n_columns), dtype=np.int64)
-        self._start()
-
-    def _start(self) -> None:
-        """Let every set name its members at random: starts far apart, so that R-hat is honest."""
+        # Every set names its members at random: starts far apart, so that R-hat is honest.
         for d, members in enumerate(self._members):
             p = self._rng.dirichlet(np.ones(len(members)), size=len(self._columns))
             named = self._rng.multinomial(self._multiplicity[d], p).T
@@ -227,7 +225,7 @@ def _level_floors(weights: Floats) -> Floats:
 
 def _dirichlet_multinomial(n: int, parameters: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return counts that sum to n in each column, of the shape of `parameters`."""
-    log_gamma = np.log(rng.standard_gamma(parameters + 1.0)) - rng.standard_exponential(parameters.shape) / parameters
+    log_gamma = log_gamma_draws(parameters, parameters.shape, rng)
     p = np.exp(log_gamma - log_gamma.max(axis=0))
     return rng.multinomial(n, (p / p.sum(axis=0)).T).T
 

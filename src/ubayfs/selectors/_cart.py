@@ -39,7 +39,6 @@ def tree_importances(
     outputs: Floats,
     subsamples: Mask,
     rngs: Generators,
-    *,
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
 ) -> list[tuple[Ints, Floats]]:

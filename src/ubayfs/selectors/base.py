@@ -103,12 +103,7 @@ def best_first(scores: NDArray[np.floating], n_features: int) -> Ints:
         return order[:n_features]
     picks = []
     for _ in range(min(n_features, int(np.isfinite(remaining).sum()))):
-        pick = first_best(remaining)
+        pick = int(np.argmax(remaining >= remaining.max() - TIE))  # the first of the ties
         picks.append(pick)
         remaining[pick] = -np.inf
     return np.array(picks, dtype=np.intp)
-
-
-def first_best(scores: NDArray[np.floating]) -> int:
-    """Return the first index within ``TIE`` of the maximum."""
-    return int(np.argmax(scores >= scores.max() - TIE))

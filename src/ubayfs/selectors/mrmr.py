@@ -73,8 +73,14 @@ def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
         statistic = _pearson_relevance(values, subsamples)
         return lambda block: run_scores(statistic, subsamples, block)
     if target.n_classes == 2 or target.ordered:
-        return _ordinal_relevance(values, target.n_classes, subsamples)
-    return _nominal_relevance(values, target.n_classes, subsamples)
+        contrasts = [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
+        n_pairs = np.maximum(sum(c.n_pairs(subsamples) for c in contrasts), 1)[:, None]
+        return lambda block: mutual_information(concordance(block, subsamples, contrasts).sum(axis=0) / n_pairs)
+    contrasts = [Contrast(values == c, values != c) for c in range(target.n_classes)]
+    n_pairs = np.stack([np.maximum(c.n_pairs(subsamples), 1) for c in contrasts])
+    frequencies = np.stack([(subsamples & c.upper).sum(axis=1) for c in contrasts]) / subsamples.sum(axis=1)
+    factors = (frequencies / n_pairs)[:, :, None]
+    return lambda block: mutual_information((np.abs(concordance(block, subsamples, contrasts)) * factors).sum(axis=0))
 
 
 def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
@@ -91,20 +97,6 @@ def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
         return mutual_information(rho), condition
 
     return statistic
-
-
-def _ordinal_relevance(codes: Ints, n_classes: int, subsamples: Mask) -> Relevance:
-    contrasts = [Contrast(codes == c, codes < c) for c in range(1, n_classes)]
-    n_pairs = np.maximum(sum(c.n_pairs(subsamples) for c in contrasts), 1)[:, None]
-    return lambda block: mutual_information(concordance(block, subsamples, contrasts).sum(axis=0) / n_pairs)
-
-
-def _nominal_relevance(codes: Ints, n_classes: int, subsamples: Mask) -> Relevance:
-    contrasts = [Contrast(codes == c, codes != c) for c in range(n_classes)]
-    n_pairs = np.stack([np.maximum(c.n_pairs(subsamples), 1) for c in contrasts])
-    frequencies = np.stack([(subsamples & c.upper).sum(axis=1) for c in contrasts]) / subsamples.sum(axis=1)
-    factors = (frequencies / n_pairs)[:, :, None]
-    return lambda block: mutual_information((np.abs(concordance(block, subsamples, contrasts)) * factors).sum(axis=0))
 
 
 class _Search:

@@ -49,14 +49,7 @@ class Tree(ElementarySelector):
         """Choose at most `n_features` columns that the tree of each subsample uses, most important first."""
         for rows in subsamples:
             output_columns(target.take(rows))  # refuses a subsample in which there is nothing to explain
-        importances = tree_importances(
-            X,
-            _outputs(target),
-            subsamples,
-            rngs,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-        )
+        importances = tree_importances(X, _outputs(target), subsamples, rngs, self.max_depth, self.min_samples_leaf)
         chosen = []
         for (features, shares), rng in zip(importances, rngs, strict=True):
             order = rng.permutation(len(features))
