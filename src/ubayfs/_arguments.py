@@ -163,6 +163,17 @@ class FeatureIndex:
             raise error.of(argument, f"names feature {twice!r} more than once.", twice)
         return found
 
+    def members(self, features: Any, argument: str) -> Ints:
+        """Return the positions of a set, given by names, by positions or as a mask."""
+        if np.iterable(features) and not isinstance(features, str):
+            features = list(features)  # a set or a generator will do
+            if features and all(isinstance(entry, bool | np.bool_) for entry in features):
+                if len(features) != len(self.names):
+                    rule = f"as a mask must have one entry per feature, {len(self.names)}; got {len(features)}."
+                    raise InputError.of(argument, rule, features)
+                return np.flatnonzero(features)
+        return self.positions(features, argument)
+
 
 def mask_of(members: Any, n: int) -> Mask:
     """Return positions as a mask of shape (n,)."""

@@ -140,15 +140,7 @@ def redundancy_rate(X: Any, features: Any) -> float:
     1.0
     """
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X)
-    mask = np.asarray(features)
-    if mask.dtype == bool:
-        if mask.shape != (data.n_features,):
-            raise InputError.of(
-                "features", f"as a mask must have one entry per column of X, {data.n_features}; got {mask.shape}."
-            )
-        positions = np.flatnonzero(mask)
-    else:
-        positions = FeatureIndex(data.feature_names).positions(features, "features")
+    positions = FeatureIndex(data.feature_names).members(features, "features")
     n = len(positions)
     if n < 2:
         return float("nan")

@@ -93,16 +93,7 @@ class Problem:
 
     def mask(self, features: Any) -> Mask:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
-        n = len(self.feature_names)
-        if np.iterable(features) and not isinstance(features, str):
-            features = list(features)  # a set or a generator will do
-            if features and all(isinstance(entry, bool | np.bool_) for entry in features):
-                if len(features) != n:
-                    raise InputError.of(
-                        "features", f"as a mask must have one entry per feature, {n}; got {len(features)}."
-                    )
-                return np.array(features, dtype=bool)
-        return mask_of(FeatureIndex(self.feature_names).positions(features, "features"), n)
+        return mask_of(FeatureIndex(self.feature_names).members(features, "features"), len(self.feature_names))
 
     def measure(self, chosen: Mask) -> SetMetrics:
         """Return the metrics of a set."""

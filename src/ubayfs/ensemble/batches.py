@@ -19,7 +19,7 @@ from .._arguments import Array, Ints
 from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
 from ..exceptions import InputError
-from ..selectors.base import ElementarySelector
+from ..selectors.base import ElementarySelector, checked_columns
 from .evidence import RunFailure
 from .subsampling import SubsamplePlan
 
@@ -158,7 +158,7 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
     outcomes: list[Outcome] = []
     for run, rows, picks in zip(runs, subsamples, found, strict=True):
         try:
-            columns = _checked_columns(picks, X.shape[1], task.n_features, selector)
+            columns = checked_columns(picks, X.shape[1], task.n_features, selector.name)
         except InputError as error:
             outcomes.append(_failure(run, selector, error))
             continue
@@ -170,23 +170,3 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:
     return RunFailure(run, selector.name, f"{type(error).__name__}: {error}", isinstance(error, InputError))
-
-
-def _checked_columns(picks: Any, n_columns: int, n_features: int, selector: ElementarySelector) -> Ints:
-    """Return what a selector chose as column positions, or raise saying what is wrong with it."""
-    columns = np.asarray(picks)
-    who = f"selector {selector.name!r} must return at most {n_features} distinct column positions"
-    if columns.ndim != 1:
-        raise InputError(f"{who} in one dimension; got {type(picks).__name__} of shape {columns.shape}.")
-    if len(columns) == 0:
-        return np.empty(0, dtype=np.intp)
-    if columns.dtype.kind not in "iu":
-        raise InputError(f"{who} as whole numbers; got {columns.dtype} such as {columns[0]!r}.")
-    outside = columns[(columns < 0) | (columns >= n_columns)]
-    if len(outside):
-        raise InputError(f"{who} from 0 to {n_columns - 1}; got {outside[0]}.")
-    if len(np.unique(columns)) < len(columns):
-        raise InputError(f"{who}; got duplicates in {columns.tolist()}.")
-    if len(columns) > n_features:
-        raise InputError(f"{who}; got {len(columns)}.")
-    return columns.astype(np.intp)

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
@@ -207,14 +208,14 @@ def _run_all(
     return sorted(finished, key=lambda batch: batch.start)
 
 
+@dataclass(eq=False)
 class _Watch:
     """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
 
-    def __init__(self, finished: list[Batch], n_models: int, on_progress: Progress | None) -> None:
-        self.finished = finished
-        self.n_models = n_models
-        self.on_progress = on_progress
-        self.stopped = False
+    finished: list[Batch]
+    n_models: int
+    on_progress: Progress | None
+    stopped: bool = False
 
     def report(self) -> None:
         done = sum(len(batch.outcomes) for batch in self.finished)
@@ -228,16 +229,15 @@ class _Watch:
 def _judge(batches: list[Batch], failures: tuple[RunFailure, ...]) -> None:
     """Raise when too many runs failed."""
     n_run = sum(len(batch.outcomes) for batch in batches)
-    if failures:
-        counts = Counter(failure.error for failure in failures)
-        error, times = counts.most_common(1)[0]
-        if len(failures) == n_run and all(failure.by_caller for failure in failures):
-            raise InputError(f"every elementary run failed: {error.removeprefix('InputError: ')}")
-        if 2 * len(failures) > n_run:
-            raise EnsembleError(
-                f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
-                "An ensemble needs at least half of its runs."
-            )
+    if 2 * len(failures) <= n_run:
+        return
+    error, times = Counter(failure.error for failure in failures).most_common(1)[0]
+    if len(failures) == n_run and all(failure.by_caller for failure in failures):
+        raise InputError(f"every elementary run failed: {error.removeprefix('InputError: ')}")
+    raise EnsembleError(
+        f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
+        "An ensemble needs at least half of its runs."
+    )
 
 
 def _gather(

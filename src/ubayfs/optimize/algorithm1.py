@@ -54,8 +54,8 @@ def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mas
     return chains.chosen
 
 
-def feasible_start(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mask:
-    """Sample sets to begin with, (n_sets, n_features): the best set that each chain of Algorithm 1 passes through.
+def feasible_start(linked: LinkedUtility, n_sets: int, rng: np.random.Generator) -> Mask:
+    """Sample sets to begin with, (n_sets, n_units): the best set of units that each chain of Algorithm 1 passes through.
 
     Where a soft inequality limits the size, Algorithm 1 continues to accept features at a rate of exp(-rho) long after
     the limit is exceeded (with max-size 10 and rho = 1 it ends with 3,700 of 10,000 features), so that the last set of
@@ -64,12 +64,6 @@ def feasible_start(utility: Utility, n_sets: int, rng: np.random.Generator) -> M
     are violated (at least one of these, at least five in all, ...), features that reduce the violation are accepted
     first. The sets may still violate hard inequalities; whether these can hold at all is not decided here.
     """
-    linked = LinkedUtility.of(utility)
-    return linked.expand(start_over_units(linked, n_sets, rng))
-
-
-def start_over_units(linked: LinkedUtility, n_sets: int, rng: np.random.Generator) -> Mask:
-    """Return the sets of :func:`feasible_start` as sets of units, of shape (n_sets, n_units)."""
     order, log_uniform = draw_offers(linked.utility, n_sets, rng)
     chains = Chains(linked.utility, n_sets)
     every_chain = np.arange(n_sets)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, RandomState, as_generator, check_choice, check_int, check_real
 from ..utility import Admissibility, Utility
-from .algorithm1 import initial_sets, start_over_units
+from .algorithm1 import feasible_start, initial_sets
 from .base import Solution
 from .presolve import LinkedUtility
 from .size_bounds import SizeBounds
@@ -104,7 +104,7 @@ class Genetic:
             features = LinkedUtility(utility, np.arange(utility.n_features), np.empty(0, dtype=np.intp))
             return features, initial_sets(utility, self.n_sets, rng)
         linked = LinkedUtility.of(utility)
-        return linked, start_over_units(linked, self.n_sets, rng)
+        return linked, feasible_start(linked, self.n_sets, rng)
 
 
 class _Population(NamedTuple):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._arguments import Array, Generators, Ints, Mask
 from ..data.feature_data import FeatureData, Target
+from ..exceptions import InputError
 
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
 # sums (chunks, threads) cannot decide between features.
@@ -107,3 +108,28 @@ def best_first(scores: NDArray[np.floating], n_features: int) -> Ints:
         picks.append(pick)
         remaining[pick] = -np.inf
     return np.array(picks, dtype=np.intp)
+
+
+def checked_columns(returned: Any, n_columns: int, n_features: int, name: str, mask_too: bool = False) -> Ints:
+    """Return what a selector chose as column positions, or raise saying what is wrong with it."""
+    mask = f" (or a mask of shape ({n_columns},))" if mask_too else ""
+    rule = f"selector {name!r} must return distinct column indices{mask}"
+    try:
+        picks = np.asarray(returned)
+    except ValueError as error:
+        raise InputError(f"{rule}; got {returned!r}.") from error
+    if mask_too and picks.dtype == bool and picks.shape == (n_columns,):
+        picks = np.flatnonzero(picks)
+    elif picks.size == 0 and picks.ndim == 1:
+        picks = picks.astype(np.intp)
+    if picks.ndim != 1 or picks.dtype.kind not in "iu":
+        raise InputError(f"{rule}; got {type(returned).__name__} of {picks.dtype} and shape {picks.shape}.")
+    outside = picks[(picks < 0) | (picks >= n_columns)]
+    if len(outside):
+        raise InputError(f"{rule} from 0 to {n_columns - 1}; got {outside[0]}.")
+    values, counts = np.unique(picks, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"{rule}; index {values[counts > 1][0]} came more than once.")
+    if len(picks) > n_features:
+        raise InputError(f"{rule}, at most n_features={n_features} of them; got {len(picks)}.")
+    return picks.astype(np.intp)

@@ -12,7 +12,7 @@ import numpy as np
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import CLASSIFICATION, TASKS, Target
 from ..exceptions import InputError
-from .base import ElementarySelector, best_first
+from .base import ElementarySelector, best_first, checked_columns
 
 # Parameters by which scikit-learn's selectors are told how many features to keep. `max_features` has that meaning
 # only beside a `threshold` (SelectFromModel).
@@ -186,25 +186,5 @@ class CallableSelector(ForeignSelector):
         return frozenset(TASKS)
 
     def _choose(self, X: Array, y: Array | None, n_features: int, rng: np.random.Generator) -> Ints:
-        n_columns = X.shape[1]
         returned = self.foreign(X, y, n_features, rng)
-        rule = f"selector {self.name!r} must return distinct column indices (or a mask of shape ({n_columns},))"
-        try:
-            picks = np.asarray(returned)
-        except ValueError as error:
-            raise InputError(f"{rule}; got {returned!r}.") from error
-        if picks.dtype == bool and picks.shape == (n_columns,):
-            picks = np.flatnonzero(picks)
-        elif picks.size == 0 and picks.ndim == 1:
-            picks = picks.astype(np.intp)
-        if picks.ndim != 1 or picks.dtype.kind not in "iu":
-            raise InputError(f"{rule}; got {type(returned).__name__} of {picks.dtype} and shape {picks.shape}.")
-        outside = picks[(picks < 0) | (picks >= n_columns)]
-        if len(outside):
-            raise InputError(f"{rule} from 0 to {n_columns - 1}; got {outside[0]}.")
-        values, counts = np.unique(picks, return_counts=True)
-        if (counts > 1).any():
-            raise InputError(f"{rule}; index {values[counts > 1][0]} came more than once.")
-        if len(picks) > n_features:
-            raise InputError(f"{rule}, at most n_features={n_features} of them; got {len(picks)}.")
-        return picks.astype(np.intp)
+        return checked_columns(returned, X.shape[1], n_features, self.name, mask_too=True)
