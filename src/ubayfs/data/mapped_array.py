@@ -45,26 +45,24 @@ def map_table(path: str) -> Array:
             f"must be a table of numbers, or the path of a .npy file (made with numpy.save); got the path {path!r}. "
             "Read other files first, for example with pandas.read_csv or pandas.read_parquet.",
         )
+
+    def refused(reason: str) -> InputError:
+        return InputError.of("X", f"is the path {path!r}, which {reason}")
+
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
-        raise InputError.of("X", f"is the path {path!r}, which does not exist.") from error
+        raise refused("does not exist.") from error
     except (OSError, ValueError, EOFError) as error:
-        raise InputError.of(
-            "X",
-            f"is the path {path!r}, which cannot be mapped as a .npy file ({error}). Write it again with numpy.save.",
-        ) from error
+        raise refused(f"cannot be mapped as a .npy file ({error}). Write it again with numpy.save.") from error
     if not isinstance(X, np.ndarray):
         X.close()
-        raise InputError.of(
-            "X", f"is the path {path!r}, which is an archive of arrays (.npz). Write one with numpy.save."
-        )
+        raise refused("is an archive of arrays (.npz). Write one with numpy.save.")
     if X.dtype not in (np.float32, np.float64) or X.ndim != 2:
-        raise InputError.of(
-            "X",
-            f"is the path {path!r}, which holds {X.dtype} values of shape {X.shape}, but float32 or float64 values "
-            "of shape (n_samples, n_features) are needed. Convert the file once, for example with numpy.save(new_path, "
-            "numpy.load(path).astype(numpy.float32)).",
+        raise refused(
+            f"holds {X.dtype} values of shape {X.shape}, but float32 or float64 values of shape "
+            "(n_samples, n_features) are needed. Convert the file once, for example with numpy.save(new_path, "
+            "numpy.load(path).astype(numpy.float32))."
         )
     return X
 

@@ -111,21 +111,17 @@ def _class_error(argument: str, name: Any, rule: str) -> InputError:
 
 def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
     n_inside = round(train_size * n_units)
+    if at_least <= n_inside < n_units:
+        return n_inside
     if n_inside < at_least:
-        raise InputError(
-            f"train_size={train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least "
-            f"{at_least} are needed. Raise train_size.",
-            argument="train_size",
-            value=train_size,
+        wrong = f"leaves {n_inside} {units} in a subsample; at least {at_least} are needed. Raise train_size."
+    else:
+        wrong = (
+            "takes all of them, so that all subsamples would be the same. Lower train_size to at most "
+            f"{(n_units - 1) / n_units:.3g}, or give more {units}."
         )
-    if n_inside >= n_units:
-        raise InputError(
-            f"train_size={train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the "
-            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
-            argument="train_size",
-            value=train_size,
-        )
-    return n_inside
+    message = f"train_size={train_size:g} of {n_units} {units} {wrong}"
+    raise InputError(message, argument="train_size", value=train_size)
 
 
 def allocate(sizes: Array, total: int) -> Ints:

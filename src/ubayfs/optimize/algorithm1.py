@@ -55,7 +55,7 @@ def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mas
 
 
 def feasible_start(linked: LinkedUtility, n_sets: int, rng: np.random.Generator) -> Mask:
-    """Sample sets to begin with, (n_sets, n_units): the best set of units that each chain of Algorithm 1 passes through.
+    """Sample sets of units to begin with, (n_sets, n_units): the best that each chain of Algorithm 1 passes through.
 
     Where a soft inequality limits the size, Algorithm 1 continues to accept features at a rate of exp(-rho) long after
     the limit is exceeded (with max-size 10 and rho = 1 it ends with 3,700 of 10,000 features), so that the last set of

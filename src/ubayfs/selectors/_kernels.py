@@ -57,11 +57,6 @@ class FeatureKernels:
         self._pairs = (n_samples * row + (row + np.arange(1, self._distances + 1)[:, None]) % n_samples).ravel()
         self._memory = np.empty(0, dtype=np.float32)
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs of rows, in the order above."""
-        return len(self._pairs)
-
     def varying(self, features: Ints) -> Mask:
         """Return which of some features are not constant; only these have kernels."""
         part = self._X[self._rows[:, None], features]

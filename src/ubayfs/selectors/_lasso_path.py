@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._arguments import Floats
-from ._positive import solve_positive
+from ._subsample import solve_positive
 from ._working_set import WorkingSet
 
 # A column is left out for good when this share of its variance, or less, is not explained by the active ones.

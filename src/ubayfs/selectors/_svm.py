@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arguments import Floats, Ints, Mask
-from ._positive import solve_positive
+from ._subsample import solve_positive
 
 # An error of a regression up to this many standard deviations costs nothing; the default of scikit-learn's SVR.
 EPSILON = 0.1
