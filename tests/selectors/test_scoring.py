@@ -26,7 +26,7 @@ def test_best_first_picks_the_first_within_a_tie_of_the_best(scores, n_features)
 
 
 @given(st.data())
-def testnth_highest(data):
+def test_nth_highest_is_that_of_sorting(data):
     size = data.draw(st.integers(1, 200))
     values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1), st.just(-np.inf))
     scores = np.array(data.draw(st.lists(values, min_size=size, max_size=size)))
