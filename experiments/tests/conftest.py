@@ -60,6 +60,4 @@ def drawn():
     from ubayfs_experiments.report import figures
 
     frames = {name: make(n_splits=3) for name, make in fake.EXPERIMENTS.items()}
-    return {
-        name: figures.draw(name, frame[~frame["data"].str.endswith("-authors")]) for name, frame in frames.items()
-    }
+    return {name: figures.draw(name, frame[~frame["data"].str.endswith("-authors")]) for name, frame in frames.items()}
