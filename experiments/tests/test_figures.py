@@ -15,7 +15,6 @@ from ubayfs_experiments.report import figure_parts, figures, figures_real
 from ubayfs_experiments.report.figure_parts import png
 
 pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.xdist_group("figures of the experiments")
 
 NAMES = {
     "1a": ["1a"],

@@ -21,7 +21,6 @@ from ubayfs_experiments.report.page import document_of, render, write_content, w
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-pytestmark = pytest.mark.xdist_group("figures of the experiments")
 
 FEW = ("mrmr", "hsic-5", "ubayfs_mrmr", "ubayfs_fisher", "group_lasso", "ubayfs_mrmr+genetic", "ubayfs_mrmr+treatment")
 

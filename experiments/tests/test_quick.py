@@ -14,8 +14,6 @@ from ubayfs_experiments.report.content import Content
 from ubayfs_experiments.report.page import as_csv
 from ubayfs_experiments.tasks import Scale
 
-pytestmark = pytest.mark.xdist_group("quick run")
-
 
 def rough_png(drawing):
     """Return a coarse picture; that texts do not overlap is a matter of test_figures.py."""

@@ -21,7 +21,6 @@ from ubayfs.ensemble.workers import on_cluster
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, MissingDependencyError
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.xdist_group("dask")  # one cluster
 
 # Selectors are functions inside functions, so that they travel by value: workers cannot import this module.
 
