@@ -10,7 +10,6 @@ from ubayfs_experiments.analysis import differences, tables
 from ubayfs_experiments.registry import EXPERIMENTS
 from ubayfs_experiments.tasks import Scale
 
-
 RESULTS = Path(__file__).parents[1] / "results"
 
 
