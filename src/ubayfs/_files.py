@@ -115,18 +115,9 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
 def exchange_files(directory: Path, staging: Path, old: Iterable[str], new: Iterable[str]) -> None:
     """Put staged files into the place of others; on any failure everything is put back.
 
-    Parameters
-    ----------
-    directory : Path
-    staging : Path
-        A directory on the same disk: new files are in its folder ``new``; ``old`` beside it has the same folders.
-    old, new : iterable of str
-        Names of files that give way, as far as they are there, and of those that take their place.
-
-    Raises
-    ------
-    InputError
-        If files could not be put back; they are in ``old`` then.
+    New files are in the folder ``new`` of `staging`, a directory on the same disk; ``old`` beside it has the same
+    folders. `old` names files that give way, as far as they are there. InputError if files could not be put back: they
+    are in ``old`` then.
     """
     done: list[tuple[Path, Path]] = []
 

@@ -175,13 +175,11 @@ class Decision:
         )
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
-        made: dict[str, Any] = {
+        known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
+        return {
             "constraints": [one.to_dict() for one in self.constraints],
             "min_votes": self.min_votes,
-        }
-        if posterior is not None:
-            made |= {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
-        return made | {
+            **known,
             "constraint_strength": self.constraint_strength,
             "optimizer": repr(optimizer),
             "solver": dict(solution.info),

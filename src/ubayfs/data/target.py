@@ -189,17 +189,13 @@ def _regression_target(labels: Array) -> Target:
 
 
 def _multilabel_target(labels: Array) -> Target:
+    rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); {error}.", argument="y"
-        ) from error
+        raise InputError(f"{rule}; {error}.", argument="y") from error
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise InputError(
-            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); got shape {values.shape}.",
-            argument="y",
-        )
+        raise InputError(f"{rule}; got shape {values.shape}.", argument="y")
     if (values.min(axis=0) == values.max(axis=0)).all():
         raise InputError(
             "every label column of y is constant (one class each); there is nothing to explain.", argument="y"
