@@ -39,10 +39,6 @@ __all__ = [
 ]
 
 
-def _unchecked(value: Any) -> Any:
-    return value
-
-
 def _as_given(check: Callable[[Any], Any], value: Any) -> Any:
     check(value)
     return value
@@ -60,7 +56,7 @@ def _limit(value: Any) -> float | None:
     return None if value is None else as_optimizer("exact", value).time_limit  # type: ignore[attr-defined]
 
 
-def _as(check: Callable[[Any], Any], part: str, in_posterior: bool = False) -> dict[str, Any]:
+def _as(check: Callable[[Any], Any] | None, part: str, in_posterior: bool = False) -> dict[str, Any]:
     """Describe an argument: its check, the part of the knowledge it belongs to, and whether the posterior needs it."""
     return {"check": check, "part": part, "in_posterior": in_posterior}
 
@@ -69,7 +65,7 @@ def _as(check: Callable[[Any], Any], part: str, in_posterior: bool = False) -> d
 class Decision:
     """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
 
-    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(_unchecked, "prior", True))
+    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(None, "prior", True))
     prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
     constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
@@ -78,7 +74,7 @@ class Decision:
     min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
-    random_state: RandomState = field(default=None, metadata=_as(_unchecked, "search", True))
+    random_state: RandomState = field(default=None, metadata=_as(None, "search", True))
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -93,7 +89,8 @@ class Decision:
     @classmethod
     def check_argument(cls, name: str, value: Any) -> Any:
         """Return one argument in the form in which it is used, or raise if it breaks a rule whatever the data are."""
-        return cls.__dataclass_fields__[name].metadata["check"](value)
+        check = cls.__dataclass_fields__[name].metadata["check"]
+        return value if check is None else check(value)
 
     @classmethod
     def names(cls, part: str | None = None, in_posterior: bool | None = None) -> tuple[str, ...]:
