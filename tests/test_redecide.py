@@ -145,7 +145,7 @@ class TestData:
 
     def test_data_of_another_fold_are_refused(self, fitted, cancer):
         X = cancer[0]
-        with pytest.raises(InputError, match="X must be the data of the fit, which had 569 rows; got 100"):
+        with pytest.raises(InputError, match="X must be the data of the fit, which had 569 samples; got 100"):
             fitted.redecide(X=X.iloc[:100])
         with pytest.raises(InputError, match="X must have one column per feature, 30; got 5"):
             fitted.redecide(X=X.iloc[:, :5])
