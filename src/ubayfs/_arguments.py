@@ -188,6 +188,14 @@ def freeze(array: Array) -> Array:
     return array
 
 
+def check_random_state(random_state: Any) -> Any:
+    """Return any accepted `random_state` as it is; a generator is not used up by the check."""
+    sources = (np.random.Generator, np.random.SeedSequence, np.random.RandomState)
+    if random_state is None or isinstance(random_state, sources):
+        return random_state
+    return check_int("random_state", random_state, low=0)
+
+
 def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
     """Turn any accepted `random_state` into a SeedSequence, from which one child per run is spawned."""
     if isinstance(random_state, np.random.SeedSequence):
@@ -198,7 +206,7 @@ def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.randint(0, 2**31 - 1, size=4).tolist())
     if random_state is None:
         return np.random.SeedSequence()
-    return np.random.SeedSequence(check_int("random_state", random_state, low=0))
+    return np.random.SeedSequence(check_random_state(random_state))
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:

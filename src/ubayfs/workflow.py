@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import Floats, RandomState, as_generator, check_feature_names, check_int, check_real
+from ._arguments import (
+    Floats,
+    RandomState,
+    as_generator,
+    check_feature_names,
+    check_int,
+    check_random_state,
+    check_real,
+)
 from .advice import advice_on
 from .constraints import Constraint, as_constraints, resolve
 from .data.blocks import Blocks
@@ -74,11 +82,11 @@ class Decision:
     min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
-    random_state: RandomState = field(default=None, metadata=_as(None, "search", True))
+    random_state: RandomState = field(default=None, metadata=_as(check_random_state, "search", True))
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            object.__setattr__(self, one.name, self.check_argument(one.name, getattr(self, one.name)))
+        for name in self.names():
+            object.__setattr__(self, name, self.check_argument(name, getattr(self, name)))
         as_optimizer(self.optimizer, self.time_limit)  # do the two go together?
 
     @classmethod
@@ -96,9 +104,9 @@ class Decision:
     def names(cls, part: str | None = None, in_posterior: bool | None = None) -> tuple[str, ...]:
         """Return the names of all arguments, or of those that belong to one part or to the posterior."""
         return tuple(
-            one.name
-            for one in fields(cls)
-            if part in (None, one.metadata["part"]) and in_posterior in (None, one.metadata["in_posterior"])
+            field.name
+            for field in fields(cls)
+            if part in (None, field.metadata["part"]) and in_posterior in (None, field.metadata["in_posterior"])
         )
 
     def check(self, feature_names: Any) -> None:
@@ -108,8 +116,7 @@ class Decision:
         (correlations, contradicting hard constraints) shows in :meth:`make` only.
         """
         resolve_weights(self.weights, feature_names, self.blocks)
-        # decorrelate names no feature, and its arguments were checked when it was made.
-        named = [one for one in self.constraints if one.kind != "decorrelate"]
+        named = [constraint for constraint in self.constraints if not constraint.needs_data]
         resolve(named, feature_names, self.blocks)
 
     def make(self, evidence: Evidence | Posterior, X: Any = None) -> Selection:
@@ -172,12 +179,13 @@ class Decision:
         )
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
+        """Return how the selection is made, in plain types; values of the posterior are in the posterior."""
+        others = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
         known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
         return {
-            "constraints": [one.to_dict() for one in self.constraints],
-            "min_votes": self.min_votes,
+            "constraints": [constraint.to_dict() for constraint in self.constraints],
             **known,
-            "constraint_strength": self.constraint_strength,
+            **{name: getattr(self, name) for name in others},
             "optimizer": repr(optimizer),
             "solver": dict(solution.info),
         }

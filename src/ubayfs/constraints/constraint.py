@@ -50,6 +50,11 @@ class Constraint:
     note: str = field(default="", compare=False)
 
     @property
+    def needs_data(self) -> bool:
+        """Whether its inequalities depend on the data of the fit."""
+        return KINDS[self.kind].needs_data
+
+    @property
     def rho(self) -> float | tuple[float, ...] | None:
         """The relaxation; None for kinds that derive it from data."""
         return dict(self.arguments).get("rho")
@@ -109,23 +114,25 @@ class Context:
             rule = "is about blocks, but none were given; pass blocks=, a mapping of names to features."
             raise ConstraintError(f"{kind} {rule}", argument="blocks", rule=rule)
 
-    def positions(self, items: Any, on: str, kind: str) -> Ints:
-        """Return the positions of features or blocks, given by name or position."""
-        if on == "features":
-            return self.index.positions(items, kind, ConstraintError)
+    def positions(self, items: Any, on: str, kind: str, argument: str = "features") -> Ints:
+        """Return the positions of features or blocks that an argument of a constraint gives by name or position."""
+        try:
+            return self.index.positions(items, kind, ConstraintError) if on == "features" else self._blocks(items, kind)
+        except ConstraintError as error:
+            error.argument = argument
+            raise
+
+    def _blocks(self, items: Any, kind: str) -> Ints:
         self.require_blocks(kind)
         found = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
         if len(np.unique(found)) < len(found):
             raise ConstraintError.of(kind, f"names a block more than once: {listing(self.blocks.names, found)}.", items)
         return found
 
-    @cached_property
-    def values(self) -> Array:
-        """The data of the fit as a matrix whose columns are the features."""
+    def values(self, kind: str) -> Array:
+        """Return the data of the fit as a matrix whose columns are the features."""
         if self.X is None:
-            raise ConstraintError(
-                "decorrelate needs correlations between features; pass X=, the data of the fit.", argument="X"
-            )
+            raise ConstraintError(f"{kind} needs the data of the fit; pass X=.", argument="X")
         return FeatureData.of_fit(self.X, self.index.names).X
 
 
@@ -135,6 +142,7 @@ class Kind:
 
     build: Callable[..., Constraint]  # takes what the user says
     inequalities: Callable[..., Inequalities]  # takes a Context and the checked arguments
+    needs_data: bool = False  # whether the inequalities depend on the data, not on names alone
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -147,11 +155,12 @@ KINDS: dict[str, Kind] = {}
 
 
 def builder(
-    inequalities: Callable[..., Inequalities],
+    inequalities: Callable[..., Inequalities], needs_data: bool = False
 ) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, Constraint]]:
     """Make a builder of a function that checks arguments, and register it under its name.
 
-    `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``.
+    `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``; it may ask the context
+    for the data of the fit if the kind says that it needs them.
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:
@@ -167,7 +176,7 @@ def builder(
                 ) from None
 
         build.__signature__ = inspect.signature(check).replace(return_annotation="Constraint")  # type: ignore[attr-defined]
-        KINDS[kind] = Kind(build, inequalities)
+        KINDS[kind] = Kind(build, inequalities, needs_data)
         return build
 
     return decorate

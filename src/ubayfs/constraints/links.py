@@ -88,8 +88,8 @@ def cannot_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[s
 
 
 def _if_then(context: Context, if_features: Any, then_features: Any, rho: float, on: str) -> Inequalities:
-    left = context.positions(if_features, on, "implies")
-    right = context.positions(then_features, on, "implies")
+    left = context.positions(if_features, on, "implies", "if_features")
+    right = context.positions(then_features, on, "implies", "then_features")
     names, both = context.names(on), np.intersect1d(left, right)
     if len(both):
         raise ConstraintError.of("implies", f"has {names[int(both[0])]!r} on both sides; drop it from one.")
@@ -148,7 +148,7 @@ def exclude(features: Any, rho: float = math.inf, on: str = "features") -> dict[
 
 
 def _correlated(context: Context, threshold: float, method: str) -> Inequalities:
-    first, second, strength = correlation.PAIRS.find(context.values, threshold, method)
+    first, second, strength = correlation.PAIRS.find(context.values("decorrelate"), threshold, method)
     with np.errstate(divide="ignore"):
         odds = strength / (1.0 - strength)
     names, n = context.index.names, len(first)
@@ -162,7 +162,7 @@ def _correlated_names(method: str, names: Any, first: Ints, second: Ints, streng
     return two_names("decorrelate {}, {}", names, first, second, number) + f" (|{method}| {strength[number]:.2f})"
 
 
-@builder(_correlated)
+@builder(_correlated, needs_data=True)
 def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, Any]:
     """Avoid correlated features: one soft inequality per pair whose absolute correlation exceeds a threshold.
 

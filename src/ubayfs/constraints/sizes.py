@@ -61,7 +61,7 @@ def exact_size(n: int, rho: float = 1.0) -> dict[str, Any]:
 def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
     context.require_blocks("max_per_block")
     names = context.blocks.names
-    chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block")
+    chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block", "blocks")
     A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
     text = f"max-per-block {n}:"
     return inequalities(A, n, rho, partial(one_name, text, names, chosen), f"{text} {listing(names, chosen)}")

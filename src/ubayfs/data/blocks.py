@@ -47,10 +47,12 @@ class Blocks:
             if isinstance(features, str | int | np.integer):
                 features = (features,)
             if not isinstance(features, Iterable):
-                raise ConstraintError(f"block {name!r} must list its features; got {features!r}.")
+                raise ConstraintError(f"block {name!r} must list its features; got {features!r}.", argument="blocks")
             members[name] = tuple(features)
             if not members[name]:
-                raise ConstraintError(f"block {name!r} has no features; leave it out or name its members.")
+                raise ConstraintError(
+                    f"block {name!r} has no features; leave it out or name its members.", argument="blocks"
+                )
         object.__setattr__(self, "members", members)
 
     @classmethod

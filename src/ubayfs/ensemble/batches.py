@@ -169,4 +169,6 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
 
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:
-    return RunFailure(run, selector.name, f"{type(error).__name__}: {error}", isinstance(error, InputError))
+    by_caller = isinstance(error, InputError)
+    text = str(error) if by_caller else f"{type(error).__name__}: {error}"
+    return RunFailure(run, selector.name, text, by_caller)

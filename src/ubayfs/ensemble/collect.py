@@ -233,7 +233,7 @@ def _judge(batches: list[Batch], failures: tuple[RunFailure, ...]) -> None:
         return
     error, times = Counter(failure.error for failure in failures).most_common(1)[0]
     if len(failures) == n_run and all(failure.by_caller for failure in failures):
-        raise InputError(f"every elementary run failed: {error.removeprefix('InputError: ')}")
+        raise InputError(f"every elementary run failed: {error}", argument="selector")
     raise EnsembleError(
         f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
         "An ensemble needs at least half of its runs."

@@ -32,7 +32,7 @@ class RunFailure:
     selector : str
         Name of the selector.
     error : str
-        The error, as ``"ValueError: its message"``.
+        The error, as ``"ValueError: its message"``; the message alone when `by_caller`.
     by_caller : bool
         True for an :class:`~ubayfs.exceptions.InputError`: something that was handed in is wrong.
     """
