@@ -31,14 +31,7 @@ D = TypeVar("D", bound="Display")
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A display that has been drawn.
-
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-    ax : matplotlib.axes.Axes
-        The main axes.
-    """
+    """A display that has been drawn: a matplotlib figure and its main axes."""
 
     figure: Any
     ax: Any
@@ -124,11 +117,7 @@ class Drawing:
 class Correlations:
     """Correlations among some features: computed once, for facts and figures, and stored for the next decision.
 
-    Attributes
-    ----------
-    features : tuple of str
-    spearman, pearson : ndarray of float of shape (n_features, n_features)
-        Signed; 0 for a constant feature.
+    The matrices are signed, of shape (n_features, n_features); 0 for a constant feature.
     """
 
     features: tuple[str, ...]
@@ -195,20 +184,11 @@ def _average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class ReportData:
-    """What a report knows beside the selection.
+    """What a report knows beside the selection."""
 
-    Attributes
-    ----------
-    correlations : Correlations or None
-        Among the chosen features and others, of the data of the fit.
-    blocks : Blocks
-    level : float
-        Of credible intervals.
-    """
-
-    correlations: Correlations | None = None
+    correlations: Correlations | None = None  # among the chosen features and others, of the data of the fit
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
-    level: float = 0.9
+    level: float = 0.9  # of credible intervals
 
 
 @dataclass(frozen=True)
@@ -226,8 +206,8 @@ class Display:
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.problem is not None
+        """Tell whether a report on this selection has this figure; by default, if there was an ensemble."""
+        return selection.posterior is not None
 
     @classmethod
     def for_report(cls: type[D], selection: Selection, data: ReportData) -> D:

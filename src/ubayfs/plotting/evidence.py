@@ -35,43 +35,21 @@ class EvidenceDisplay(Display):
 
     Beside the bars stand a mark for each chosen feature, its blocks, and a line with a circle per member for each
     constraint: full where the member is chosen, thick and in color where the constraint is violated.
-
-    Attributes
-    ----------
-    features : tuple of str
-        The chosen features and the leading ones.
-    votes : tuple of float
-        How many models chose each; its importance when there was no ensemble.
-    weights : tuple of float
-        Prior weights, in votes.
-    chosen : tuple of bool
-    blocks : tuple of tuple of str
-        Names of the blocks of each feature.
-    links : Links
-    n_features, n_chosen : int
-        Of the whole selection.
-    n_models : int or None
-        None when there was no ensemble.
     """
 
-    features: tuple[str, ...]
-    votes: tuple[float, ...]
-    weights: tuple[float, ...]
+    features: tuple[str, ...]  # the chosen ones and the leading ones
+    votes: tuple[float, ...]  # how many models chose each; its importance when there was no ensemble
+    weights: tuple[float, ...]  # of the prior, in votes
     chosen: tuple[bool, ...]
-    blocks: tuple[tuple[str, ...], ...]
+    blocks: tuple[tuple[str, ...], ...]  # names of the blocks of each feature
     links: Links
-    n_features: int
+    n_features: int  # of the whole selection, as the next
     n_chosen: int
-    n_models: int | None
+    n_models: int | None  # None when there was no ensemble
 
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
-
-    @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.posterior is not None
 
     @classmethod
     def for_report(cls, selection: Selection, data: ReportData) -> EvidenceDisplay:

@@ -14,18 +14,10 @@ _MEDIA = {"png": "image/png", "svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Figures:
-    """Rendered displays.
-
-    Attributes
-    ----------
-    files : mapping of str to mapping of str to bytes
-        Name of the display -> format -> content.
-    missing_letters : str
-        Letters that no font of this machine has.
-    """
+    """Rendered displays: the content of files by name of the display and format."""
 
     files: Mapping[str, Mapping[str, bytes]]
-    missing_letters: str = ""
+    missing_letters: str = ""  # letters that no font of this machine has
 
     @property
     def advice(self) -> tuple[Advice, ...]:

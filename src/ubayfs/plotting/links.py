@@ -36,52 +36,24 @@ LANE = 11.0  # points
 
 @dataclass(frozen=True)
 class Link:
-    """A constraint between listed features.
+    """A constraint between listed features; these are given by position in the list, from 0 on top."""
 
-    Attributes
-    ----------
-    kind : str
-        Such as ``must-link``.
-    label : str
-        Its first inequality in words.
-    members : tuple of int
-        Positions in the list, from 0 on top.
-    targets : tuple of int
-        Those members that an ``implies`` asks for.
-    n_members : int
-        Members altogether, listed or not.
-    rho : float
-        The largest of its inequalities.
-    violated : bool
-    lane : int
-        Column in which it is drawn; what shares a lane does not overlap.
-    """
-
-    kind: str
-    label: str
+    kind: str  # such as must-link
+    label: str  # its first inequality in words
     members: tuple[int, ...]
-    targets: tuple[int, ...]
-    n_members: int
-    rho: float
+    targets: tuple[int, ...]  # those members that an implies asks for
+    n_members: int  # listed or not
+    rho: float  # the largest of its inequalities
     violated: bool
-    lane: int = 0
+    lane: int = 0  # column in which it is drawn; what shares a lane does not overlap
 
 
 @dataclass(frozen=True)
 class Links:
-    """Constraints as far as they can be drawn beside a list of features.
-
-    Attributes
-    ----------
-    drawn : tuple of Link
-    notes : tuple of str
-        Constraints on everything or on blocks, in words.
-    omitted : tuple of str
-        What is not drawn, in words.
-    """
+    """Constraints as far as they can be drawn beside a list of features; the others in words."""
 
     drawn: tuple[Link, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # constraints on everything or on blocks
     omitted: tuple[str, ...] = ()
 
 
