@@ -37,13 +37,9 @@ class Drawing:
     ax: Any
 
     def render(self, format: str = "png", dpi: float = DPI) -> bytes:
-        """Return the figure as the content of a file; the same figure gives the same bytes.
+        """Return the figure as the content of a PNG (of so many dots per inch), SVG or PDF file.
 
-        Parameters
-        ----------
-        format : {"png", "svg", "pdf"}
-        dpi : float, default 300
-            Dots per inch of a PNG.
+        The same figure gives the same bytes.
         """
         check_choice("format", format, FORMATS)
         with house_style():
@@ -87,12 +83,7 @@ class Drawing:
         return missing_letters(self.figure)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the figure to a file, whole or not at all: .png, .svg or .pdf.
-
-        Returns
-        -------
-        path : Path
-        """
+        """Write the figure to a .png, .svg or .pdf file, whole or not at all, and return its path."""
         path = Path(path)
         format = path.suffix.lower().removeprefix(".")
         if format not in FORMATS:
@@ -100,9 +91,8 @@ class Drawing:
         if not path.parent.is_dir():
             rule = f"must lie in a directory that exists; {str(path.parent)!r} does not. Make it first."
             raise InputError.of("path", rule, path)
-        letters = self.missing_letters
-        if letters:
-            Advice("missing_letters", {"letters": letters}).warn()
+        if self.missing_letters:
+            Advice("missing_letters", {"letters": self.missing_letters}).warn()
         try:
             write_atomically(path, self.render(format))
         except OSError as error:
@@ -216,18 +206,9 @@ class Display:
         return made
 
     def plot(self, ax: Any = None) -> Drawing:
-        """Draw the display.
+        """Draw the display, in a new figure or in axes of matplotlib, whose margins some displays use, too.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; some displays also use the margins around it. Default: a new figure, which pyplot does not
-            know of, so that nothing has to be closed.
-
-        Returns
-        -------
-        drawing : Drawing
-            With ``figure``, ``ax`` and ``save(path)``.
+        The new figure is unknown to pyplot, so that nothing has to be closed.
         """
         with house_style():
             return self._own_figure() if ax is None else self._plot_into(ax)
@@ -305,18 +286,8 @@ def problem_of(selection: Selection, purpose: str) -> Problem:
 def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -> NDArray[np.intp]:
     """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
 
-    Of more than a hundred chosen ones only the highest are returned: a figure must end somewhere.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_features,)
-    chosen : ndarray of bool of shape (n_features,)
-    max_features : int
-
-    Returns
-    -------
-    shown : ndarray of int
-        Highest score first; equal ones by position.
+    They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
+    returned: a figure must end somewhere.
     """
     max_features = check_int("max_features", max_features, low=1)
     order = np.argsort(-score, kind="stable")

@@ -123,21 +123,15 @@ class SizeUtilityDisplay(Display):
         # Two panels: the score is mostly far from zero and would be a flat line between its own parts.
         parts = divided(ax, (3, 2))
         size = [point.size for point in self.points]
-        ax.plot(size, [point.value for point in self.points], color=BLACK, marker="o", markersize=3.5,
-                gid="value")  # fmt: skip
-        unproved = [point for point in self.points if not point.complete]
-        ax.vlines(
-            [point.size for point in unproved], [point.value for point in unproved],
-            [point.bound for point in unproved], color=BLACK, linewidth=0.8, gid="bound",
-        )  # fmt: skip
-        ax.plot(
-            [point.size for point in unproved], [point.value for point in unproved], "o", markersize=3.5,
-            color=BLACK, markerfacecolor="white", zorder=3, gid="not proved",
-        )  # fmt: skip
-        ax.plot(
-            [self.chosen_size], [self.chosen_value], "D", markersize=8, color=BLACK, markerfacecolor="none",
-            linestyle="none", gid="chosen",
-        )  # fmt: skip
+        value, style = [point.value for point in self.points], {"color": BLACK, "markersize": 3.5}
+        ax.plot(size, value, marker="o", gid="value", **style)
+        open_points = [(point.size, point.value, point.bound) for point in self.points if not point.complete]
+        if open_points:
+            sizes, found, bounds = zip(*open_points, strict=True)
+            ax.vlines(sizes, found, bounds, color=BLACK, linewidth=0.8, gid="bound")
+            ax.plot(sizes, found, "o", markerfacecolor="white", zorder=3, gid="not proved", **style)
+        ax.plot(self.chosen_size, self.chosen_value, "D", markersize=8, color=BLACK, markerfacecolor="none",
+                gid="chosen")  # fmt: skip
         ax.margins(y=0.12)
         ax.set_ylabel("score of the best set")
         ax.tick_params(labelbottom=False)
