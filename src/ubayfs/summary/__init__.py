@@ -22,12 +22,13 @@ from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection
 from . import facts, members, sentences
 from .constraint_facts import constraint_facts
+from .facts import advice_facts
 from .prior_facts import prior_facts
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
 
-__all__ = ["answer", "known_correlations", "summarize"]
+__all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
 FORMAT = 3
 
@@ -59,7 +60,7 @@ def answer(
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": facts.advice_facts(selection),
+        "advice": advice_facts(facts.all_advice(selection)),
     }
     return {"headline": sentences.headline(given), **given}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
@@ -16,6 +16,7 @@ from .._plain import number, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
+from ..exceptions import Advice
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..selection import Selection
@@ -63,13 +64,18 @@ def version_facts() -> dict[str, str]:
     return {"python": platform.python_version(), **versions()}
 
 
-def advice_facts(selection: Selection) -> list[dict[str, Any]]:
-    """Return the advice of evidence, posterior and selection: code, facts and the message of a report."""
+def all_advice(selection: Selection) -> tuple[Advice, ...]:
+    """Return the advice of evidence, posterior and selection."""
     posterior = selection.posterior
     given = () if posterior is None else (*posterior.evidence.advice, *posterior.advice)
+    return (*given, *selection.advice)
+
+
+def advice_facts(advice: Iterable[Advice]) -> list[dict[str, Any]]:
+    """Return code, facts and the message of a report for each."""
     return [
-        {"code": advice.code, "facts": plain(advice.facts), "message": sentences.advice_message(advice)}
-        for advice in (*given, *selection.advice)
+        {"code": given.code, "facts": plain(given.facts), "message": sentences.advice_message(given)}
+        for given in advice
     ]
 
 
