@@ -36,14 +36,7 @@ def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> s
 
 
 def render_document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Return a document as HTML, with control characters made visible.
-
-    Parameters
-    ----------
-    report : Document
-    pictures : mapping of str to str
-        Images by the names of the document's figures, as data URIs.
-    """
+    """Return a document as HTML, with control characters made visible; pictures of its figures are data URIs."""
     return str(_template().render(report=made_visible(report), pictures=pictures))
 
 

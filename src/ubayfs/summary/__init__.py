@@ -1,11 +1,12 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
-`facts` (data, ensemble, correlations), `members` (chosen features, alternatives), `constraint_facts` and `prior_facts`
-compute values with codes and numbers; `sentences` alone makes text. Reports and the command line only render.
+`facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives) and `constraint_facts` compute
+values with codes and numbers; `sentences` alone makes text. Reports and the command line only render.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,13 @@ from ..attribution import attribution
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.target import Target
-from ..ensemble.collect import Progress
+from ..ensemble.collect import Progress, versions
 from ..exceptions import InputError
 from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection
 from . import facts, members, sentences
 from .constraint_facts import constraint_facts
 from .facts import advice_facts
-from .prior_facts import prior_facts
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -38,15 +38,7 @@ def answer(
 ) -> dict[str, Any]:
     """Return the facts of the answer itself: chosen features and why, constraints, score, advice.
 
-    This is the part of a summary that a decision shows at once.
-
-    Parameters
-    ----------
-    selection : Selection
-    study : ResolvedStudy, optional
-        Brings the blocks and the seed.
-    blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
-    random_state : int, Generator, SeedSequence, RandomState or None, default 0
+    This is the part of a summary that a decision shows at once. A `study` brings the blocks and the seed.
     """
     if not isinstance(selection, Selection):
         rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
@@ -144,7 +136,7 @@ def summarize(
         "data": about,
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
-        "prior": prior_facts(selection, None if study is None else study.knowledge),
+        "prior": facts.prior_facts(selection, None if study is None else study.knowledge),
         "level": members.LEVEL,
         "n_draws": n_decided,
         "chosen": members.with_uncertainty(given["chosen"], selection, chance, random_state),
@@ -152,7 +144,7 @@ def summarize(
         "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain(selection.provenance),
         "study": settings or None,
-        "versions": facts.version_facts(),
+        "versions": {"python": platform.python_version(), **versions()},
         "citation": facts.CITATION,
         "displays": plain(displays),
     }

@@ -66,20 +66,11 @@ _ADVICE = {
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return everything that a report says in sentences.
-
-    Parameters
-    ----------
-    facts : mapping
-        The facts of a summary.
-    messages : iterable of str
-        Further warnings; what is advice already is not listed twice.
-    """
+    """Return everything that a report says in sentences; of further warnings, what is no advice already."""
     advice = facts["advice"]
     known = {str(Advice.from_dict(given)) for given in advice}
     warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
     return {
-        "headline": headline(facts),
         "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
         "question": _question(facts),
         "verdict": _verdict(facts),
@@ -328,9 +319,9 @@ def _constraints(facts: Facts) -> list[str]:
 
 
 def _ensemble(ensemble: Facts | None) -> list[str]:
-    found = None if ensemble is None else ensemble["stability"]
-    if found is None:
+    if ensemble is None or ensemble["stability"] is None:
         return []
+    found = ensemble["stability"]
     return [
         f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
         f"{found['low']:.2f} to {found['high']:.2f}), which is {found['grade']}: 1 means that every model chose "
