@@ -17,14 +17,9 @@ _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
 def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> str:
-    """Return the report as HTML.
+    """Return the report on what :func:`~ubayfs.summary.summarize` gave, also after a way through JSON, as HTML.
 
-    Parameters
-    ----------
-    summary : mapping
-        From :func:`~ubayfs.summary.summarize`, also after a way through JSON.
-    figures : Figures, optional
-        The displays of the summary, rendered by :func:`~ubayfs.plotting.render_figures`. Default: they are drawn now.
+    Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already.
     """
     _template()  # whether Jinja2 is there, before any work
     report = document(summary)

@@ -118,10 +118,7 @@ def constraints(summary: Record) -> tuple[Table, ...]:
 
 
 def _rho(entry: Record) -> str:
-    low, high = entry["rho"], entry["rho_highest"]
-    if low is None:
-        return ""
-    return relaxation_text(low) if low == high else f"{relaxation_text(low)} to {relaxation_text(high)}"
+    return "" if entry["rho"] is None else relaxation_text(entry["rho"], entry["rho_highest"])
 
 
 def _amount(entry: Record) -> str:

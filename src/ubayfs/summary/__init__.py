@@ -173,15 +173,12 @@ def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def _score(selection: Selection) -> dict[str, Any]:
+    best, parts = selection.best, ("importance", "admissibility", "log_admissibility")
     return {
-        "value": number(selection.value),
-        "bound": number(selection.bound),
-        "gap": number(selection.gap),
-        "complete": selection.best.complete,
-        "proved": members.is_proved(selection.best),
-        "importance": number(selection.metrics.importance),
-        "admissibility": number(selection.metrics.admissibility),
-        "log_admissibility": number(selection.metrics.log_admissibility),
+        **{key: number(getattr(best, key)) for key in ("value", "bound", "gap")},
+        "complete": best.complete,
+        "proved": members.is_proved(best),
+        **{key: number(getattr(best.metrics, key)) for key in parts},
         "constraint_strength": number(selection.provenance.get("constraint_strength")),
         "min_votes": selection.provenance.get("min_votes", 0),
     }

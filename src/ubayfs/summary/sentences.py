@@ -151,7 +151,10 @@ def _question(facts: Facts) -> list[str]:
     """Return what was asked: the task, the ensemble, the prior, the constraints."""
     blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
     constraints = [
-        f"{constraint_label(entry)}{_rho_range(entry)}" for entry in facts["constraints"] if not entry["from_prior"]
+        constraint_label(entry)
+        + ("" if entry["rho"] is None else f" ({strictness(entry['rho'], entry['rho_highest'])})")
+        for entry in facts["constraints"]
+        if not entry["from_prior"]
     ]
     lines = [
         _task(facts["data"]),
@@ -211,15 +214,6 @@ def _stated(word: str | None, name: str, weight: float) -> str:
 
 def _in_votes(weight: float) -> str:
     return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
-
-
-def _rho_range(entry: Facts) -> str:
-    low, high = entry["rho"], entry["rho_highest"]
-    if low is None:
-        return ""
-    return (
-        f" ({strictness(low)})" if low == high else f" ({strictness(low)} to {strictness(high).removeprefix('rho ')})"
-    )
 
 
 def _terms(facts: Facts) -> list[str]:
