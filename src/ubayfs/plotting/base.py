@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_choice, check_int
-from .._files import write_atomically
+from .._files import save_content
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import Advice, InputError, UBayFSError
@@ -88,18 +88,9 @@ class Drawing:
         format = path.suffix.lower().removeprefix(".")
         if format not in FORMATS:
             raise InputError.of("path", f"must end in .png, .svg or .pdf; got {str(path)!r}.", path)
-        if not path.parent.is_dir():
-            rule = f"must lie in a directory that exists; {str(path.parent)!r} does not. Make it first."
-            raise InputError.of("path", rule, path)
         if self.missing_letters:
             Advice("missing_letters", {"letters": self.missing_letters}).warn()
-        try:
-            write_atomically(path, self.render(format))
-        except OSError as error:
-            # The message of the system would name a temporary file, which is gone by now.
-            raise UBayFSError(
-                f"{path} could not be written ({error.strerror or error}). Free space, or name another path."
-            ) from error
+        save_content(path, self.render(format), UBayFSError)
         return path
 
 
