@@ -69,7 +69,8 @@ def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
     if not path.parent.is_dir():
         raise InputError(
             f"path must lie in a directory that exists; {str(path.parent)!r} does not, so {str(path)!r} cannot be "
-            "written. Make that directory first, or name another path."
+            "written. Make that directory first, or name another path.",
+            argument="path",
         )
     try:
         write_atomically(path, content)

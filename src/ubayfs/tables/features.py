@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arguments import check_choice, did_you_mean, nearest
+from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
 from ..data.target import TASKS
 from ..exceptions import InputError, Problem
@@ -86,10 +86,9 @@ def read_features(
         raise TableError(table.path, problems + more)
     y = _target_values(table, found, read.rows)
     group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
-    features = pd.DataFrame(read.values, columns=pd.Index(read.names))
     try:
-        data = FeatureData.from_table(features, y, task=task, groups=group_of_row)
-        return replace(data, missing=read.missing)
+        data = FeatureData.from_table(freeze(np.asfortranarray(read.values)), y, task=task, groups=group_of_row)
+        return replace(data, feature_names=np.array(read.names, dtype=object), missing=read.missing)
     except InputError as error:
         raise TableError(table.path, [_data_problem(error, targets, groups)]) from error
 
