@@ -194,8 +194,8 @@ def _differences(
     """Yield settings that differ, as the study files name them; weights are compared feature by feature."""
     one, two = (_settings(result) for result in (first, second))
     for key in sorted(one.keys() | two.keys()):
-        if one.get(key) != two.get(key) and (key.split(".")[0] in _COMPARED or key == "prior.kind"):
-            yield Difference(key, one.get(key), two.get(key))
+        if one.get(key) != two.get(key) and (key[0] in _COMPARED or key[:2] == ("prior", "kind")):
+            yield Difference(".".join(key), one.get(key), two.get(key))
     given = (first.study, second.study) if studies is None else (study.decision for study in studies)
     old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in given)
     yield from (Difference("constraint", removed, None) for removed in old if removed not in new)
@@ -212,23 +212,21 @@ def _unlikely(study: ResolvedStudy) -> str:
     return ", ".join(name for name, stated in study.knowledge.items() if stated == "unlikely")
 
 
-def _settings(result: AnyResult) -> dict[str, Any]:
-    """Return the settings of a study by dotted keys; the same file has the same path, wherever the study lies."""
+def _settings(result: AnyResult) -> dict[tuple[str, ...], Any]:
+    """Return the settings of a study by their keys; the same file has the same path, wherever the study lies."""
     flat = _flat(result.study.to_dict())
-    for key in ("data.path", "blocks.table"):
+    for key in (("data", "path"), ("blocks", "table")):
         if isinstance(flat.get(key), str):
             flat[key] = os.path.abspath(result.study.folder / flat[key])
     return flat
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested mappings as one, with dotted keys."""
-    flat: dict[str, Any] = {}
+def _flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Return nested mappings as one, by the keys that lead to each value."""
+    flat: dict[tuple[str, ...], Any] = {}
     for key, value in settings.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
+        below = (*above, str(key))
+        flat.update(_flat(value, below) if isinstance(value, Mapping) else {below: value})
     return flat
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,18 @@ def test_sides_have_the_numbers_of_each_result(finished, changed):
             assert side.count == result.evidence.counts[position]
             assert side.weight == result.selection.weights[position]
             assert side.importance == result.selection.importance[position]
+
+
+def test_settings_of_a_prior_are_compared(finished):
+    first = read_result(finished)
+    kinds = [{"name": "hyperdirichlet", "max_draws": n} for n in (1500, 2500)] + ["dirichlet"]
+    results = [
+        replace(first, study=replace(first.study, prior=replace(first.study.prior, kind=kind)))  # the same answer
+        for kind in kinds
+    ]
+    (difference,) = compare(results[0], results[1]).differences
+    assert (difference.setting, difference.first, difference.second) == ("prior.kind.max_draws", 1500, 2500)
+    assert "prior.kind.name" in {one.setting for one in compare(results[0], results[2]).differences}
 
 
 def test_what_was_asked_differently(finished, changed):

@@ -38,6 +38,7 @@ from ubayfs.data.feature_data import FeatureData, MissingValues
 from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
+from ubayfs.report.tables import key_figures
 from ubayfs.summary import answer, summarize
 from ubayfs.workflow import Decision
 
@@ -678,3 +679,13 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
         assert summary[key] == known[key]
     for record, short in zip(summary["chosen"], known["chosen"], strict=True):
         assert {**short, **{key: record[key] for key in ("low", "high", "tied")}} == record
+
+
+def test_a_constraint_with_rho_zero_is_left_out_and_not_said_to_hold():
+    evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
+    selection = decide(evidence, constraints=[max_size(1, rho=0), max_size(3, rho=INF)])
+    first, second = summarize(selection, n_draws=0)["constraints"]
+    assert (first["left_out"], first["n_inequalities"]) == (True, 0)
+    assert (second["left_out"], second["holds"]) == (False, True)
+    figures = {name: value for value, name, _ in key_figures(summarize(selection, n_draws=0))}
+    assert figures["constraint holds"] == "1 of 1"

@@ -81,7 +81,11 @@ class CorrelationDisplay(Display):
         order = np.argsort(first, kind="stable")
         features = tuple(names[shown[order]].tolist())
         if isinstance(X, Correlations):
-            matrix = X.among(features).spearman
+            if method not in ("spearman", "pearson"):
+                raise InputError.of(
+                    "method", f"must be 'spearman' or 'pearson' without the data; got {method!r}.", method
+                )
+            matrix = getattr(X.among(features), method)
         else:
             matrix = signed_correlations(FeatureData.of_fit(X, names).X[:, shown[order]], method)
         return cls(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._plain import strictness
-from ..constraints.system import ConstraintSystem
+from ..constraints.system import ConstraintSystem, Part
 from ..utility import Admissibility
 from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
 
@@ -65,13 +65,13 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
     candidates: list[Link] = []
     notes: list[str] = []
     omitted: Counter[str] = Counter()
-    for kind, rows in constraint_groups(system):
+    for constraint in system.parts:
+        if constraint.start == constraint.stop:
+            continue
+        kind, rows = kind_in_words(constraint), system.rows_of(constraint)
         A, joined = system.A[rows], kind in _JOINED
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
-            notes += [
-                f"{system.label(int(part[0]))} ({'violated' if violated[part].any() else 'holds'})"
-                for part in ([rows] if joined else rows[:, np.newaxis])
-            ]
+            notes.append(f"{constraint.title} ({'violated' if violated[rows].any() else 'holds'})")
             continue
         listed = _listed_inequalities(system, kind, rows, place, violated)
         drawable = [rows][: len(listed)] if joined else list(listed[:, np.newaxis])
@@ -94,11 +94,9 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
     return Links(drawn, tuple(notes), tuple(f"{n:,} more {kind}" for kind, n in omitted.items() if n))
 
 
-def constraint_groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield the kind and the positions of the inequalities of each constraint that has any."""
-    for part in system.parts:
-        if part.stop > part.start:
-            yield part.kind.replace("_", "-"), system.rows_of(part)
+def kind_in_words(constraint: Part) -> str:
+    """Return the kind of a constraint as figures show it, such as ``must-link``."""
+    return constraint.kind.replace("_", "-")
 
 
 def _listed_inequalities(

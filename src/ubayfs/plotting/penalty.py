@@ -13,7 +13,7 @@ from ..constraints.system import ConstraintSystem
 from ..selection import Selection, Violation
 from ..utility import log_row_admissibility
 from .base import Display, ReportData, problem_of
-from .links import constraint_groups
+from .links import kind_in_words
 from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short
 
 _MOST_CURVES = 7
@@ -166,8 +166,9 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
     fractional = np.bincount(owner, weights=A.data != np.round(A.data), minlength=system.n_inequalities) > 0
     whole = ~fractional & (system.b == np.round(system.b))
     constraints = [
-        (kind, part)
-        for kind, rows in constraint_groups(system)
+        (kind_in_words(constraint), part)
+        for constraint in system.parts
+        for rows in [system.rows_of(constraint)]
         for hard in (False, True)
         if len(part := rows[(largest[rows] > 0) & (np.isinf(system.rho[rows]) == hard)])
     ]

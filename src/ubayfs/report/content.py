@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import listing
-from ..exceptions import MissingDependencyError
+from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
 from . import tables
 from .document import Document, Figure, Listing, Section
@@ -36,6 +36,12 @@ _TABLES = {
 
 def document(summary: Mapping[str, Any]) -> Document:
     """Return the report on a summary."""
+    homeless = [name for name, display in DISPLAYS.items() if display.section not in HEADINGS]
+    if homeless:
+        known = ", ".join(HEADINGS)
+        raise UBayFSError(
+            f"display {homeless[0]!r} has the section {DISPLAYS[homeless[0]].section!r}; use one of {known}."
+        )
     sections = tuple(_section(summary, key) for key in HEADINGS)
     return Document(
         title=summary["title"],

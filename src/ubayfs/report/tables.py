@@ -21,7 +21,7 @@ def key_figures(summary: Record) -> tuple[tuple[str, str, str], ...]:
     figures = [(f"{n:,}", f"feature{'' if n == 1 else 's'} chosen", f"of {summary['n_features']:,}")]
     gap = "gap 0: proved" if summary["proved"] else f"gap {_number(summary['gap'])}: not proved"
     figures.append((_number(summary["value"], 4), "score", gap))
-    constraints = summary["constraints"]
+    constraints = [entry for entry in summary["constraints"] if not entry["left_out"]]
     if constraints:
         n_hold = sum(entry["holds"] for entry in constraints)
         name = "constraint holds" if len(constraints) == 1 else "constraints hold"
@@ -99,7 +99,7 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
         (Column("Inequalities", True), lambda r: Cell("" if (n := r["n_inequalities"]) is None else f"{n:,}")),
         (Column("rho", True), lambda r: Cell(_rho(r))),
-        (Column("Holds"), lambda r: Cell("", badges=("holds",) if r["holds"] else ("violated",))),
+        (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
         (Column("Violated by", True), lambda r: Cell(_amount(r))),
         factor,
     ]
@@ -115,6 +115,10 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         _table("Inequalities that are violated most", worst, of_worst),
     )
     return tuple(table for table in tables if table.rows)
+
+
+def _state(entry: Record) -> str:
+    return "left out" if entry["left_out"] else "holds" if entry["holds"] else "violated"
 
 
 def _rho(entry: Record) -> str:

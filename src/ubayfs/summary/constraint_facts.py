@@ -18,8 +18,9 @@ _WORST = 5  # violated inequalities that are shown of one constraint
 def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
     """Return one entry per constraint: what it is, whether it holds, by how much it is violated, what that costs.
 
-    What an expert holds unlikely has an entry, too, since it counts in the admissibility; its "from_prior" is true. Of
-    a selection read from a file, the number of inequalities is not known, nor what those are that hold.
+    What an expert holds unlikely has an entry, too, since it counts in the admissibility; its "from_prior" is true. One
+    with rho 0 asks for nothing: it is "left_out". Of a selection read from a file, the number of inequalities is not
+    known, nor what those are that hold.
     """
     violations: dict[int | None, list[Violation]] = {}
     for violation in selection.metrics.violations:  # those that cost most come first
@@ -31,6 +32,7 @@ def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
         entries.append(
             {
                 **_identity(given, title),
+                "left_out": not np.any(given.get("arguments", {}).get("rho", 1)),
                 "n_inequalities": None if rhos is None else len(rhos),
                 **_violated(violated),
                 "rho": relaxation(min(known)) if known else None,

@@ -6,18 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded, strictness
+from ..data.target import TASKS
 from ..exceptions import Advice
 
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_TASKS = {
-    "binary": "tell two classes apart",
-    "multiclass": "tell the classes apart",
-    "multilabel": "predict the labels",
-    "regression": "predict the target",
-    "unsupervised": "represent the data, without a target",
-}
 _PRIORS = {
     "dirichlet": "Dirichlet prior",
     "generalized": "Generalized Dirichlet prior",
@@ -169,7 +163,7 @@ def _question(facts: Facts) -> list[str]:
 
 
 def _task(data: Facts) -> str:
-    purpose = _TASKS.get(str(data["task"]), "")
+    purpose = TASKS.get(str(data["task"]), "")
     target = f" ({data['target']})" if data["target"] and purpose else ""
     samples = f" on {counted(data['n_samples'], 'sample')}" if data["n_samples"] else ""
     return (
@@ -194,7 +188,11 @@ def _votes_of(ensemble: Facts | None) -> str:
 def _prior(prior: Facts | None) -> str:
     if prior is None:
         return ""
-    kind, default, weights = _PRIORS.get(prior["kind"], prior["kind"]), prior["default"], prior["weights"]
+    kind, default, weights = (
+        _PRIORS.get(prior["kind"], f"{prior['kind'].capitalize()} prior"),
+        prior["default"],
+        prior["weights"],
+    )
     unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
     if weights:
         stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
@@ -295,7 +293,8 @@ def _constraints(facts: Facts) -> list[str]:
     if not entries:
         return ["No constraints were set."]
     n_violated = sum(not entry["holds"] for entry in entries)
-    first = "All constraints hold."
+    n_left_out = sum(entry["left_out"] for entry in entries)
+    first = "All constraints hold." if n_left_out < len(entries) else "All constraints are left out (rho 0)."
     if n_violated:
         verb = "is" if n_violated == 1 else "are"
         first = (
@@ -307,6 +306,8 @@ def _constraints(facts: Facts) -> list[str]:
         "rho is how strictly a constraint is meant; a hard one is never violated. Factor: what a violation leaves of "
         "the admissibility.",
     ]
+    if 0 < n_left_out < len(entries):
+        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho is 0.")
     if any(entry["from_prior"] for entry in entries):
         lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
     return lines
