@@ -1,18 +1,25 @@
-"""Constraints of a study: every builder of :mod:`ubayfs.constraints` by its name, with patterns in place of names."""
+"""Constraints of a study: read, with patterns in place of names, checked with the features, and written."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._arguments import did_you_mean
-from ..constraints import KINDS, Constraint
+from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix
-from ..exceptions import InputError, Problem, StudyError
-from .diagnostics import Report, below, reported
+from ..constraints.links import decorrelate
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, Problem, StudyError
+from ..optimize import as_optimizer
+from ..utility import Utility
+from .diagnostics import Path, Problems, Report, below, reported
 from .names import Names, as_found, is_pattern, is_single
 from .yaml_io import plain
 
@@ -28,6 +35,12 @@ _STAND_INS: dict[str, Any] = {
 }
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
+# Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
+_SECONDS = 10.0
+# More features than this have too many correlations to look at beforehand.
+_MOST_CORRELATED = 3000
+# Of the inequalities of decorrelate only those of perfectly correlated pairs are hard.
+_NEARLY_PERFECT = 1 - 1e-9
 
 
 def as_constraints(value: Any, report: Report) -> tuple[Constraint, ...]:
@@ -131,6 +144,9 @@ def _relaxation(rho: Any) -> Any:
     return math.inf if isinstance(rho, str) and rho.lower() == "hard" else rho
 
 
+# -- expanding patterns ------------------------------------------------------------------------------------------------
+
+
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
@@ -207,6 +223,87 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
                     report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
     named = {names.names[item] if isinstance(item, int) else item for item in by_name}
     return by_name | {name: number for name, (_, number) in by_pattern.items() if name not in named}
+
+
+# -- checking ----------------------------------------------------------------------------------------------------------
+
+
+def check_constraints(
+    constraints: Sequence[Constraint | None],
+    feature_names: Sequence[str],
+    blocks: Blocks | None,
+    data: FeatureData | None,
+    problems: Problems,
+) -> None:
+    """Report constraints that do not fit the features, and hard ones that contradict each other.
+
+    The constraints are those of the study in their order; None where something is wrong already. Without data
+    contradictions are not looked for: which features are constant is not known.
+    """
+    known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
+    # decorrelate names no feature, and its arguments were checked when it was made.
+    others = {position: constraint for position, constraint in known.items() if constraint.kind != "decorrelate"}
+    system = _fitting(others, feature_names, blocks, problems)
+    # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
+    if data is None or not problems.is_sound("constraints") or (system.b[np.isinf(system.rho)] >= 0).all():
+        return
+    if len(others) < len(known) and data.n_features <= _MOST_CORRELATED:
+        others = {position: _perfect_only(constraint) for position, constraint in known.items()}
+        system = resolve(others.values(), feature_names, blocks, data)
+    error = _contradiction(system, data)
+    if error is not None:
+        positions = list(others)
+        involved: list[Path] = [("constraints", positions[i], others[positions[i]].kind) for i in error.positions]
+        places = [problems.place(path) for path in involved[:-1]]
+        also = f" See also {'; '.join(places)}." if places else ""
+        n_constant = int(data.constant.sum())
+        constant = f" ({n_constant} features are constant and cannot be selected.)" if n_constant else ""
+        problems(
+            involved[-1],
+            f"no feature set satisfies all hard constraints. These contradict each other: {'; '.join(error.labels)}."
+            f"{constant} Remove one of them, or make it soft with a number for rho.{also}",
+        )
+
+
+def _fitting(
+    constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
+) -> ConstraintSystem:
+    """Return the system of those constraints that fit; the others are reported."""
+    try:
+        return resolve(constraints.values(), feature_names, blocks)
+    except ConstraintError as error:
+        position = list(constraints)[error.position or 0]
+        wrong = constraints[position]
+        path: Path = ("constraints", position, wrong.kind)
+        if error.argument is not None and dict(wrong.arguments).get(error.argument) is not None:
+            path = (*path, error.argument)
+        none = error.argument == "blocks" and blocks is None
+        problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
+    others = {key: constraint for key, constraint in constraints.items() if key != position}
+    return _fitting(others, feature_names, blocks, problems)
+
+
+def _contradiction(system: ConstraintSystem, data: FeatureData) -> InfeasibleError | None:
+    # No feature is worth anything: the first set that keeps the hard inequalities is as good as any other.
+    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
+    try:
+        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(data.n_features), hard, 1.0, ~data.constant))
+    except InfeasibleError as error:
+        return error
+    except OptimizationError:
+        pass  # not in this time; the decision may have more
+    return None
+
+
+def _perfect_only(constraint: Constraint) -> Constraint:
+    """Return a constraint that has the same hard inequalities, and few others."""
+    if constraint.kind != "decorrelate":
+        return constraint
+    given: dict[str, Any] = dict(constraint.arguments)
+    return decorrelate(max(given["threshold"], _NEARLY_PERFECT), given["method"])
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def arguments_of(constraint: Constraint) -> dict[str, Any]:

@@ -27,13 +27,11 @@ from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
-from .constraint_terms import expand_constraint
+from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .feasibility import check_constraints
-from .knowledge import KnowledgeTable, WeightResolver, read_knowledge
 from .names import AnyNames, Names, PrefixBlocks, TableBlocks
 from .study import Study
-from .weights import UNLIKELY, UNLIKELY_RHO, Stated, Weights
+from .weights import UNLIKELY, UNLIKELY_RHO, KnowledgeTable, Stated, WeightResolver, Weights, read_knowledge
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -293,7 +291,7 @@ class _Resolver:
         """Return the prior; its settings are checked with the features."""
         choice = self.study.prior.kind
         prior = FAMILIES["prior"].build(choice)
-        if isinstance(choice, Named):
+        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind"):
             settings = dict(choice.settings)
             with reported(self.problems, ("prior", "kind")):
                 if "set_weights" in settings:
