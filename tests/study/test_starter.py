@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.study import PrefixBlocks, check_study, load_study, template
-from ubayfs.study.infer_columns import infer_columns
+from ubayfs.study.starter import infer_columns
 from ubayfs.tables import Table, read_table
 
 
