@@ -14,14 +14,14 @@ from ..constraints import Constraint
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, collect_evidence, versions
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError, Problem, StudyError
+from ..exceptions import InputError
 from ..selection import Selection
 from ..workflow import Decision, decide
 from .components import FAMILIES
 from .constraint_terms import as_constraints, plain_constraint, read_constraints
-from .diagnostics import Origin, Problems, below, refuse
+from .diagnostics import Origin, Problems, below, refuse, study_error
 from .diagnostics import Path as KeyPath
-from .names import AnyBlocks, TableBlocks, as_blocks, plain_blocks
+from .names import AnyBlocks, as_blocks, plain_blocks
 from .schema import KEYS, SECTIONS, DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .yaml_io import dump_document, read_document
 
@@ -193,21 +193,23 @@ class Study:
         try:
             write_atomically(file, content)
         except OSError as error:
-            problem = f"{file} could not be written ({error.strerror or error}); nothing was changed there."
-            raise StudyError(problem, (Problem(problem),)) from error
+            reason = error.strerror or error
+            raise study_error(f"{file} could not be written ({reason}); nothing was changed there.") from error
 
     def _moved(self, folder: Path) -> Study:
         """Return the study with its paths relative to another folder."""
+
+        def moved(part: Any, name: str) -> Any:
+            path = getattr(part, name, None)
+            return part if path is None else replace(part, **{name: moved_path(path, old, folder)})
+
         old = Path(os.path.abspath(self.folder))
-        blocks, table = self.blocks, self.prior.table
-        if isinstance(blocks, TableBlocks):
-            blocks = replace(blocks, table=moved_path(blocks.table, old, folder))
         return replace(
             self,
-            data=replace(self.data, path=moved_path(self.data.path, old, folder)),
-            prior=replace(self.prior, table=None if table is None else moved_path(table, old, folder)),
-            blocks=blocks,
-            outputs=replace(self.outputs, directory=moved_path(self.outputs.directory, old, folder)),
+            data=moved(self.data, "path"),
+            prior=moved(self.prior, "table"),
+            blocks=moved(self.blocks, "table"),
+            outputs=moved(self.outputs, "directory"),
         )
 
     def version_note(self) -> str | None:
@@ -258,26 +260,13 @@ def load_study(path: str | os.PathLike[str]) -> Study:
 
 
 def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
-    """Read as much of a study file as can be read.
-
-    Returns
-    -------
-    study : Study
-        With defaults where the file is wrong.
-    problems : Problems
-        What is wrong.
-
-    Raises
-    ------
-    StudyError
-        If nothing can be read.
-    """
+    """Read as much of a study file as can be read: a study with defaults where it is wrong, and all that is wrong."""
     file = Path(path)
     value, problems = read_document(file)
     if value is None:
-        problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.", 0)
+        problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.")
     elif not isinstance(value, dict):
-        problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.", 0)
+        problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.")
     if not isinstance(value, dict):
         problems.raise_any()
     for key in value:
