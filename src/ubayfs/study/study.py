@@ -18,7 +18,7 @@ from ..exceptions import InputError
 from ..selection import Selection
 from ..workflow import Decision, decide
 from .components import FAMILIES
-from .constraint_terms import as_constraints, plain_constraint, read_constraints
+from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, refuse, study_error
 from .diagnostics import Path as KeyPath
 from .names import AnyBlocks, as_blocks, plain_blocks
@@ -95,7 +95,8 @@ class Study:
             if not isinstance(value, kind):
                 raise InputError.of(key, f"must be a {kind.__name__}; got {value!r}.", value)
         object.__setattr__(self, "blocks", as_blocks(self.blocks, below(refuse, "blocks")))
-        object.__setattr__(self, "constraints", as_constraints(self.constraints, below(refuse, "constraints")))
+        constraints = read_constraints(self.constraints, below(refuse, "constraints"))
+        object.__setattr__(self, "constraints", tuple(constraints.values()))
         object.__setattr__(self, "folder", Path(self.folder))
         object.__setattr__(self, "versions", dict(self.versions))
 
@@ -276,7 +277,7 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
     constraints = read_constraints(value.get("constraints"), below(problems, "constraints"))
-    parts["constraints"] = tuple(constraint for _, constraint in constraints)
+    parts["constraints"] = tuple(constraints.values())
     versions_read = value.get("versions") or {}
     if isinstance(versions_read, dict):
         parts["versions"] = {str(package): str(version) for package, version in versions_read.items()}
@@ -284,7 +285,7 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         problems(("versions",), f"must map packages to versions; got {versions_read!r}. It may be left out.")
     # Entries that could not be read are not among the constraints of the study.
     aliases: dict[KeyPath, KeyPath | str] = {
-        ("constraints", new): ("constraints", old) for new, (old, _) in enumerate(constraints)
+        ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)
     }
     problems.origin = replace(problems.origin, parts=parts, aliases=aliases)
     return Study(**parts, folder=file.parent, origin=problems.origin), problems
