@@ -25,10 +25,10 @@ demo: $(VENV)/.installed-cli  ## Run the whole method on the breast cancer data;
 	$(BIN)/ubayfs demo --output demo_output --force
 
 test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (WORKERS=2 for two processes)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
-	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS)
+	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 # The other tools are optional: the table says which of them could not be imported.
 bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK=1: one; MILLION=1: also a million features)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import ubayfs
 
-from . import decision, evidence, report, results, scaling
+from . import decision, evidence, faces, report, results, scaling
 from .timing import REPOSITORY
 
 RESULTS = Path(__file__).parent / "results"
@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[..., report.Section]] = {
     "growth": scaling.growth,
     "many": scaling.many_features,
     "import": scaling.imports,
+    "faces": faces.faces,
 }
 
 

@@ -16,14 +16,14 @@ LARGE = ("PRO", "alt/LEU_golub")
 SMALL = ("BCW", "HD", "MPE", "COL", "LSVT")
 
 
-def _file(name: str) -> Path:
+def path(name: str) -> Path:
     """Return where a data set is: in UBAYFS_DATA, or in shared/data beside the repository."""
     return Path(os.environ.get("UBAYFS_DATA", REPOSITORY.parent / "shared" / "data")) / f"{name}.csv.gz"
 
 
 def present(name: str) -> bool:
     """Return whether a data set is there."""
-    return _file(name).exists()
+    return path(name).exists()
 
 
 @cache
@@ -31,7 +31,7 @@ def load(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return X and y of a data set."""
     import pandas as pd
 
-    frame = pd.read_csv(_file(name))
+    frame = pd.read_csv(path(name))
     return frame.drop(columns="y").to_numpy(dtype=np.float64), frame["y"].to_numpy()
 
 

@@ -2,6 +2,8 @@
 
 import json
 import math
+import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from benchmarks import (
     decision,
     equivalence,
     evidence,
+    faces,
     problems,
     recorded_decisions,
     results,
@@ -324,3 +327,27 @@ def test_equivalence_compares_the_number_of_labels_not_their_wording():
 
     assert equivalence.compare(record("max-size 4", "require a"), record("exact-size 4 (at most)", "require a"))
     assert not equivalence.compare(record("max-size 4", "require a"), record("max-size 4"))
+
+
+def test_commands_are_measured_beside_imports(no_data, monkeypatch):
+    """On the small data set, with fake times: every command runs, and each has its limit."""
+    commands = []
+    monkeypatch.setattr(faces, "_run", commands.append)
+    monkeypatch.setattr(faces, "_cpu_seconds", lambda work: work() or 2.0)
+    section = faces.faces(quick=True)
+    assert [row.what for row in section.rows] == [f"ubayfs {what}" for what in faces.LIMITS]
+    assert [row.limits["ratio"] for row in section.rows] == [0.1, 0.7, 1.8, 2.2]
+    assert [row.values["ratio"] for row in section.rows] == [1.0] * 4
+    assert all("skipped: no LEU.csv.gz" in row.note for row in section.rows)
+    assert [command[3] for command in commands if command[1] == "-m"] == [
+        "select",
+        "--help",
+        "decide",
+        "decide",
+        "select",
+    ]
+
+
+def test_cpu_time_is_that_of_the_process_started():
+    spin = "import time; start = time.process_time()\nwhile time.process_time() - start < 0.2: pass"
+    assert 0.15 < faces._cpu_seconds(partial(faces._run, [sys.executable, "-c", spin])) < 5

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ubayfs import (
     ConstraintError,
+    Hyperdirichlet,
     InfeasibleError,
     InputError,
     OptimizationWarning,
@@ -42,12 +43,13 @@ def diabetes():
     return X, y + 0.5
 
 
+FEW_DRAWS = Hyperdirichlet(n_warmup=10, n_draws=32, max_draws=32)
 CHECKS = parametrize_with_checks(
     [
         UBayFSSelector(n_models=3),
         UBayFSSelector("fisher", n_models=3, max_features=2, prior="generalized", n_alternatives=1),
         UBayFSSelector("tree", n_models=3, max_features=None, constraints=(max_size(2),), optimizer="genetic"),
-        UBayFSSelector("laplacian", n_models=3, max_features=1, prior="hyperdirichlet", constraints=decorrelate(0.9)),
+        UBayFSSelector("laplacian", n_models=3, max_features=1, prior=FEW_DRAWS, constraints=decorrelate(0.9)),
     ]
 )
 

@@ -1,13 +1,14 @@
-"""The examples run, without a warning of ours, and print and draw what they promise."""
+"""The examples run without a warning, and print and draw what they promise."""
 
-import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
-from ubayfs import exceptions
+import ubayfs
+
+pytest.importorskip("matplotlib")
 
 FOLDER = Path(__file__).parents[1] / "examples"
 # Script -> figures that it draws, and something it must find.
@@ -19,15 +20,23 @@ EXAMPLES = {
 }
 
 
-def run(name, folder, *arguments):
-    """Run an example in an empty folder and return what it prints; none of our warnings may appear."""
-    environment = {**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(folder), "COLUMNS": "100"}
-    command = [sys.executable, str(FOLDER / f"{name}.py"), *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    ours = [name for name, value in vars(exceptions).items() if isinstance(value, type) and issubclass(value, Warning)]
-    assert not [name for name in ours if name in done.stderr], done.stderr
-    return done.stdout
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Function that runs a script as a program in an empty folder and returns what it prints.
+
+    The script runs in this process, where pytest turns every warning into an error.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+    def run_script(path, *arguments):
+        monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+        runpy.run_path(str(path), run_name="__main__")
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return printed.out
+
+    return run_script
 
 
 def test_every_example_is_tested():
@@ -35,11 +44,26 @@ def test_every_example_is_tested():
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_example(name, tmp_path):
+def test_example(name, run, tmp_path):
     figures, text = EXAMPLES[name]
-    output = run(name, tmp_path, *(["--output", "figures"] if figures else []))
+    output = run(FOLDER / f"{name}.py", *(["--output", "figures"] if figures else []))
     assert text in output
     for figure in figures:
         content = (tmp_path / "figures" / figure).read_bytes()
         assert content.startswith(b"\x89PNG")
         assert len(content) > 10_000
+
+
+@pytest.mark.parametrize(
+    ("statements", "error"),
+    [
+        ("warnings.warn('odd', ubayfs.UBayFSWarning)", ubayfs.UBayFSWarning),
+        ("ubayfs.max_size('ten')", ubayfs.InputError),
+        ("sys.stderr.write('odd')", AssertionError),
+    ],
+)
+def test_an_example_that_warns_raises_or_complains_would_fail(statements, error, run, tmp_path):
+    path = tmp_path / "example.py"
+    path.write_text(f"import sys, warnings, ubayfs\nif __name__ == '__main__': {statements}\n", encoding="utf-8")
+    with pytest.raises(error):
+        run(path)

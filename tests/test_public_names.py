@@ -47,16 +47,19 @@ def test_unknown_names_are_attribute_errors():
         _ = ubayfs.UBayFSSelektor
 
 
-def loaded_after(statements):
-    """Return which heavy packages a fresh interpreter has loaded after some statements."""
-    code = f"import sys; {statements}; print(*sorted(set(sys.modules) & set({HEAVY!r})))"
+@pytest.fixture(scope="module")
+def loaded_after():
+    """Steps of a fresh interpreter, one after the other -> the heavy packages that it has loaded by then."""
+    steps = ["import ubayfs, ubayfs.workflow", "from ubayfs import UBayFSSelector"]
+    report = f"print(*sorted(set(sys.modules) & set({HEAVY!r})))"
+    code = "\n".join(["import sys", *(line for step in steps for line in (step, report))])
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return run.stdout.split()
+    return dict(zip(steps, map(str.split, run.stdout.splitlines()), strict=True))
 
 
-def test_import_is_light():
-    assert loaded_after("import ubayfs, ubayfs.workflow") == []
+def test_import_is_light(loaded_after):
+    assert loaded_after["import ubayfs, ubayfs.workflow"] == []
 
 
-def test_the_estimator_is_loaded_when_it_is_asked_for():
-    assert "sklearn" in loaded_after("from ubayfs import UBayFSSelector")
+def test_the_estimator_is_loaded_when_it_is_asked_for(loaded_after):
+    assert "sklearn" in loaded_after["from ubayfs import UBayFSSelector"]

@@ -57,13 +57,13 @@ RECIPES = {
     "Add an argument of a decision": (
         3,
         """
+        warnings.simplefilter("ignore")  # that nothing else limits the size
         constraint = ubayfs.max_size(3, rho=9)
         assert len(ubayfs.decide(EVIDENCE, constraints=constraint, min_importance=0.3).features) == 2
         try:
             ubayfs.decide(EVIDENCE, min_importance=2)
         except ubayfs.InputError as error:
             assert (error.argument, error.value) == ("min_importance", 2)
-        warnings.simplefilter("ignore")  # of a feature without votes
         settings = {"n_models": 5, "n_features_per_model": 1, "random_state": 0}
         selector = ubayfs.UBayFSSelector("fisher", min_importance=0.3, **settings)
         assert selector.fit(X, [0, 0, 1, 1, 0, 1]).get_support().sum() == 1

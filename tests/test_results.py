@@ -15,7 +15,9 @@ import ubayfs
 from ubayfs import max_size
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError
-from ubayfs.results import Result, check_directory, read_result, write_result
+from ubayfs.plotting import Display, read_displays, render_figures
+from ubayfs.plotting.base import FORMATS
+from ubayfs.results import Result, StoredResult, check_directory, read_result, write_result
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
 from ubayfs.summary import summarize
 from ubayfs.tables import read_table
@@ -23,6 +25,9 @@ from ubayfs.tables import read_table
 FILES = {
     "selected_features.csv", "result.json", "evidence.npz", "study.yaml", "summary.json", "report.html", "report.md",
 }  # fmt: skip
+
+
+OTHER_VERSION = r"another version of ubayfs\. Repeat .*ubayfs select study\.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -289,9 +294,9 @@ def test_files_that_cannot_be_put_back_are_kept(plain, other, tmp_path, monkeypa
     n_moves = count_moves(monkeypatch, other, tmp_path) + 3
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", Full(os.replace, n_moves))
-        with pytest.raises(InputError, match=r"files of the earlier one are kept in (.*)old") as caught:
+        with pytest.raises(InputError, match=r"those that were there before are in (.*)old") as caught:
             write_result(tmp_path, other, force=True)
-    kept = Path(str(caught.value).split("kept in ")[1].rstrip("."))
+    kept = Path(str(caught.value).split("before are in ")[1].rstrip("."))
     after = content(tmp_path)
     for name, text in before.items():
         assert after.get(name) == text or (kept / name).read_bytes() == text
@@ -361,7 +366,9 @@ def test_missing_files_are_all_named(copied):
     [
         ("result.json", b"", InputError, r"result\.json is damaged"),
         ("result.json", b'{"format": 1', InputError, r"result\.json is damaged.*cannot be read as JSON"),
-        ("result.json", b'{"format": 1}', InputError, r"result\.json is damaged: content is a damaged selection"),
+        ("result.json", b'{"format": 2}', InputError, r"result\.json is damaged: content is a damaged selection"),
+        ("result.json", b'{"format": 1}', InputError, OTHER_VERSION),
+        ("summary.json", b'{"format": 2}', InputError, OTHER_VERSION),
         ("result.json", b"[1]", InputError, r"result\.json is damaged: it must hold an object; got list"),
         ("result.json", b"\xff\xfe\xfd", InputError, r"result\.json is damaged"),
         ("summary.json", b"nonsense", InputError, r"summary\.json is damaged and cannot be read as JSON"),
@@ -377,7 +384,39 @@ def test_damage_is_named(copied, name, text, error, message):
         read_result(copied)
 
 
+def test_parts_are_read_when_they_are_used(copied):
+    for name in ("result.json", "summary.json", "study.yaml"):
+        (copied / name).write_bytes(b"nonsense")
+    stored = StoredResult(copied)
+    assert stored.evidence.n_models == 8
+    with pytest.raises(StudyError):
+        _ = stored.study
+    with pytest.raises(InputError, match=r"summary\.json is damaged"):
+        _ = stored.summary
+
+
+def test_figures_are_taken_over_where_their_displays_are_the_same(made, tmp_path, monkeypatch):
+    result, data = made
+    write_result(tmp_path / "out", result, data=data)
+    stored = StoredResult(tmp_path / "out")
+    displays = dict(stored.summary["displays"])
+    displays["convergence"] = {**displays["convergence"], "n_chosen": 99}
+    known = stored.figures(displays)
+    assert {name: set(files) for name, files in known.files.items()} == {"evidence": {"png", "svg"}}
+    drawn = []
+    plot = Display.plot
+    monkeypatch.setattr(Display, "plot", lambda self, ax=None: drawn.append(self.name) or plot(self, ax))
+    figures = render_figures(read_displays(displays), ("png", "svg"), known)
+    assert drawn == ["convergence"]
+    for suffix in ("png", "svg"):
+        assert figures.files["evidence"][suffix] == (tmp_path / "out" / "figures" / f"evidence.{suffix}").read_bytes()
+
+
 def test_files_of_different_results_are_told_apart(copied):
     Evidence.from_sets([[1, 0], [1, 1]], ["x", "y"]).save(copied / "evidence.npz")
     with pytest.raises(InputError, match=r"evidence\.npz and result\.json beside it are about different features"):
         read_result(copied)
+
+
+def test_a_study_knows_the_formats_of_figures():
+    assert OutputSection(figures=FORMATS).figures == FORMATS

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -144,6 +144,7 @@ def test_one_more_row_never_raises_admissibility(system, other):
     assert (Admissibility(system.with_inequalities(extra)).log_admissibility(ALL_SETS) <= before).all()
 
 
+@settings(max_examples=40)
 @given(systems())
 def test_a_batch_is_its_sets_one_by_one_dense_or_sparse(system):
     admissibility = Admissibility(system)

@@ -324,7 +324,8 @@ def test_a_genetic_search_that_finds_no_admissible_set_says_who_would():
 
 def test_the_same_seed_gives_the_same_selection(evidence):
     search = Genetic(n_sets=5, n_generations=2)
-    arguments = {"prior": "hyperdirichlet", "constraints": max_size(3), "optimizer": search}
+    prior = Hyperdirichlet(n_warmup=20, n_draws=160, max_draws=160)
+    arguments = {"prior": prior, "constraints": max_size(3), "optimizer": search}
     one, same, other = (decide(evidence, random_state=seed, **arguments) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.posterior.mean, same.posterior.mean)
     assert one.to_dict() == same.to_dict()

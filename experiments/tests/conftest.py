@@ -51,3 +51,13 @@ def state_of():
         }
 
     return state
+
+
+@pytest.fixture(scope="session")
+def drawn():
+    """Experiment -> its figures by name, of invented tables with all methods; drawing them takes seconds."""
+    import fake_run as fake
+    from ubayfs_experiments.report import figures
+
+    frames = {name: make(n_splits=3) for name, make in fake.EXPERIMENTS.items()}
+    return {name: figures.draw(name, frame[~frame["data"].str.endswith("-authors")]) for name, frame in frames.items()}

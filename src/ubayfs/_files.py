@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,67 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
             f"{path} has format version {found!r}, but this ubayfs reads up to {version}; update ubayfs."
         )
     return metadata, arrays
+
+
+def exchange_files(directory: Path, staging: Path, old: Iterable[str], new: Iterable[str]) -> None:
+    """Put staged files into the place of others; on any failure everything is put back.
+
+    Parameters
+    ----------
+    directory : Path
+    staging : Path
+        A directory on the same disk: new files are in its folder ``new``; ``old`` beside it has the same folders.
+    old, new : iterable of str
+        Names of files that give way, as far as they are there, and of those that take their place.
+
+    Raises
+    ------
+    InputError
+        If files could not be put back; they are in ``old`` then.
+    """
+    done: list[tuple[Path, Path]] = []
+
+    def move(source: Path, target: Path) -> None:
+        os.replace(source, target)
+        done.append((source, target))
+
+    folders = [folder.relative_to(staging / "old") for folder in (staging / "old").rglob("*") if folder.is_dir()]
+    for folder in folders:
+        (directory / folder).mkdir(exist_ok=True)
+    try:
+        for name in old:
+            if (directory / name).exists():
+                move(directory / name, staging / "old" / name)
+        for name in new:
+            move(staging / "new" / name, directory / name)
+    except BaseException:
+        _put_back(done, staging)
+        raise
+    finally:
+        for folder in folders:
+            with suppress(OSError):  # refused, as it should be, unless it is empty
+                (directory / folder).rmdir()
+
+
+def _put_back(done: list[tuple[Path, Path]], staging: Path) -> None:
+    """Undo moves: new files are removed, old ones return."""
+    for source, target in reversed(done):
+        with suppress(OSError):
+            if staging in source.parents:
+                target.unlink()
+            else:
+                os.replace(target, source)
+    if any(target.exists() for _, target in done if staging in target.parents):
+        raise InputError(f"files could not be replaced; those that were there before are in {staging / 'old'}.")
+
+
+def discard_staged(staging: Path) -> None:
+    """Remove what was staged, but never a file that could not be put back."""
+    shutil.rmtree(staging / "new", ignore_errors=True)
+    staging.with_suffix(".yaml").unlink(missing_ok=True)
+    for folder in sorted((staging / "old").rglob("*"), reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
+    for folder in (staging / "old", staging):
+        with suppress(OSError):
+            folder.rmdir()

@@ -18,23 +18,23 @@ from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import Problem, Selection
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
 
-# What a shared member is worth among sets of equal value, in units of the tolerance of scores: enough to be seen by an
-# optimizer that works to it.
+# What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
+# seen by an optimizer that works to it.
 _SHARED = 4.0
 
 
 @dataclass(frozen=True)
 class Attribution:
-    """What would be chosen if less had been said.
+    """What would be chosen with less knowledge.
 
     Attributes
     ----------
     chosen : tuple of str
         The set as it was chosen.
     without_prior : tuple of str or None
-        The best set with the default weight for every feature and nothing held unlikely, all constraints kept.
+        The best set with the default weight for every feature and nothing held unlikely, under all constraints.
     without_constraints : tuple of str
-        The best set of the same size with no constraint at all, the prior kept. It is smaller where votes and prior
+        The best set of the same size with no constraint at all, under the prior. It is smaller where votes and prior
         speak for fewer features.
     data_alone : tuple of str or None
         The best set of the same size with neither: features with votes only.
@@ -76,7 +76,7 @@ class Attribution:
 
 
 def attribution(selection: Selection, random_state: RandomState = 0) -> Attribution:
-    """Tell what of a selection is data and what is belief.
+    """Tell what of a selection is due to the data, to the prior and to the constraints.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     """
     problem, posterior = selection.problem, selection.posterior
     if problem is None:
-        raise UBayFSError("A selection read from a file keeps no constraints; call decide() again to attribute it.")
+        raise UBayFSError("A selection read from a file has no constraints; call decide() again to attribute it.")
     utility, mask, names = problem.utility, selection.mask, problem.feature_names
     optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
     unvoted = _unvoted(problem, mask)
@@ -120,8 +120,8 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
             _most_important(theta, utility.selectable & voted, mask) if constraints.n_inequalities else nearest & voted
         )
         data_alone = _names(names, alone)
-    told = {str(names[position]): reason for position, reason in unvoted.items()}
-    return Attribution(selection.features, without_prior, _names(names, freely), data_alone, told)
+    reasons = {str(names[position]): reason for position, reason in unvoted.items()}
+    return Attribution(selection.features, without_prior, _names(names, freely), data_alone, reasons)
 
 
 def _names(names: NDArray[np.object_], mask: NDArray[np.bool_]) -> tuple[str, ...]:
@@ -164,27 +164,27 @@ def _without_constraints(
     Fillers that were chosen may fill up: without constraints nothing would keep them out.
     """
     utility = problem.utility
-    system, believed = utility.system, utility.system.from_prior
-    if believed.all():
+    system, from_prior = utility.system, utility.system.from_prior
+    if from_prior.all():
         return chosen
     candidates = utility.selectable.copy()
     if problem.counts is not None:
         candidates &= (problem.counts > 0) | _raised(problem)
         candidates[[position for position, reason in unvoted.items() if reason == "filler"]] = True
     theta = _in_favor(utility.theta, chosen, _errors(posterior))
-    if not believed.any():
+    if not from_prior.any():
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))
     sized = resolve(exact_size(size, rho=np.inf), problem.feature_names)
-    kept = system.take(np.flatnonzero(believed)).with_inequalities(
+    limited = system.take(np.flatnonzero(from_prior)).with_inequalities(
         Inequalities(sized.A, sized.b, sized.rho, sized.label)
     )
-    freed = replace(utility, theta=theta, system=kept, selectable=candidates)
+    freed = replace(utility, theta=theta, system=limited, selectable=candidates)
     return _nearest_best(freed, chosen, optimizer, random_state)
 
 
 def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
-    """Return the posterior of an expert who has nothing to say; what else a prior can be told falls away, too."""
+    """Return the posterior of an expert without an opinion; other settings of a prior have their defaults, too."""
     kind = PRIORS.get(posterior.prior, Dirichlet)
     if kind is Dirichlet and (posterior.weights == DEFAULT_WEIGHT).all():
         return posterior

@@ -1,30 +1,31 @@
-"""Two results side by side: which features changed, what was different, and which difference made the change.
+"""Two results side by side: which features changed, which settings differ, and which difference made the change.
 
-Why a feature came or went is not guessed from numbers but tried out: the first decision is made again with only the
-evidence, only the prior, or only the constraints of the second. A change that shows then already has its cause; one
+Why a feature was added or removed is not guessed from numbers but tried out: the first decision is made again with only
+the evidence, only the prior, or only the constraints of the second. A change that shows then already has its cause; one
 that shows in none of the three needs several of them together.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ._plain import counted, plain
 from .constraints import Constraint
-from .exceptions import UBayFSError, UBayFSWarning
-from .results import Result
+from .exceptions import UBayFSError
+from .results import Result, StoredResult
 from .selection import Selection
-from .workflow import decide
+from .study import ResolvedStudy, resolve_study
+from .workflow import Decision
 
-# What a decision rests on, and the arguments of `decide` that hold it.
-_PRIOR = ("weights", "prior")
-_CONSTRAINTS = ("constraints", "blocks", "constraint_strength", "min_votes", "optimizer", "time_limit")
+AnyResult = Result | StoredResult
+
 _TOGETHER = "differences taken together"
+_COMPARED = ("data", "evidence", "decision", "blocks")  # sections; weights are compared feature by feature
 _SHOWN = 10  # changed weights that the text lists
 
 
@@ -44,12 +45,12 @@ class FeatureChange:
     Attributes
     ----------
     feature : str
-    change : {"added", "removed", "kept"}
+    change : {"added", "removed", "unchanged"}
     first, second : Side or None
         None where the result does not know the feature.
     causes : tuple of str
         Of "evidence", "prior" and "constraints": each alone makes the change; "differences taken together" when it
-        takes more than one of them. Empty when the feature stayed and when causes could not be tried out.
+        takes more than one of them. Empty when the feature is unchanged and when causes could not be tried out.
     """
 
     feature: str
@@ -61,7 +62,10 @@ class FeatureChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting that is not the same in both results."""
+    """A setting that is not the same in both results; None where it is not set.
+
+    For the setting "constraint", the values are Constraints.
+    """
 
     setting: str
     first: Any
@@ -75,13 +79,13 @@ class Comparison:
     Attributes
     ----------
     features : tuple of FeatureChange
-        All features that are chosen in at least one result: added ones, removed ones, kept ones.
+        All features that are chosen in at least one result: added, removed, then unchanged ones.
     differences : tuple of Difference
         Settings and constraints.
     weights : tuple of Difference
         Prior weights by feature, the largest change first.
     value, gap : tuple of float
-        Of the first and of the second result.
+        Score and gap of the first and of the second result.
     jaccard : float
         Similarity of the two sets.
     note : str
@@ -96,50 +100,76 @@ class Comparison:
     jaccard: float
     note: str = ""
 
+    def with_change(self, change: str) -> list[FeatureChange]:
+        """Return the features that were added or removed, or are unchanged."""
+        return [feature for feature in self.features if feature.change == change]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain types."""
-        return asdict(self)
+        shown: dict[str, Any] = plain(_as_dict(self))
+        return shown
 
     def to_text(self) -> str:
         """Return the comparison in words, for a terminal or a message."""
         return "\n".join(_lines(self))
 
 
-def compare(first: Result, second: Result) -> Comparison:
+def compare(first: AnyResult, second: AnyResult) -> Comparison:
     """Compare two results and find out why they differ.
 
     Parameters
     ----------
-    first, second : Result
+    first, second : Result or StoredResult
         From :func:`~ubayfs.results.read_result`. When a study has a `decorrelate` constraint, its data are read again.
 
     Returns
     -------
     comparison : Comparison
     """
-    one, two = first.selection, second.selection
-    old, new = set(one.features), set(two.features)
-    causes, note = _causes(first, second)
-    sides = _sides(one), _sides(two)
+    before, after = first.selection, second.selection
+    old, new = set(before.features), set(after.features)
+    studies, note = _resolved(first, second)
+    causes: dict[str, tuple[str, ...]] = {}
+    if studies is not None and old != new and not note:
+        causes, note = _causes(first, second, studies)
+    sides = _sides(before), _sides(after)
     ordered = [
-        *((name, "added") for name in two.features if name not in old),
-        *((name, "removed") for name in one.features if name not in new),
-        *((name, "kept") for name in one.features if name in new),
+        *((name, "added") for name in after.features if name not in old),
+        *((name, "removed") for name in before.features if name not in new),
+        *((name, "unchanged") for name in before.features if name in new),
     ]
-    features = tuple(
-        FeatureChange(name, change, sides[0].get(name), sides[1].get(name), causes.get(name, ()))
-        for name, change in ordered
-    )
     union = len(old | new)
     return Comparison(
-        features,
-        tuple(_differences(first, second)),
+        tuple(
+            FeatureChange(name, change, sides[0].get(name), sides[1].get(name), causes.get(name, ()))
+            for name, change in ordered
+        ),
+        tuple(_differences(first, second, studies)),
         tuple(_changed_weights(*sides)),
-        (one.value, two.value),
-        (one.gap, two.gap),
+        (before.value, after.value),
+        (before.gap, after.gap),
         len(old & new) / union if union else 1.0,
-        note,
+        note if old != new else "",
     )
+
+
+def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
+    """Return both studies tied to the features of their evidence; or None, and why that cannot be done."""
+    try:
+        one, two = (
+            resolve_study(
+                replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
+                data="if needed",
+                feature_names=result.evidence.feature_names,
+                n_models=result.evidence.n_models,
+            )
+            for result in (first, second)
+        )
+    except (UBayFSError, OSError) as error:
+        return None, f"The causes of the change could not be tried out: {error}"
+    if not np.array_equal(one.feature_names, two.feature_names):
+        return (one, two), "The results are on different features, so that no part of one can be put into the other."
+    return (one, two), ""
 
 
 def _sides(selection: Selection) -> dict[str, Side]:
@@ -156,32 +186,23 @@ def _changed_weights(first: Mapping[str, Side], second: Mapping[str, Side]) -> l
         for name, side in first.items()
         if name in second and side.weight != second[name].weight
     ]
-    return sorted(changed, key=lambda one: -abs(one.second - one.first))
+    return sorted(changed, key=lambda difference: -abs(difference.second - difference.first))
 
 
-def _causes(first: Result, second: Result) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return which ingredient alone changes each feature; or nothing, and why it could not be tried."""
-    names = first.evidence.feature_names
-    if set(first.selection.features) == set(second.selection.features):
-        return {}, ""
-    if not np.array_equal(names, second.evidence.feature_names):
-        return {}, "The results are on different features, so that no part of one can be put into the other."
+def _causes(
+    first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy]
+) -> tuple[dict[str, tuple[str, ...]], str]:
+    """Return which part of the knowledge alone changes each feature; or nothing, and why it could not be tried."""
+    old, new = (replace(study.decision, n_alternatives=0) for study in studies)
+    swaps = {
+        "evidence": (second.evidence, old, studies[0].data),
+        "prior": (first.evidence, _with_part(old, new, "prior"), studies[0].data),
+        "constraints": (first.evidence, _with_part(old, new, "constraints"), studies[1].data),
+    }
     try:
-        old, new = (result.study.arguments(names) for result in (first, second))
-        data = [_data(result) for result in (first, second)]
-        swaps = {
-            "evidence": (second.evidence, old, data[0]),
-            "prior": (first.evidence, {**old, **{key: new[key] for key in _PRIOR}}, data[0]),
-            "constraints": (first.evidence, {**old, **{key: new[key] for key in _CONSTRAINTS}}, data[1]),
-        }
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UBayFSWarning)  # the results have theirs already
-            found = {
-                cause: set(decide(evidence, **{**arguments, "n_alternatives": 0}, X=X).features)
-                for cause, (evidence, arguments, X) in swaps.items()
-            }
-    except (UBayFSError, OSError) as error:
-        return {}, f"Why they changed could not be tried out: {error}"
+        found = {cause: set(decision.make(evidence, X).features) for cause, (evidence, decision, X) in swaps.items()}
+    except UBayFSError as error:
+        return {}, f"The causes of the change could not be tried out: {error}"
     before, after = set(first.selection.features), set(second.selection.features)
     alone = {
         name: tuple(cause for cause, chosen in found.items() if (name in chosen) == (name in after))
@@ -190,40 +211,50 @@ def _causes(first: Result, second: Result) -> tuple[dict[str, tuple[str, ...]], 
     return {name: causes or (_TOGETHER,) for name, causes in alone.items()}, ""
 
 
-def _data(result: Result) -> Any:
-    """Return the data of a result if its constraints need them."""
-    needed = any(one.kind == "decorrelate" for one in result.study.constraints)
-    return result.study.read_data() if needed else None
+def _with_part(decision: Decision, other: Decision, part: str) -> Decision:
+    """Return a decision with one part of the knowledge taken from another; "unlikely" is part of the prior."""
+    taken = {name: getattr(other, name) for name in Decision.names(part=part)}
+    demands, knowledge = (other, decision) if part == "constraints" else (decision, other)
+    constraints = [
+        *(constraint for constraint in demands.constraints if not constraint.from_prior),
+        *(constraint for constraint in knowledge.constraints if constraint.from_prior),
+    ]
+    return replace(decision, **{**taken, "constraints": constraints})
 
 
-def _differences(first: Result, second: Result) -> Iterator[Difference]:
-    """Yield settings that differ, as the study files name them; weights come feature by feature elsewhere."""
+def _differences(
+    first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy] | None
+) -> Iterator[Difference]:
+    """Yield settings that differ, as the study files name them; weights are compared feature by feature."""
     one, two = (_settings(result) for result in (first, second))
     for key in sorted(one.keys() | two.keys()):
-        if one.get(key) != two.get(key) and key.split(".")[0] in ("data", "evidence", "decision", "blocks"):
+        if one.get(key) != two.get(key) and (key.split(".")[0] in _COMPARED or key == "prior.kind"):
             yield Difference(key, one.get(key), two.get(key))
-    if one.get("prior.kind") != two.get("prior.kind"):
-        yield Difference("prior.kind", one.get("prior.kind"), two.get("prior.kind"))
-    rows = [[repr(one) for one in _constraints(result)] for result in (first, second)]
-    for gone in (row for row in rows[0] if row not in rows[1]):
-        yield Difference("constraint", gone, None)
-    for come in (row for row in rows[1] if row not in rows[0]):
-        yield Difference("constraint", None, come)
+    old, new = (
+        _constraints(result, None if studies is None else study)
+        for result, study in zip((first, second), studies or (None, None), strict=True)
+    )
+    yield from (Difference("constraint", removed, None) for removed in old if removed not in new)
+    yield from (Difference("constraint", None, added) for added in new if added not in old)
+    if studies is not None and _unlikely(studies[0]) != _unlikely(studies[1]):
+        yield Difference("unlikely", *map(_unlikely, studies))
     fingerprints = [result.evidence.settings.get("data_fingerprint") for result in (first, second)]
     if fingerprints[0] != fingerprints[1]:
-        yield Difference("contents of the data", *(str(one)[:12] for one in fingerprints))
+        yield Difference("contents of the data", *(str(fingerprint)[:12] for fingerprint in fingerprints))
 
 
-def _constraints(result: Result) -> Iterable[Constraint]:
-    """Return the constraints of a result, those that words of the prior stand for ("unlikely") included."""
-    try:
-        found: list[Constraint] = result.study.arguments(result.evidence.feature_names)["constraints"]
-    except (UBayFSError, OSError):  # a table of the study is gone
-        return result.study.constraints
-    return found
+def _constraints(result: AnyResult, study: ResolvedStudy | None) -> tuple[Constraint, ...]:
+    """Return the demands on the set, tied to the features if the study is."""
+    given = result.study.constraints if study is None else study.decision.constraints
+    return tuple(constraint for constraint in given if not constraint.from_prior)
 
 
-def _settings(result: Result) -> dict[str, Any]:
+def _unlikely(study: ResolvedStudy) -> str:
+    """Return the features that the prior holds unlikely."""
+    return ", ".join(name for name, stated in study.knowledge.items() if stated == "unlikely")
+
+
+def _settings(result: AnyResult) -> dict[str, Any]:
     """Return the settings of a study by dotted keys; the same file has the same path, wherever the study lies."""
     flat = _flat(result.study.to_dict())
     for key in ("data.path", "blocks.table"):
@@ -243,60 +274,70 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def _as_dict(value: Any) -> Any:
+    if isinstance(value, Constraint):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_as_dict(entry) for entry in value]
+    if isinstance(value, Comparison | FeatureChange | Difference | Side):
+        return {name: _as_dict(entry) for name, entry in vars(value).items()}
+    return value
+
+
 # -- in words ----------------------------------------------------------------------------------------------------------
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    groups = {
-        change: [one for one in comparison.features if one.change == change] for change in ("added", "removed", "kept")
-    }
-    if not groups["added"] and not groups["removed"]:
-        yield f"Both results choose the same {len(groups['kept'])} features."
+    added, removed, unchanged = (comparison.with_change(change) for change in ("added", "removed", "unchanged"))
+    if not added and not removed:
+        yield f"Both results have the same {counted(len(unchanged), 'feature')}."
     else:
         yield (
-            f"{len(groups['kept'])} features are in both sets, {len(groups['added'])} came and "
-            f"{len(groups['removed'])} went (Jaccard similarity {comparison.jaccard:.2f})."
+            f"{counted(len(unchanged), 'feature is', 'features are')} in both sets, {len(added)} added, "
+            f"{len(removed)} removed (Jaccard similarity {comparison.jaccard:.2f})."
         )
-    for change, title in (("added", "Came"), ("removed", "Went")):
-        if groups[change]:
+    for title, features in (("Added", added), ("Removed", removed)):
+        if features:
             yield f"\n{title}"
-            yield from (f"  {_told(one)}" for one in groups[change])
-    if groups["kept"]:
-        yield "\nStayed"
-        yield f"  {', '.join(one.feature for one in groups['kept'])}"
+            yield from (f"  {_changed(feature)}" for feature in features)
+    if unchanged:
+        yield "\nUnchanged"
+        yield f"  {', '.join(feature.feature for feature in unchanged)}"
     if comparison.note:
         yield f"\n{comparison.note}"
-    yield from _told_settings(comparison)
+    yield from _setting_lines(comparison)
     yield (
-        f"\nValue {comparison.value[0]:.6g} (gap {comparison.gap[0]:.2g}) before, {comparison.value[1]:.6g} "
-        f"(gap {comparison.gap[1]:.2g}) after. Values compare only under the same evidence, prior and constraints."
+        f"\nScore {comparison.value[0]:.6g} (gap {comparison.gap[0]:.2g}) before, {comparison.value[1]:.6g} "
+        f"(gap {comparison.gap[1]:.2g}) after. Scores compare only under the same evidence, prior and constraints."
     )
 
 
-def _told(one: FeatureChange) -> str:
+def _changed(feature: FeatureChange) -> str:
     numbers = []
     for label, field in (("votes", "count"), ("weight", "weight"), ("importance", "importance")):
-        before, after = (_number(getattr(side, field, None)) for side in (one.first, one.second))
+        before, after = (_number(getattr(side, field, None)) for side in (feature.first, feature.second))
         numbers.append(f"{label} {before}" if before == after else f"{label} {before} -> {after}")
-    because = f"; because of the {' or the '.join(one.causes)}" if one.causes else ""
-    return f"{one.feature}: {', '.join(numbers)}{because}"
+    because = f"; because of the {' or the '.join(feature.causes)}" if feature.causes else ""
+    return f"{feature.feature}: {', '.join(numbers)}{because}"
 
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.4g}"
 
 
-def _told_settings(comparison: Comparison) -> Iterator[str]:
+def _setting_lines(comparison: Comparison) -> Iterator[str]:
     if not comparison.differences and not comparison.weights:
-        yield "\nNothing was asked differently."
+        yield "\nNo settings differ."
         return
-    yield "\nAsked differently"
-    for one in comparison.differences:
-        if one.setting == "constraint":
-            yield f"  constraint {'gone: ' + one.first if one.second is None else 'new: ' + one.second}"
+    yield "\nSettings that differ"
+    for difference in comparison.differences:
+        if difference.setting != "constraint":
+            yield f"  {difference.setting}: {difference.first} -> {difference.second}"
+        elif difference.second is None:
+            yield f"  constraint removed: {difference.first!r}"
         else:
-            yield f"  {one.setting}: {one.first} -> {one.second}"
-    for one in comparison.weights[:_SHOWN]:
-        yield f"  weight of {one.setting}: {one.first:g} -> {one.second:g}"
+            yield f"  constraint added: {difference.second!r}"
+    for weight in comparison.weights[:_SHOWN]:
+        yield f"  weight of {weight.setting}: {weight.first:g} -> {weight.second:g}"
     if len(comparison.weights) > _SHOWN:
         yield f"  and {len(comparison.weights) - _SHOWN} more weights"

@@ -208,6 +208,11 @@ class Advice:
             "no run chose a single feature: the selector found nothing, or every column is constant; the evidence is "
             "empty.",
         ),
+        "missing_letters": (
+            UBayFSWarning,
+            "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
+            "does, such as Noto Sans CJK.",
+        ),
         "chains_disagree": (
             ConvergenceWarning,
             "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "

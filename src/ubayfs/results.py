@@ -1,4 +1,4 @@
-"""Results: a directory with everything that a decision rests on and all that is said of it, written as a whole.
+"""Results: a directory with a decision, everything that it rests on, and its reports, written as a whole.
 
 ============================ ==============================================================
 ``selected_features.csv``    the chosen features, one row each
@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
@@ -21,25 +23,30 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ._arguments import did_you_mean
-from ._files import write_atomically
+from ._files import discard_staged, exchange_files, write_atomically
 from .data.feature_data import FeatureData
 from .ensemble.collect import versions
 from .ensemble.evidence import Evidence
 from .exceptions import InputError, UBayFSError
-from .plotting import DISPLAYS
+from .plotting import DISPLAYS, Figures, read_displays, render_figures
+from .plotting.base import FORMATS
 from .report import render_html, render_json, render_markdown
-from .report.warned import told_once
+from .selection import FORMAT as SELECTION_FORMAT
 from .selection import Selection
 from .study import Study, load_study
-from .study.schema import FIGURE_FORMATS
-from .tables import Table, matches, read_table, write_table
+from .summary import FORMAT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .tables import Table
 
 _FEATURES, _DATA = "selected_features.csv", "selected_data.csv"
 _SELECTION, _EVIDENCE, _STUDY, _SUMMARY = "result.json", "evidence.npz", "study.yaml", "summary.json"
@@ -48,13 +55,13 @@ _READ = (_STUDY, _EVIDENCE, _SELECTION, _SUMMARY)
 # Everything that this module ever writes, and so may replace.
 _OURS = (
     _FEATURES, _DATA, *_READ, _HTML, _MARKDOWN,
-    *(f"{_FIGURES}/{name}.{suffix}" for name in DISPLAYS for suffix in FIGURE_FORMATS),
+    *(f"{_FIGURES}/{name}.{suffix}" for name in DISPLAYS for suffix in FORMATS),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A decision, what it rests on, and what is said of it.
+    """A decision, what it rests on, and its summary.
 
     Attributes
     ----------
@@ -70,6 +77,102 @@ class Result:
     evidence: Evidence
     selection: Selection
     summary: Mapping[str, Any]
+
+
+class StoredResult:
+    """A result in a directory, of which each part is read when it is first used.
+
+    Parameters
+    ----------
+    directory : str or path
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or files are missing; when a part is used, if it is damaged or of a version that
+        cannot be read.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        if not self.directory.is_dir():
+            parent = self.directory.parent
+            near = [path.name for path in parent.iterdir()] if parent.is_dir() else []
+            what = "is a file" if self.directory.exists() else "does not exist"
+            hint = did_you_mean(self.directory.name, near) if near else ""
+            raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")
+        missing = [name for name in _READ if not (self.directory / name).is_file()]
+        if missing:
+            raise InputError(
+                f"{self.directory} holds no complete result: {', '.join(missing)} missing. Name a directory that "
+                "'ubayfs select' or 'ubayfs decide' wrote."
+            )
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as used."""
+        return load_study(self.directory / _STUDY)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The ensemble."""
+        return Evidence.load(self.directory / _EVIDENCE)
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The decision; evidence of other features is refused."""
+        path = self.directory / _SELECTION
+        content = _read_json(path)
+        if "format" in content and content["format"] != SELECTION_FORMAT:
+            raise self._of_another_version(path)
+        try:
+            selection = Selection.from_dict(content)
+        except InputError as error:
+            raise InputError(f"{path} is damaged: {error}") from error
+        if not np.array_equal(self.evidence.feature_names, selection.feature_names):
+            raise InputError(
+                f"{self.directory / _EVIDENCE} and {_SELECTION} beside it are about different features: they are not "
+                "of one result. Write the result again."
+            )
+        return selection
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """What the reports say."""
+        path = self.directory / _SUMMARY
+        content = _read_json(path)
+        if "format" not in content:
+            raise InputError(f"{path} is not the summary of a result: it has no 'format'.")
+        if content["format"] != FORMAT:
+            raise self._of_another_version(path)
+        return content
+
+    def _of_another_version(self, path: Path) -> InputError:
+        return InputError(
+            f"{path} was written by another version of ubayfs. Repeat the result with this one: run 'ubayfs select "
+            f"{_STUDY} -o again' in {self.directory}."
+        )
+
+    def figures(self, displays: Mapping[str, Any]) -> Figures:
+        """Return the figures of those displays that are the same in this result, as far as their files are there."""
+        mine = self.summary
+        files = {
+            name: {
+                suffix: path.read_bytes()
+                for suffix in FORMATS
+                if (path := self.directory / _FIGURES / f"{name}.{suffix}").is_file()
+            }
+            for name, content in displays.items()
+            if mine["displays"].get(name) == content and mine["versions"].get("ubayfs") == versions()["ubayfs"]
+        }
+        letters = [advice["facts"]["letters"] for advice in mine["advice"] if advice["code"] == "missing_letters"]
+        return Figures(files, "".join(letters))
+
+
+def read_result(directory: str | os.PathLike[str]) -> Result:
+    """Read all parts of what :func:`write_result` wrote; see :class:`StoredResult`."""
+    stored = StoredResult(directory)
+    return Result(stored.study, stored.evidence, stored.selection, stored.summary)
 
 
 def check_directory(
@@ -127,7 +230,7 @@ def check_directory(
         probe.mkdir()
         probe.rmdir()
     if study is not None and study.outputs.reduced_table and not (study.folder / study.data.path).is_file():
-        read_table(study.folder / study.data.path)  # says what is wrong with the path
+        _table_of(study)  # says what is wrong with the path
 
 
 def _inputs(study: Study | None, source: str | os.PathLike[str] | None) -> list[Path]:
@@ -142,7 +245,12 @@ def _inputs(study: Study | None, source: str | os.PathLike[str] | None) -> list[
 
 
 def write_result(
-    directory: str | os.PathLike[str], result: Result, *, data: Table | FeatureData | None = None, force: bool = False
+    directory: str | os.PathLike[str],
+    result: Result,
+    *,
+    data: Table | FeatureData | None = None,
+    figures: Figures | None = None,
+    force: bool = False,
 ) -> list[Path]:
     """Write a result, whole or not at all.
 
@@ -156,7 +264,9 @@ def write_result(
     result : Result
     data : Table or FeatureData, optional
         The table to be reduced, if the study asks for that. Only a :class:`~ubayfs.tables.Table` has what a reduced
-        table should have, such as the names of rows and ignored columns; otherwise it is read again.
+        table should have, such as the names of samples and ignored columns; otherwise it is read again.
+    figures : Figures, optional
+        The displays of the summary, rendered in the formats of the study. Default: they are drawn now.
     force : bool
         Whether files of an earlier result are replaced. Those that this result does not have are removed, any other
         file stays.
@@ -172,71 +282,33 @@ def write_result(
         If something stands in the way; nothing is changed then.
     """
     directory = Path(directory)
-    check_directory(directory, None if isinstance(data, Table) else result.study, force=force)
+    table = None if data is None or isinstance(data, FeatureData) else data
+    check_directory(directory, None if table is not None else result.study, force=force)
     reduced = None
     if result.study.outputs.reduced_table:
-        reduced = _reduced(data if isinstance(data, Table) else _table_of(result.study), result)
+        reduced = _reduced(table if table is not None else _table_of(result.study), result)
+    if figures is None:
+        figures = render_figures(read_displays(result.summary["displays"]), result.study.outputs.figures)
     made = [path for path in (directory, *directory.parents) if not path.exists()]
     staging = directory / f".ubayfs-{uuid.uuid4().hex}"
     try:
         with _refused(directory):
             (staging / "new" / _FIGURES).mkdir(parents=True)
-            with told_once():
-                _stage(staging / "new", result, reduced)
+            (staging / "old" / _FIGURES).mkdir(parents=True)
+            _stage(staging / "new", result, reduced, figures)
             # Relative paths of the study must be right in `directory`, so it cannot be written elsewhere.
             replace(result.study, versions=versions()).save(staging.with_suffix(".yaml"))
             os.replace(staging.with_suffix(".yaml"), staging / "new" / _STUDY)
             names = [name for name in _OURS if (staging / "new" / name).exists()]
-            _exchange(directory, staging, names)
+            exchange_files(directory, staging, _OURS, names)
     except BaseException:
-        _forget(staging)
+        discard_staged(staging)
         for path in made:
             with suppress(OSError):
                 path.rmdir()
         raise
     shutil.rmtree(staging, ignore_errors=True)
     return [directory / name for name in names]
-
-
-def read_result(directory: str | os.PathLike[str]) -> Result:
-    """Read what :func:`write_result` wrote.
-
-    Raises
-    ------
-    InputError
-        If files are missing, damaged, or do not belong together.
-    EnsembleError
-        If the evidence is damaged.
-    """
-    directory = Path(directory)
-    if not directory.is_dir():
-        near = [path.name for path in directory.parent.iterdir()] if directory.parent.is_dir() else []
-        what = "is a file" if directory.exists() else "does not exist"
-        raise InputError(
-            f"{directory} {what}; name the directory of a result.{did_you_mean(directory.name, near) if near else ''}"
-        )
-    missing = [name for name in _READ if not (directory / name).is_file()]
-    if missing:
-        raise InputError(
-            f"{directory} holds no complete result: {', '.join(missing)} missing. Name a directory that 'ubayfs "
-            "select' or 'ubayfs decide' wrote."
-        )
-    study, evidence = load_study(directory / _STUDY), Evidence.load(directory / _EVIDENCE)
-    content = _read_json(directory / _SELECTION)
-    try:
-        selection = Selection.from_dict(content)
-    except InputError as error:
-        raise InputError(f"{directory / _SELECTION} is damaged: {error}") from error
-    summary = _read_json(directory / _SUMMARY)
-    lacking = [key for key in ("chosen", "displays", "sentences") if key not in summary]
-    if lacking:
-        raise InputError(f"{directory / _SUMMARY} is not the summary of a result: it lacks {lacking[0]!r}.")
-    if not np.array_equal(evidence.feature_names, selection.feature_names):
-        raise InputError(
-            f"{directory / _EVIDENCE} and {_SELECTION} beside it are about different features: they are not of one "
-            "result. Write the result again."
-        )
-    return Result(study, evidence, selection, summary)
 
 
 @contextmanager
@@ -254,97 +326,61 @@ def _refused(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _stage(folder: Path, result: Result, reduced: pd.DataFrame | None) -> None:
+def _stage(folder: Path, result: Result, reduced: pd.DataFrame | None, figures: Figures) -> None:
     """Make every file of a result but the study."""
-    summary, study = result.summary, result.study
-    write_table(_chosen(summary), folder / _FEATURES)
+    summary = result.summary
     if reduced is not None:
+        from .tables import write_table
+
         write_table(reduced, folder / _DATA)
-    selection = json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False)
     result.evidence.save(folder / _EVIDENCE)
     texts = {
-        _SELECTION: selection,
+        _FEATURES: _chosen(summary),
+        _SELECTION: json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False),
         _SUMMARY: render_json(summary),
-        _HTML: render_html(summary),
+        _HTML: render_html(summary, figures),
         _MARKDOWN: render_markdown(summary),
     }
     for name, text in texts.items():
         write_atomically(folder / name, text.encode("utf-8"))
-    for name, content in summary["displays"].items():
-        for suffix in study.outputs.figures:
-            DISPLAYS[name].from_dict(content).save(folder / _FIGURES / f"{name}.{suffix}")
+    for name, files in figures.files.items():
+        for suffix in result.study.outputs.figures:
+            write_atomically(folder / _FIGURES / f"{name}.{suffix}", files[suffix])
 
 
-def _chosen(summary: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the chosen features as a table; several blocks of one feature stand in one cell."""
-    rows = [
-        {key: "; ".join(map(str, value)) if isinstance(value, list) else value for key, value in one.items()}
-        for one in summary["chosen"]
-    ]
-    return pd.DataFrame(rows) if rows else pd.DataFrame({"feature": []})
+def _chosen(summary: Mapping[str, Any]) -> str:
+    """Return the chosen features as CSV; several blocks of one feature stand in one cell."""
+    records = summary["chosen"]
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow(
+            {key: "; ".join(map(str, value)) if isinstance(value, list) else value for key, value in record.items()}
+        )
+    return buffer.getvalue()
 
 
 def _table_of(study: Study) -> Table:
+    from .tables import read_table
+
     return read_table(study.folder / study.data.path, sheet=study.data.sheet)
 
 
 def _reduced(table: Table, result: Result) -> pd.DataFrame:
     """Return the table without the features that were not chosen; all other columns stay."""
-    chosen, told = result.selection.features, result.study.data
+    from .tables import matches
+
+    chosen, section = result.selection.features, result.study.data
     absent = [name for name in chosen if name not in table.frame]
     if absent:
         raise InputError(
             f"{table.path} has no column {absent[0]!r}, which was chosen: it is not the table of this selection, so "
             "that no reduced table can be made of it."
         )
-    targets = (told.target,) if isinstance(told.target, str) else told.target or ()
-    kept = {*chosen, *targets, told.groups, *table.annotations}
-    return table.frame[[name for name in table.frame.columns if name in kept or matches(name, told.ignore)]]
-
-
-def _exchange(directory: Path, staging: Path, names: list[str]) -> None:
-    """Put new files into the place of old ones; on any failure everything is put back."""
-    (staging / "old" / _FIGURES).mkdir(parents=True)
-    (directory / _FIGURES).mkdir(exist_ok=True)
-    done: list[tuple[Path, Path]] = []
-
-    def move(source: Path, target: Path) -> None:
-        os.replace(source, target)
-        done.append((source, target))
-
-    try:
-        for name in _OURS:
-            if (directory / name).exists():
-                move(directory / name, staging / "old" / name)
-        for name in names:
-            move(staging / "new" / name, directory / name)
-    except BaseException:
-        _put_back(done, staging)
-        raise
-    finally:
-        with suppress(OSError):  # refused, as it should be, unless it is empty
-            (directory / _FIGURES).rmdir()
-
-
-def _put_back(done: list[tuple[Path, Path]], staging: Path) -> None:
-    """Undo moves: new files are removed, old ones return."""
-    for source, target in reversed(done):
-        with suppress(OSError):
-            if staging in source.parents:
-                target.unlink()
-            else:
-                os.replace(target, source)
-    if any(target.exists() for _, target in done if staging in target.parents):
-        raise InputError(f"a result could not be replaced; files of the earlier one are kept in {staging / 'old'}.")
-
-
-def _forget(staging: Path) -> None:
-    """Remove what was staged, but never a file of an earlier result that could not be put back."""
-    shutil.rmtree(staging / "new", ignore_errors=True)
-    staging.with_suffix(".yaml").unlink(missing_ok=True)
-    for folder in (staging / "old" / _FIGURES, staging / "old", staging):
-        with suppress(OSError):
-            folder.rmdir()
+    targets = (section.target,) if isinstance(section.target, str) else section.target or ()
+    staying = {*chosen, *targets, section.groups, *table.annotations}
+    return table.frame[[name for name in table.frame.columns if name in staying or matches(name, section.ignore)]]
 
 
 def _read_json(path: Path) -> dict[str, Any]:

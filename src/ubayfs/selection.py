@@ -20,7 +20,7 @@ from .utility import Utility, log_row_admissibility
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 2
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ class Selection:
     def to_dict(self) -> dict[str, Any]:
         """Return the selection in plain types, ready for JSON; infinite numbers become strings."""
         return {
-            "format": _FORMAT,
+            "format": FORMAT,
             "feature_names": self.feature_names.tolist(),
             "importance": self.importance.tolist(),
             "counts": None if self.counts is None else self.counts.tolist(),
@@ -332,11 +332,11 @@ class Selection:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Selection:
         """Make a selection of what :meth:`to_dict` gave."""
-        if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
+        if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             got = f"format {content.get('format')!r}" if isinstance(content, Mapping) else type(content).__name__
             raise InputError.of(
                 "content",
-                f"must be what Selection.to_dict of this version gave, format {_FORMAT}; got {got}. Decide again with "
+                f"must be what Selection.to_dict of this version gave, format {FORMAT}; got {got}. Decide again with "
                 "this version of ubayfs to have it.",
                 content,
             )

@@ -1,9 +1,11 @@
 """compare and report: what changed and why; the same content again in other formats."""
 
 import json
+import math
 
 import pytest
 
+from ubayfs import max_size
 from ubayfs.cli.main import main
 from ubayfs.comparison import compare
 from ubayfs.results import read_result
@@ -25,7 +27,7 @@ def changed(finished, tmp_path_factory):
 def changes(comparison):
     return {
         kind: {one.feature for one in comparison.features if one.change == kind}
-        for kind in ("added", "removed", "kept")
+        for kind in ("added", "removed", "unchanged")
     }
 
 
@@ -35,9 +37,9 @@ def test_a_single_change_is_the_cause(finished, changed, name, cause):
     comparison = compare(first, second)
     old, new = set(first.selection.features), set(second.selection.features)
     assert old != new
-    assert changes(comparison) == {"added": new - old, "removed": old - new, "kept": old & new}
+    assert changes(comparison) == {"added": new - old, "removed": old - new, "unchanged": old & new}
     for one in comparison.features:
-        assert one.causes == (() if one.change == "kept" else (cause,))
+        assert one.causes == (() if one.change == "unchanged" else (cause,))
     assert comparison.jaccard == len(old & new) / len(old | new)
 
 
@@ -54,8 +56,8 @@ def test_sides_have_the_numbers_of_each_result(finished, changed):
 def test_what_was_asked_differently(finished, changed):
     comparison = compare(read_result(finished), read_result(changed / "both"))
     assert {(d.setting, d.first, d.second) for d in comparison.differences} == {
-        ("constraint", "max_size(4, rho=inf)", None),
-        ("constraint", None, "max_size(2, rho=inf)"),
+        ("constraint", max_size(4, rho=math.inf), None),
+        ("constraint", None, max_size(2, rho=math.inf)),
     }
     assert [(w.setting, w.first, w.second) for w in comparison.weights] == [("mean smoothness", 0.01, 30.0)]
 
@@ -65,8 +67,8 @@ def test_the_same_result_twice(finished, run):
     assert comparison.jaccard == 1
     assert comparison.differences == comparison.weights == ()
     done = run("compare", finished, finished)
-    assert "Both results choose the same 4 features." in done.out
-    assert "Nothing was asked differently." in done.out
+    assert "Both results have the same 4 features." in done.out
+    assert "No settings differ." in done.out
 
 
 def test_other_features_are_compared_by_name_alone(finished, tmp_path, run, cells):
@@ -84,9 +86,11 @@ def test_compare_in_words_and_as_json(finished, changed, run):
     done = run("compare", finished, changed / "smaller")
     assert done.code == 0
     assert "because of the constraints" in done.out
-    assert "constraint new: max_size(2, rho=inf)" in done.out
+    assert "constraint added: max_size(2, rho=inf)" in done.out
     content = json.loads(run("compare", finished, changed / "smaller", "--json").out)
     assert content["value"][0] == read_result(finished).selection.value
+    added = {"kind": "max_size", "arguments": {"n": 2, "rho": "hard"}}
+    assert {"setting": "constraint", "first": None, "second": added} in content["differences"]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "."])
@@ -96,7 +100,7 @@ def test_what_is_no_result(finished, tmp_path, run, name):
     assert "result" in done.err
 
 
-def test_report_in_every_format(finished, tmp_path, run):
+def test_report_in_every_format(finished, tmp_path, run, real_figures):
     names = [tmp_path / f"new/report.{suffix}" for suffix in ("html", "md", "json")]
     options = [part for name in names for part in ("-o", name)]
     done = run("report", finished, *options, "--figures", tmp_path / "figures", "--format", "svg")

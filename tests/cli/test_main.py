@@ -230,7 +230,7 @@ def test_a_compressed_table_is_read(folder, run):
     assert run("check", "cells.csv.gz", "--target", "diagnosis").code == 0
 
 
-def test_demo(tmp_path, run):
+def test_demo(tmp_path, run, real_figures):
     done = run("demo", "-o", tmp_path / "demo")
     assert done.code == 0, done.err
     assert "worst smoothness" in done.out

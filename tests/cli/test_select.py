@@ -1,9 +1,13 @@
 """select and decide: what they find, write, keep and refuse."""
 
+import base64
+import io
 import json
 import subprocess
 import sys
 import warnings
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +15,9 @@ import pytest
 
 import ubayfs
 from ubayfs.cli import console
+from ubayfs.cli.main import main
+from ubayfs.exceptions import UBayFSError
+from ubayfs.plotting import DISPLAYS, Display, Drawing
 from ubayfs.results import read_result
 
 FILES = {
@@ -61,7 +68,10 @@ def test_select_by_options_is_select_by_study(folder, run):
     done = run("select", "cells.csv", *options.split(), *links, "--alternatives", 2, "-o", "second")
     assert done.code == 0, done.err
     first, second = (read_result(folder / name) for name in ("first", "second"))
-    assert first.selection.to_dict() == second.selection.to_dict()
+    contents = [found.selection.to_dict() for found in (first, second)]
+    for content in contents:  # options have no order
+        content["provenance"]["constraints"].sort(key=str)
+    assert contents[0] == contents[1]
     assert (folder / "second" / "figures" / "evidence.png").exists()
 
 
@@ -154,7 +164,7 @@ def test_finished_runs_survive_an_interruption(folder, run, monkeypatch):
     monkeypatch.setattr(console, "progress", fixed_progress(impatient))
     stopped = run("select", "study.yaml")
     assert stopped.code == 130
-    assert "the same command goes on from there" in stopped.err
+    assert "rerun the same command to resume" in stopped.err
     assert "Traceback" not in stopped.err
     assert seen == [0, 25]
     assert not (folder / "results" / "result.json").exists()
@@ -204,6 +214,9 @@ def test_notes_are_told_once_and_reported(folder, run):
     assert done.err.count("No constraint limits the size") == 1
     summary = json.loads((folder / "results" / "summary.json").read_text(encoding="utf-8"))
     assert any("No constraint limits the size" in text for text in summary["warnings"])
+    assert [advice["code"] for advice in summary["advice"]] == ["size_not_limited"]
+    assert "--max-size N" in done.err
+    assert "--max-size" not in summary["warnings"][0]
 
 
 # -- decide ------------------------------------------------------------------------------------------------------------
@@ -219,6 +232,9 @@ def test_decide_uses_the_evidence_and_the_study_of_a_result(finished, run, cells
     assert found.selection.features == expected.features
     assert found.selection.value == pytest.approx(expected.value)
     assert found.evidence.runs == read_result(finished).evidence.runs
+    # Correlations are those that the earlier result knows: the table was not read.
+    assert found.selection.metrics.redundancy == pytest.approx(expected.metrics.redundancy)
+    assert found.summary["correlation"]["redundancy"] == pytest.approx(expected.metrics.redundancy)
 
 
 def test_decide_without_output_writes_nothing(finished, run, tmp_path, monkeypatch):
@@ -266,9 +282,14 @@ def test_decide_with_an_edited_study(finished, run, tmp_path):
 def test_decide_goes_on_without_data(folder, run):
     assert run("select", "study.yaml").code == 0
     (folder / "cells.csv").unlink()
-    done = run("decide", "results", "--max-size", 2)
+    done = run("decide", "results", "--weight", "mean smoothness=very likely")
     assert done.code == 0, done.err
-    assert "decided without the data" in done.err
+    assert "mean smoothness" in done.out
+    assert "cells.csv" not in done.err  # nothing needed it
+    done = run("decide", "results", "--exclude", "worst*", "-o", "others")
+    assert done.code == 0, done.err
+    known = read_result(folder / "others").summary
+    assert known["data"]["classes"] == read_result(folder / "results").summary["data"]["classes"]
     refused = run("decide", "results", "--decorrelate", 0.5)
     assert refused.code == 2
     assert "cells.csv" in refused.err
@@ -277,8 +298,13 @@ def test_decide_goes_on_without_data(folder, run):
 def test_decide_notices_that_the_data_have_changed(folder, run, cells):
     assert run("select", "study.yaml").code == 0
     cells.assign(**{"mean radius": cells["mean radius"] + 1}).to_csv("cells.csv", index=False)
-    done = run("decide", "results", "--max-size", 2)
+    assert run("decide", "results", "--max-size", 2).code == 0
+    before = (folder / "results" / "summary.json").read_text(encoding="utf-8")
+    without = {**json.loads(before), "correlation": None}
+    (folder / "results" / "summary.json").write_text(json.dumps(without), encoding="utf-8")
+    done = run("decide", "results", "--max-size", 2, "-o", "two")
     assert done.code == 0, done.err
+    assert "Note: decided without the data, so no correlations are shown" in done.err
     assert "is not the table that the ensemble saw" in done.err
     refused = run("decide", "results", "--decorrelate", 0.5)
     assert refused.code == 2
@@ -299,3 +325,82 @@ def test_a_result_needs_no_table_of_knowledge(folder, run):
     results = [read_result(folder / name).selection for name in ("by table", "results", "again")]
     assert results[0].to_dict() == results[1].to_dict()
     assert results[0].features == results[2].features
+
+
+# -- each thing once ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(monkeypatch, real_figures):
+    """Count what is drawn, rendered and opened."""
+    counts = {"drawn": Counter(), "rendered": Counter(), "opened": Counter()}
+    plot, render, open_file = Display.plot, Drawing.render, io.open
+
+    def count_plot(self, ax=None):
+        counts["drawn"][self.name] += 1
+        return plot(self, ax)
+
+    def count_render(self, format="png", **options):
+        counts["rendered"][format] += 1
+        return render(self, format, **options)
+
+    def count_open(file, mode="r", *arguments, **options):
+        if "r" in mode:
+            counts["opened"][Path(file).name if isinstance(file, str | Path) else "descriptor"] += 1
+        return open_file(file, mode, *arguments, **options)
+
+    monkeypatch.setattr(Display, "plot", count_plot)
+    monkeypatch.setattr(Drawing, "render", count_render)
+    monkeypatch.setattr("builtins.open", count_open)
+    monkeypatch.setattr("io.open", count_open)
+    return counts
+
+
+def test_select_draws_each_figure_once(folder, run, counted):
+    options = ["--target", "diagnosis", "--selector", "fisher", "--models", 10, "--max-size", 4, "--draws", 0]
+    done = run("select", "cells.csv", *options, "--figures", "png", "--figures", "svg", "-o", "out")
+    assert done.code == 0, done.err
+    assert counted["drawn"] == dict.fromkeys(DISPLAYS, 1)
+    assert counted["rendered"] == {"png": 6, "svg": 6}
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    for name in DISPLAYS:
+        content = (folder / "out" / "figures" / f"{name}.png").read_bytes()
+        assert base64.b64encode(content).decode() in page
+    # The same decision again: there is nothing to draw, and no need of the data.
+    counted["drawn"].clear()
+    counted["opened"].clear()
+    assert run("decide", "out", "-o", "again").code == 0
+    assert counted["drawn"] == {}
+    assert counted["opened"]["cells.csv"] == 0
+    assert (folder / "again" / "figures" / "sizes.svg").read_bytes() == (
+        folder / "out" / "figures" / "sizes.svg"
+    ).read_bytes()
+    # Another size: what does not depend on it stays, nothing is drawn twice.
+    assert run("decide", "out", "--max-size", 3, "-o", "three").code == 0
+    assert counted["drawn"]
+    assert set(counted["drawn"].values()) == {1}
+    assert counted["opened"]["cells.csv"] == 0
+
+
+def test_the_answer_is_shown_before_the_report_is_made(finished, monkeypatch, capsys, tmp_path):
+    shown = []
+
+    def summarized(*arguments, **options):
+        shown.append(capsys.readouterr().out)
+        raise UBayFSError("enough")
+
+    monkeypatch.setattr("ubayfs.summary.summarize", summarized)
+    assert main(["decide", str(finished), "--max-size", "2", "-o", str(tmp_path / "two")]) == 2
+    assert "2 of 8 features were chosen" in shown[0]
+    assert "Score" in shown[0]
+
+
+def test_decide_without_output_loads_nothing_heavy(finished):
+    code = (
+        "import sys; from ubayfs.cli.main import main; "
+        f"main(['decide', {str(finished)!r}, '--max-size', '2']); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stderr.split()}
+    assert "2 of 8 features were chosen" in done.stdout
+    assert loaded.isdisjoint({"pandas", "sklearn", "matplotlib", "jinja2", "tqdm", "joblib"})

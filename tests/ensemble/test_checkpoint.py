@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -338,8 +339,8 @@ def test_a_full_disk_keeps_the_batches_before_it(table, tmp_path, monkeypatch):
     assert selector.n_runs == 60
 
 
-CHILD = '''
-import sys, time
+CHILDREN = '''
+import os, sys, time, traceback
 from pathlib import Path
 
 import numpy as np
@@ -348,7 +349,7 @@ from ubayfs.data import TASKS
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.selectors.base import ElementarySelector
 
-directory, log, stop_at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+directory, log = Path(sys.argv[1]), Path(sys.argv[2])
 
 
 class Slow(ElementarySelector):
@@ -378,36 +379,64 @@ class Slow(ElementarySelector):
 
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(30, 8)), np.arange(30) % 2
-collect_evidence(X, y, Slow(), n_models=110, n_features_per_model=3, random_state=3, checkpoint=directory).save(
-    directory.with_suffix(".result")
-)
+
+
+def collect():
+    collect_evidence(X, y, Slow(), n_models=110, n_features_per_model=3, random_state=3, checkpoint=directory).save(
+        directory.with_suffix(".result")
+    )
+
+
+# Each line of the input is a `stop_at`, for which a process of its own collects. Its number is printed when it begins,
+# and its exit code when it has ended. What the first ensemble imports, the processes need not import again.
+collect_evidence(X, y, "fisher", n_models=2, n_features_per_model=3)
+for line in sys.stdin:
+    stop_at, child = int(line), os.fork()
+    if child == 0:
+        try:
+            collect()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    print(child, flush=True)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    log.with_suffix(".ended").touch()
+    print(code, flush=True)
 '''
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_process_killed_several_times_ends_with_the_undisturbed_result(table, tmp_path):
     script, directory, log = tmp_path / "child.py", tmp_path / "checkpoint", tmp_path / "log"
-    waiting = log.with_suffix(".waiting")
-    script.write_text(CHILD)
+    waiting, ended = log.with_suffix(".waiting"), log.with_suffix(".ended")
+    script.write_text(CHILDREN)
 
     def run(stop_at, killed_when=waiting.exists):
-        """Start the script and kill it when `killed_when` holds; return the runs that it began and its exit code."""
+        """Start a process and kill it when `killed_when` holds; return the runs that it began and its exit code."""
         log.write_text("")
         waiting.unlink(missing_ok=True)
-        command = [sys.executable, str(script), str(directory), str(log), str(stop_at)]
-        with subprocess.Popen(command) as child:
-            while child.poll() is None and not killed_when():
-                time.sleep(0.002)
-            child.kill()
-        return [int(line) for line in log.read_text().split()], child.returncode
+        ended.unlink(missing_ok=True)
+        print(stop_at, file=starter.stdin, flush=True)
+        child = int(starter.stdout.readline())
+        while not ended.exists() and not killed_when():
+            time.sleep(0.002)
+        with suppress(ProcessLookupError):  # ended just now
+            if not ended.exists():
+                os.kill(child, signal.SIGKILL)
+        code = int(starter.stdout.readline())
+        return [int(line) for line in log.read_text().split()], code
 
-    # In the middle of the second batch, then of the fourth: what was finished is there, what was begun is begun again.
-    assert run(stop_at=33) == (list(range(33)), -signal.SIGKILL)
-    assert batch_files(directory) == ["batch-00000.npz"]
-    assert run(stop_at=60) == (list(range(25, 85)), -signal.SIGKILL)
-    assert len(batch_files(directory)) == 3
-    # At whatever moment the next file appears; how far it came by then is a matter of luck, the result is not.
-    run(stop_at=-1, killed_when=(directory / "batch-00003.npz").exists)
-    n_stored = len(batch_files(directory))
-    assert run(stop_at=0) == (list(range(25 * n_stored, 110)), 0)
+    command = [sys.executable, str(script), str(directory), str(log)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:
+        # In the middle of the second batch, then of the fourth: what was finished is there, what was begun is begun
+        # again.
+        assert run(stop_at=33) == (list(range(33)), -signal.SIGKILL)
+        assert batch_files(directory) == ["batch-00000.npz"]
+        assert run(stop_at=60) == (list(range(25, 85)), -signal.SIGKILL)
+        assert len(batch_files(directory)) == 3
+        # At whatever moment the next file appears; how far it came by then is a matter of luck, the result is not.
+        run(stop_at=-1, killed_when=(directory / "batch-00003.npz").exists)
+        n_stored = len(batch_files(directory))
+        assert run(stop_at=0) == (list(range(25 * n_stored, 110)), 0)
     assert rows_of(Evidence.load(directory.with_suffix(".result"))) == rows_of(collect(table))

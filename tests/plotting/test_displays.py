@@ -36,7 +36,7 @@ def words(figure):
 
 
 def test_the_six_displays_go_by_their_names():
-    assert NAMES == ["evidence", "posterior", "penalty", "correlation", "sizes", "convergence"]
+    assert NAMES == ["evidence", "posterior", "penalty", "sizes", "convergence", "correlation"]
     assert all(DISPLAYS[name].name == name for name in NAMES)
 
 
@@ -134,7 +134,7 @@ def test_names_do_not_overlap(name, ugly_selection, ugly_blocks, large_selection
     for selection, blocks in ((ugly_selection, ugly_blocks), (large_selection, None)):
         drawing = make(name, selection, blocks).plot()
         FigureCanvasAgg(drawing.figure).draw()
-        labels = drawing.ax.texts if name == "convergence" else drawing.ax.get_yticklabels()
+        labels = [text for text in drawing.ax.texts if name == "convergence" or text.get_gid() == "feature"]
         # Ink of upright text is at most as high as its size; the extent also has room for accents and tails.
         boxes = [label.get_window_extent() for label in labels if not label.get_rotation()]
         assert len(boxes) >= 3
@@ -202,7 +202,7 @@ def test_a_selection_read_from_a_file_is_drawn_as_far_as_it_goes(cancer_selectio
     display.plot()
     for name in ("penalty", "sizes"):
         with pytest.raises(
-            UBayFSError, match="needs the constraints, which a selection read from a file does not keep"
+            UBayFSError, match="needs the constraints, which a selection read from a file does not have"
         ):
             DISPLAYS[name].from_selection(read)
     with pytest.raises(InputError, match="selection must have a posterior"):
@@ -237,11 +237,14 @@ def test_something_else_than_a_selection_is_refused(name):
         DISPLAYS[name].from_selection({"features": []})
 
 
-def test_letters_that_no_font_has_are_told_once(monkeypatch):
+def test_letters_that_no_font_has_are_a_value(monkeypatch, tmp_path):
     monkeypatch.setattr("ubayfs.plotting.style._fonts_of_other_scripts", tuple)
     selection = maximize([0.4, 0.2], max_size(1), feature_names=["\u6e29\u5ea6", "\u5727\u529b"])
+    drawing = EvidenceDisplay.from_selection(selection).plot()
+    assert drawing.missing_letters == "\u529b\u5727\u5ea6\u6e29"
+    drawing.render(dpi=50)  # without a warning
     with pytest.warns(UBayFSWarning, match="some letters are drawn as boxes") as caught:
-        EvidenceDisplay.from_selection(selection).plot().render()
+        drawing.save(tmp_path / "figure.svg")
     assert len(caught) == 1
 
 

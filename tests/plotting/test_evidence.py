@@ -60,15 +60,16 @@ def test_the_drawing_shows_all_of_it(cancer_selection, cancer_blocks):
     assert [bar.get_x() for bar in weights] == list(display.votes)
     assert [bar.get_width() for bar in weights] == pytest.approx(list(display.weights))
     assert all(bar.get_hatch() for bar in weights)  # told apart in greyscale
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(display.features)
-    bold = [label.get_text() for label in ax.get_yticklabels() if label.get_fontweight() == "bold"]
+    labels = [text for text in ax.texts if text.get_gid() == "feature"]
+    assert [label.get_text() for label in labels] == list(display.features)
+    bold = [label.get_text() for label in labels if label.get_fontweight() == "bold"]
     assert set(bold) == set(cancer_selection.features)
     (marks,) = (line for line in ax.lines if line.get_gid() == "chosen")
     assert [display.features[int(y)] for y in marks.get_ydata()] == bold
     assert sum(patch.get_gid() == "block" for patch in ax.get_children()) == 30
     drawn = Counter(line.get_gid() for line in ax.lines if (line.get_gid() or "").startswith("link"))
     assert drawn == {"link must-link": 1, "link cannot-link": 1, "link implies": 1, "link max-per-block": 3}
-    assert "max-size 8 (kept)" in drawing.figure.get_supxlabel()
+    assert "max-size 8 (holds)" in drawing.figure.get_supxlabel()
     assert [text.get_text() for text in ax.texts].count("mean") == 10
 
 
@@ -117,7 +118,7 @@ def test_given_constraints_replace_those_of_the_selection(cancer_selection):
         (at_least_one(["a", "b"]), "c", "at-least-one", (0, 1), (), True),
         (require(["a", "g"], rho=1), "a", "require", (0, 6), (), True),
         (exclude("c"), "a", "exclude", (2,), (), False),
-        (cost_budget({"a": 2, "f": 3}, 4), "af", "cost budget", (0, 5), (), True),
+        (cost_budget({"a": 2, "f": 3}, 4), "af", "cost-budget", (0, 5), (), True),
         (linear({"a": 1, "b": -2}, 0), "ab", "linear", (0, 1), (), False),
     ],
 )
@@ -147,7 +148,7 @@ def test_constraints_on_everything_or_on_blocks_are_told_in_words():
         "must-link left, right (violated)",
     )
     more = links([max_size(n) for n in range(1, 7)], "abc")
-    assert more.notes == ("max-size 1 (violated)", "max-size 2 (violated)", "max-size 3 (kept)", "3 more")
+    assert more.notes == ("max-size 1 (violated)", "max-size 2 (violated)", "max-size 3 (holds)", "3 more")
 
 
 def test_limits_of_blocks_join_the_members_of_each_block():

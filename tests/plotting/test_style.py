@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from ubayfs.plotting.base import leading
-from ubayfs.plotting.style import counted, relaxation, short, short_names, spread, wrapped
+from ubayfs.plotting.style import short, short_names, spread, wrapped
 
 
 @given(st.text(max_size=60), st.integers(8, 40))
@@ -71,6 +71,4 @@ def test_not_more_than_a_hundred_chosen_features_are_listed():
 
 
 def test_words():
-    assert (counted(1, "row"), counted(10_000, "row")) == ("1 row", "10,000 rows")
-    assert (relaxation(np.inf), relaxation(0.5)) == ("hard", "rho = 0.5")
     assert wrapped("one two\nthree", 5) == "one\ntwo\nthree"

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -14,17 +14,19 @@ from ubayfs import (
     Evidence,
     MissingDependencyError,
     Selection,
-    UBayFSWarning,
     decide,
     decorrelate,
+    exact_size,
+    exclude,
     max_size,
     maximize,
     must_link,
 )
+from ubayfs.plotting import DISPLAYS, read_displays, render_figures
 from ubayfs.report import render_html, render_json, render_markdown
+from ubayfs.report.content import HEADINGS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
-from ubayfs.report.warned import told_once
 from ubayfs.summary import summarize
 
 HOSTILE = [
@@ -181,9 +183,36 @@ def with_one_figure(summary):
     return {**summary, "displays": {"penalty": summary["displays"]["penalty"]}}
 
 
-def test_large_figures_are_pixels(summary, monkeypatch):
-    monkeypatch.setattr("ubayfs.report.html._LARGEST_SVG", 0)
-    assert {head for head, _ in pictures_of(render_html(with_one_figure(summary)))} == {"data:image/png;base64"}
+@pytest.mark.parametrize(
+    ("formats", "embedded"), [((), "png"), (("svg",), "svg"), (("svg", "png"), "png"), (("pdf",), "png")]
+)
+def test_the_page_embeds_the_figure_that_was_rendered(summary, formats, embedded):
+    one = with_one_figure(summary)
+    figures = render_figures(read_displays(one["displays"]), formats)
+    assert set(figures.files["penalty"]) == {*formats, embedded}
+    ((head, content),) = pictures_of(render_html(one, figures))
+    assert head == {"png": "data:image/png;base64", "svg": "data:image/svg+xml;base64"}[embedded]
+    assert base64.b64decode(content) == figures.files["penalty"][embedded]
+
+
+def test_every_display_has_its_section_and_caption(html):
+    assert {display.section for display in DISPLAYS.values()} <= set(HEADINGS)
+    text = Page(html).text
+    assert all(display.caption in text for display in DISPLAYS.values())
+
+
+def test_as_many_constraints_are_counted_as_the_table_has(rng):
+    X = rng.normal(size=(60, 4))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    unlikely = replace(exclude([3], rho=1.0), from_prior=True)
+    given = [exact_size(2), decorrelate(0.9), decorrelate(0.999999), unlikely]
+    selection = decide(Evidence.from_sets(rng.random((20, 4)) < 0.6), constraints=given, X=X)
+    markdown = render_markdown(summarize(selection, n_draws=0))
+    (table,) = (table for table in tables_of(markdown) if table[0][0] == "Constraint")
+    assert len(table) - 2 == 4
+    assert "- **4 of 4** constraints hold" in markdown
+    for label in ("exact-size 2", "no pair correlated above 0.999999", "Spearman correlation above 0.9", "unlikely: "):
+        assert sum(label in row[0] for row in table) == 1
 
 
 def tables_of(markdown):
@@ -260,7 +289,7 @@ def test_all_forms_tell_the_same(html, markdown, summary):
         assert in_one_line(record["feature"]) in text
         assert in_one_line(record["feature"]) in lines
     sentences = [told for section in summary["sentences"].values() for told in section]
-    assert {"chosen", "belief", "constraints", "ensemble", "correlation", "reproduce"} == set(summary["sentences"])
+    assert {"chosen", "knowledge", "constraints", "ensemble", "correlation", "reproduce"} == set(summary["sentences"])
     for told in (
         summary["headline"], summary["caution"], *summary["terms"], *summary["question"], *summary["verdict"],
         *summary["warnings"], *sentences, *(one["meaning"] for one in summary["legend"]),
@@ -281,7 +310,7 @@ def test_numbers_of_the_table_are_those_of_the_summary(summary, markdown):
     column = {heading: position for position, heading in enumerate(table[0])}
     assert list(column) == [
         "Feature", "Blocks", "Votes", "Prior weight", "Importance", "90 % interval", "Selection probability",
-        "Chosen because of", "Also without",
+        "Chosen because of", "Also without prior", "Also without constraints",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], table[2:], strict=True):
         assert row[column["Votes"]] == str(record["count"])
@@ -289,16 +318,8 @@ def test_numbers_of_the_table_are_those_of_the_summary(summary, markdown):
         assert float(row[column["Importance"]]) == pytest.approx(record["importance"], abs=5e-5)
         assert float(row[column["Selection probability"]]) == pytest.approx(record["probability"], abs=5e-3)
         assert row[column["Chosen because of"]] == ", ".join(record["reasons"])
-        both = (record["without_prior"], record["without_constraints"])
-        assert (
-            row[column["Also without"]]
-            == {
-                (True, True): "either of them",
-                (True, False): "the prior",
-                (False, True): "the constraints",
-                (False, False): "neither",
-            }[both]
-        )
+        assert row[column["Also without prior"]] == ("yes" if record["without_prior"] else "no")
+        assert row[column["Also without constraints"]] == ("yes" if record["without_constraints"] else "no")
 
 
 def test_bars_are_as_long_as_the_shares_of_votes(html, summary):
@@ -333,7 +354,7 @@ def test_what_is_not_known_is_left_out():
     for absent in ("Votes", "Prior weight", "interval", "Selection probability", "The ensemble", "Correlation among"):
         assert absent not in page.text
         assert absent not in markdown
-    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Chosen because of", "Also without"]
+    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Chosen because of", "Also without constraints"]
 
 
 def test_the_empty_set_and_a_selection_from_a_file_have_reports():
@@ -344,7 +365,7 @@ def test_the_empty_set_and_a_selection_from_a_file_have_reports():
     read = Selection.from_dict(decide(evidence, constraints=[max_size(1), must_link(["a", "b"], rho=0.1)]).to_dict())
     page = Page(render_html(summarize(read)))
     assert page.problems == []
-    assert "must_link(['a', 'b'], rho=0.1)" in page.text
+    assert "must_link(features=['a', 'b'], rho=0.1, on=features)" in page.text
 
 
 def test_figures_are_linked_where_their_files_are_known(summary):
@@ -395,34 +416,21 @@ def test_an_empty_choice_has_no_stray_lines():
     evidence = Evidence.from_sets(np.eye(3, dtype=bool), list("abc"))
     summary = summarize(decide(evidence, constraints=max_size(0, rho=np.inf)), n_draws=3)
     page, markdown = Page(render_html(summary)), render_markdown(summary)
-    for stray in ("Selection probability", "Chosen: none", "the same set would be chosen", "tell how sure"):
+    for stray in ("Selection probability", "Chosen: none", "the same set would be chosen", "show how sure"):
         assert stray not in page.text
         assert stray not in markdown
         assert not [image for image in page.all("img") if stray in image["alt"]]
     assert summary["sentences"]["chosen"] == ["No feature was chosen."]
-    assert summary["sentences"]["belief"] == summary["legend"] == []
+    assert summary["sentences"]["knowledge"] == summary["legend"] == []
 
 
 def test_letters_that_no_font_has_are_told_once():
     names = ["\U00013000", "\U00013001", "c"]  # hieroglyphs
     evidence = Evidence.from_sets(np.eye(3, dtype=bool)[[0, 0, 1, 2]], names)
     summary = summarize(decide(evidence, constraints=max_size(2, rho=np.inf)), n_draws=0)
-    with pytest.warns(UBayFSWarning, match="drawn as boxes") as caught:
-        page = Page(render_html(summary))
-    assert len(caught) == 1
+    page = Page(render_html(summary))
     assert page.text.count("some letters are drawn as boxes") == 1
-
-
-def test_other_warnings_pass_and_ours_come_once():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with told_once() as messages:
-            for text in ("one", "two", "one"):
-                warnings.warn(text, UBayFSWarning, stacklevel=1)
-                warnings.warn(text, DeprecationWarning, stacklevel=1)
-    assert messages == ["one", "two"]
-    assert [str(one.message) for one in caught if one.category is UBayFSWarning] == ["one", "two"]
-    assert [str(one.message) for one in caught if one.category is DeprecationWarning] == ["one", "two", "one"]
+    assert "(\U00013000\U00013001)" in page.text
 
 
 def test_the_legend_says_what_badges_on_features_mean(summary, html):

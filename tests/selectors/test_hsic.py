@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import lars_path
 
@@ -62,6 +62,7 @@ def problem(seed, n, p, task):
     return X, np.digitize(score, np.quantile(score, cuts))
 
 
+@settings(max_examples=50)
 @given(
     seed=st.integers(0, 10**6), n=st.integers(8, 30), p=st.integers(2, 25),
     task=st.sampled_from(["binary", "multiclass", "regression"]),

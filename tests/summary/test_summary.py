@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -31,13 +32,14 @@ from ubayfs import (
     selection_probabilities,
     stability,
 )
+from ubayfs._plain import listing, plain, rounded
 from ubayfs.attribution import attribution
 from ubayfs.data.feature_data import FeatureData, MissingValues
 from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
-from ubayfs.summary import summarize
-from ubayfs.summary.plain import listing, plain, rounded
+from ubayfs.summary import answer, summarize
+from ubayfs.workflow import Decision
 
 INF = np.inf
 NAMES = ["radius", "area", "texture", "smoothness", "symmetry", "concavity"]
@@ -140,8 +142,8 @@ def test_constraints_account_for_the_whole_admissibility(summary, selection):
     lines = summary["constraints"]
     assert [line["kind"] for line in lines] == ["max_size", "must_link", "decorrelate", "max_per_block", "require"]
     assert [line["label"] for line in lines][:2] == ["max-size 3", "must-link radius, area"]
-    assert lines[3]["label"] == "max-per-block 1: size; shape"
-    assert sum(line["n_rows"] for line in lines) == selection.problem.utility.system.n_inequalities
+    assert lines[3]["label"] == "max-per-block 1: size, shape"
+    assert sum(line["n_inequalities"] for line in lines) == selection.problem.utility.system.n_inequalities
     assert np.prod([line["admissibility"] for line in lines]) == pytest.approx(selection.metrics.admissibility)
     violated = {row.label: row for row in selection.metrics.violations}
     assert violated
@@ -163,10 +165,10 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     evidence = Evidence.from_sets(rng.random((20, 48)) < 0.5)
     selection = decide(evidence, constraints=[require(list(range(8))), max_size(8, rho=INF), decorrelate(0.2)], X=X)
     required, size, pairs = summarize(selection, n_draws=0)["constraints"]
-    assert pairs["n_rows"] > 1000
+    assert pairs["n_inequalities"] > 1000
     assert (
         pairs["label"]
-        == f"decorrelate: {pairs['n_rows']:,} pairs of correlated features, Spearman correlation above 0.2"
+        == f"decorrelate: {pairs['n_inequalities']:,} pairs of correlated features, Spearman correlation above 0.2"
     )
     assert pairs["n_violated"] == 28
     assert len(pairs["worst"]) == 5
@@ -181,11 +183,11 @@ def test_thousands_of_pairs_are_one_line_with_the_worst_few(rng):
     ("constraint", "label"),
     [
         (must_link(["a", "b", "c"]), "must-link a, b, c"),
-        (implies(["a"], ["b", "c"]), "implies a -> b; a -> c"),
+        (implies(["a"], ["b", "c"]), "implies a -> b, c"),
         (exclude(["a", "b"]), "exclude a, b"),
-        (exclude(["one", "two"], on="blocks"), "exclude one; two"),
-        (implies(["a", "b"], ["c", "d"], rho=0.01), "implies a -> c; a -> d; b -> c; b -> d"),
-        (implies(["a", "b", "c", "d"], ["e", "f"], rho=0.01), "implies: 8 rows"),
+        (exclude(["one", "two"], on="blocks"), "exclude one, two"),
+        (implies(["a", "b"], ["c", "d"], rho=0.01), "implies a, b -> c, d"),
+        (implies(["a", "b", "c", "d"], ["e", "f"], rho=0.01), "implies a, b, c, d -> e, f"),
     ],
 )
 def test_a_constraint_of_few_rows_is_spelled_out(constraint, label):
@@ -217,7 +219,7 @@ def test_sets_that_are_as_good_are_told():
 
 def test_data_at_a_glance(summary):
     facts = summary["data"]
-    assert (facts["rows"], facts["features"], facts["task"], facts["groups"]) == (60, 6, "binary", 20)
+    assert (facts["n_samples"], facts["n_features"], facts["task"], facts["groups"]) == (60, 6, "binary", 20)
     assert (facts["file"], facts["target"], facts["n_constant"]) == ("cells.csv", "status", 0)
     assert sum(one["count"] for one in facts["classes"]) == 60
     assert [one["label"] for one in facts["classes"]] == ["ill", "well"]
@@ -241,7 +243,7 @@ def test_every_kind_of_target(rng, task):
 
 def test_the_ensemble(summary, evidence):
     told, expected = summary["ensemble"], stability(evidence.sets)
-    assert (told["models"], told["n_voted"]) == (40, int((evidence.counts > 0).sum()))
+    assert (told["n_models"], told["n_voted"]) == (40, int((evidence.counts > 0).sum()))
     assert (told["stability"]["value"], told["stability"]["low"]) == (expected.value, expected.lower)
     assert told["stability"]["high"] == expected.upper
     assert told["set_sizes"] == {"smallest": 3, "median": 3.0, "largest": 3}
@@ -261,7 +263,7 @@ def test_settings_that_differ_between_merged_parts_are_not_told_as_one(data, evi
     other = ubayfs.collect_evidence(data, selector="fisher", n_models=10, n_features_per_model=3, random_state=1)
     told = summarize(decide(evidence.merge(other), constraints=max_size(2)), n_draws=0)["ensemble"]
     assert told["selector"] == ["MRMR()", "Fisher()"]
-    assert (told["models"], told["train_size"], told["seed"]) == (50, 0.75, None)
+    assert (told["n_models"], told["train_size"], told["seed"]) == (50, 0.75, None)
 
 
 def test_correlation_among_the_chosen(summary, selection, data):
@@ -278,10 +280,11 @@ def test_correlation_among_the_chosen(summary, selection, data):
 
 def test_the_question_in_sentences(summary):
     text = " ".join(summary["question"])
-    assert "Which of 6 features make the best set to tell two classes apart (status) on 60 rows of data?" in text
+    assert "Which of 6 features make the best set to tell two classes apart (status) on 60 samples?" in text
     assert "40 elementary models (mRMR) voted, each on 75 % of the groups, each choosing at most 3 features." in text
     assert (
-        "Dirichlet prior. What the expert said, in votes: symmetry (12) and texture (4); all others have 0.01." in text
+        "Dirichlet prior. Weights stated by the expert, in votes: symmetry (12) and texture (4); all others have 0.01."
+        in text
     )
     assert "2 blocks of features: size (2) and shape (3)." in text
     assert "max-size 3 (rho 4); must-link radius, area (rho 0.2)" in text
@@ -306,8 +309,9 @@ def test_warnings_are_told_once_each(evidence):
     with pytest.warns(OptimizationWarning) as caught:
         selection = decide(evidence)
     told = summarize(selection, n_draws=0, warnings=[one.message for one in caught])["warnings"]
-    assert told == [str(one.message) for one in caught]
     assert told == summarize(selection, n_draws=0)["warnings"]
+    assert [advice["code"] for advice in answer(selection)["advice"]] == ["size_not_limited"]
+    assert len(told) == len(caught) == 1
 
 
 def test_given_warnings_come_first(summary):
@@ -321,6 +325,9 @@ def test_members_without_a_vote_are_flagged():
     summary = summarize(selection, n_draws=0)
     assert {record["feature"]: record["without_vote"] for record in summary["chosen"]} == {"a": False, "c": True}
     assert "have no vote of any model (c)" in summary["warnings"][0]
+    (advice,) = summary["advice"]
+    assert (advice["code"], advice["facts"]["features"]) == ("without_votes", ["c"])
+    assert advice["message"] == summary["warnings"][0]
 
 
 def test_an_open_gap_is_not_called_a_proof(evidence):
@@ -328,7 +335,7 @@ def test_an_open_gap_is_not_called_a_proof(evidence):
         selection = decide(evidence, constraints=[max_size(2), must_link(["radius", "area"])], optimizer=_Hasty())
     summary = summarize(selection, n_draws=0)
     assert summary["proved"] is False
-    assert "the best set found in the time given, at most 0.5 below the best possible value" in summary["headline"]
+    assert "the best set found in the time given, at most 0.5 below the highest possible score" in summary["headline"]
     assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][1]
 
 
@@ -371,14 +378,17 @@ def test_a_selection_from_a_file_tells_what_it_knows(selection):
     assert {record["feature"] for record in summary["chosen"]} == set(selection.features)
     assert all(record["reasons"] == [] for record in summary["chosen"])
     assert summary["displays"] == {}
-    said, violated = len(selection.provenance["constraints"]), len(selection.metrics.violations)
-    assert [line["holds"] for line in summary["constraints"]] == [None] * said + [False] * violated
+    entries = summarize(selection, n_draws=0)["constraints"]
+    for found, expected in zip(summary["constraints"], entries, strict=True):
+        assert found["n_inequalities"] is None
+        for key in ("kind", "arguments", "holds", "n_violated", "violation", "admissibility", "worst"):
+            assert found[key] == expected[key]
 
 
 def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
     selection = decide(evidence, constraints=max_size(2, rho=INF))
     summary = summarize(Selection.from_dict(selection.to_dict()))
-    assert [(line["label"], line["holds"]) for line in summary["constraints"]] == [("max_size(2, rho=inf)", True)]
+    assert [(line["label"], line["holds"]) for line in summary["constraints"]] == [("max_size(n=2, rho=hard)", True)]
 
 
 def test_the_empty_set_has_a_summary(evidence):
@@ -493,8 +503,8 @@ def test_members_that_could_be_exchanged_are_tied(counts, constraint, n_alternat
     by_alternatives = {name for other in summary["alternatives"] if other["as_good"] for name in other["removed"]}
     assert tied == exchanged_without_loss(selection) | by_alternatives
     assert ("tie" in {one["mark"] for one in summary["legend"]}) == bool(tied)
-    assert bool(tied) == any(told.startswith("Ties: ") for told in summary["sentences"]["belief"])
-    assert "this set or an equally good one" in " ".join(summary["sentences"]["belief"])
+    assert bool(tied) == any(told.startswith("Ties: ") for told in summary["sentences"]["knowledge"])
+    assert "this set or an equally good one" in " ".join(summary["sentences"]["knowledge"])
 
 
 def test_simulated_importances_tie_within_their_error():
@@ -512,7 +522,7 @@ def test_simulated_importances_tie_within_their_error():
 
 
 def test_what_is_held_unlikely_is_told_as_prior(evidence):
-    unlikely = replace(exclude(["radius", "area"], rho=1.0), belief=True)
+    unlikely = replace(exclude(["radius", "area"], rho=1.0), from_prior=True)
     selection = decide(evidence, constraints=[max_size(3, rho=INF), unlikely])
     summary = summarize(selection, n_draws=0)
     assert summary["prior"]["unlikely"] == ["radius", "area"]
@@ -521,22 +531,30 @@ def test_what_is_held_unlikely_is_told_as_prior(evidence):
         in (summary["question"])
     )
     assert "Constraints: max-size 3 (hard)." in summary["question"]
-    lines = [(line["label"], line["kind"], line["belief"]) for line in summary["constraints"]]
-    assert lines == [("max-size 3", "max_size", False), ("unlikely: radius, area", "unlikely", True)]
+    lines = [(line["label"], line["kind"], line["from_prior"]) for line in summary["constraints"]]
+    assert lines == [("max-size 3", "max_size", False), ("unlikely: radius and area", "exclude", True)]
     assert np.prod([line["admissibility"] for line in summary["constraints"]]) == pytest.approx(
         selection.metrics.admissibility
     )
 
 
 def test_words_of_the_scale_are_told_as_said(evidence):
-    asked = {"prior": {"weights": {"features": {"texture": "very likely", "area": 10}, "patterns": {"sym*": "likely"}}}}
     weights = {"texture": 40, "area": 10, "symmetry": 10, "concavity": 3}
-    summary = summarize(decide(evidence, weights, constraints=max_size(3, rho=INF)), asked=asked, n_draws=0)
+    selection = decide(evidence, weights, constraints=max_size(3, rho=INF))
+    study = SimpleNamespace(
+        data=None,
+        decision=Decision(blocks=BLOCKS, random_state=0),
+        knowledge={"texture": "very likely", "area": 10.0, "symmetry": "likely", "radius": "neutral"},
+        standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
+    )
+    summary = summarize(selection, study=study, n_draws=0)
+    assert summary["title"] == "What experts know"
+    assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
     assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}
     told = next(sentence for sentence in summary["question"] if "prior" in sentence)
     assert told == (
-        "Dirichlet prior. What the expert said, in votes: texture: very likely (40 votes), area (10), symmetry: likely "
-        "(10 votes) and concavity (3); all others have 0.01."
+        "Dirichlet prior. Weights stated by the expert, in votes: texture: very likely (40 votes), area (10), "
+        "symmetry: likely (10 votes) and concavity (3); all others have 0.01."
     )
 
 
@@ -547,7 +565,7 @@ def test_settings_of_decorrelate_and_costs_are_told(rng):
     constraints = [decorrelate(0.9, method="pearson"), cost_budget({"mri": 400, "blood": 25}, budget=410), max_size(2)]
     labels = [line["label"] for line in summarize(decide(evidence, constraints=constraints, X=X))["constraints"]]
     assert "decorrelate: 1 pair of correlated features, Pearson correlation above 0.9" in labels
-    assert "cost budget 410 (costs: mri 400 and blood 25)" in labels
+    assert "cost budget 410 (costs: mri 400, blood 25)" in labels
 
 
 def test_no_threshold_is_told_for_the_wrong_rows(rng):
@@ -556,7 +574,11 @@ def test_no_threshold_is_told_for_the_wrong_rows(rng):
     constraints = [decorrelate(0.999), decorrelate(0.8), max_size(2)]
     selection = decide(Evidence.from_sets(rng.random((20, 3)) < 0.6), constraints=constraints, X=X)
     labels = [line["label"] for line in summarize(selection, n_draws=0)["constraints"]]
-    assert labels == ["decorrelate: 1 pair of correlated features", "max-size 2"]
+    assert labels == [
+        "decorrelate: no pair correlated above 0.999",
+        "decorrelate: 1 pair of correlated features, Spearman correlation above 0.8",
+        "max-size 2",
+    ]
 
 
 def test_decorrelate_without_a_correlated_pair_is_still_told(rng):
@@ -587,8 +609,8 @@ def test_a_member_without_vote_is_not_of_the_data():
     told = {record["feature"]: (record["reasons"], record["data_alone"]) for record in summary["chosen"]}
     assert told["a"] == told["b"] == (["data"], True)
     assert told["c"] == told["d"] == (["constraints"], False)
-    alone = next(sentence for sentence in summary["sentences"]["belief"] if sentence.startswith("By the data alone"))
-    assert alone.endswith(": 2 of 4 chosen features would stay. c and d would go.")
+    alone = next(sentence for sentence in summary["sentences"]["knowledge"] if sentence.startswith("By the data alone"))
+    assert alone.endswith(": 2 of 4 chosen features would stay. Removed: c and d.")
 
 
 def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
@@ -598,4 +620,61 @@ def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
     summary = summarize(selection, n_draws=0)
     told = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
     assert told == {"a": (["data"], True), "b": (["data"], True), "d": (["prior"], False)}
-    assert summary["sentences"]["belief"][0].endswith("No model chose d: anything would fill that place as well.")
+    assert summary["sentences"]["knowledge"][0].endswith("No model chose d: anything would fill that place as well.")
+
+
+# One entry per constraint
+
+
+def test_two_constraints_of_one_kind_are_two_entries_with_their_own_numbers(rng):
+    X = rng.normal(size=(60, 4))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    given = [decorrelate(0.9), decorrelate(0.999999), max_size(2)]
+    selection = decide(Evidence.from_sets(rng.random((20, 4)) < 0.6), constraints=given, X=X)
+    entries = summarize(selection, n_draws=0)["constraints"]
+    assert [(entry["kind"], entry["arguments"].get("threshold")) for entry in entries] == [
+        ("decorrelate", 0.9), ("decorrelate", 0.999999), ("max_size", None)
+    ]  # fmt: skip
+    assert [entry["n_inequalities"] for entry in entries] == [1, 0, 1]
+    none = entries[1]
+    assert (none["holds"], none["rho"], none["rho_highest"], none["admissibility"]) == (True, None, None, 1.0)
+
+
+def test_an_exact_size_is_one_entry_of_two_inequalities(evidence):
+    (entry,) = summarize(decide(evidence, constraints=exact_size(4)), n_draws=0)["constraints"]
+    assert (entry["label"], entry["n_inequalities"], entry["arguments"]["n"]) == ("exact-size 4", 2, 4)
+
+
+def test_what_the_user_wrote_stands_beside_the_constraint(evidence):
+    written = replace(exclude(["radius", "area"]), note="r* and a*")
+    selection = decide(evidence, constraints=[max_size(3, rho=INF), written])
+    for found in (selection, Selection.from_dict(selection.to_dict())):
+        entry = summarize(found, n_draws=0)["constraints"][1]
+        assert entry["note"] == "r* and a*"
+        assert entry["label"] == f"{entry['title']} (r* and a*)"
+
+
+# What one decision passes on to the next
+
+
+def test_an_earlier_summary_lends_what_the_data_would_tell(data, evidence, monkeypatch):
+    constraints = [max_size(3, rho=INF), must_link(["radius", "area"], rho=0.2)]
+    with_data = summarize(decide(evidence, constraints=constraints, X=data), data, blocks=BLOCKS, n_draws=0)
+    smaller = decide(evidence, constraints=[max_size(2, rho=INF)])
+    assert summarize(smaller, n_draws=0)["correlation"] is None
+    lent = summarize(smaller, blocks=BLOCKS, n_draws=0, earlier=json.loads(json.dumps(with_data)))
+    expected = summarize(decide(evidence, constraints=[max_size(2, rho=INF)], X=data), data, blocks=BLOCKS, n_draws=0)
+    assert lent["data"] == expected["data"]
+    assert lent["displays"] == expected["displays"]
+    assert lent["correlation"]["strongest"] == expected["correlation"]["strongest"]
+    assert lent["correlation"]["redundancy"] == pytest.approx(expected["correlation"]["redundancy"])
+
+
+def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data, monkeypatch):
+    known = answer(selection, blocks=BLOCKS)
+    monkeypatch.setattr("ubayfs.summary.attribution", None)
+    summary = summarize(selection, data, blocks=BLOCKS, n_draws=0, known=known)
+    for key in set(known) - {"chosen"}:
+        assert summary[key] == known[key]
+    for record, short in zip(summary["chosen"], known["chosen"], strict=True):
+        assert {**short, **{key: record[key] for key in ("low", "high", "tied")}} == record

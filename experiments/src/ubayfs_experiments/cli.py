@@ -54,22 +54,36 @@ def build_parser() -> argparse.ArgumentParser:
         prog=_COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
-    listed = commands.add_parser("list", help="show the experiments, their cells and the data sets")
+    listed = commands.add_parser("list", help="show the experiments and the data sets")
     ran = commands.add_parser("run", help="run experiments by name, or all of them")
-    reported = commands.add_parser("report", help="write tables and one HTML file from what was run")
-    ran.add_argument("names", nargs="+", metavar="NAME", help="1a, 1b, 1c, 1d, 2 ...; see `list`; all: everything")
-    for one in (listed, ran):
-        one.add_argument(
-            "--data-dir", type=Path, metavar="DIRECTORY", help="with PRO.csv.gz and the others; default: UBAYFS_DATA"
+    reported = commands.add_parser("report", help="write the tables and the report (one HTML file) of a run")
+    ran.add_argument("names", nargs="+", metavar="NAME", help="experiment: 1a, 1b, 1c, 1d, 2 ... (see `list`), or all")
+    for command in (listed, ran):
+        command.add_argument(
+            "--data-dir",
+            type=Path,
+            metavar="DIRECTORY",
+            help="directory of the paper's data sets (PRO.csv.gz ...); default: environment variable UBAYFS_DATA",
         )
-    for one in (ran, reported):
-        one.add_argument(
-            "-o", "--output", type=Path, default=Path(_OUTPUT), metavar="DIRECTORY", help=f"of the run ({_OUTPUT})"
+    for command in (ran, reported):
+        command.add_argument(
+            "-o",
+            "--output",
+            type=Path,
+            default=Path(_OUTPUT),
+            metavar="DIRECTORY",
+            help=f"directory of the run (default: {_OUTPUT})",
         )
-    ran.add_argument("--quick", action="store_true", help="small versions of everything, to see that it works")
-    ran.add_argument("--jobs", type=_whole(1), default=1, metavar="N", help="processes, of one thread each (1)")
-    ran.add_argument("--seed", type=_whole(0), metavar="N", help="of splits, ensembles and synthetic data (20221)")
-    ran.add_argument("--only", metavar="TEXT", help="only cells whose names contain this, such as 2/PRO")
+    ran.add_argument(
+        "--quick", action="store_true", help="few splits and small ensembles, to see that everything works"
+    )
+    ran.add_argument(
+        "--jobs", type=_whole(1), default=1, metavar="N", help="number of processes, of one thread each (default: 1)"
+    )
+    ran.add_argument(
+        "--seed", type=_whole(0), metavar="N", help="seed of splits, ensembles and synthetic data (default: 20221)"
+    )
+    ran.add_argument("--only", metavar="TEXT", help="run only the cells whose names contain TEXT, such as 2/PRO")
     listed.set_defaults(run=_list)
     ran.set_defaults(run=_run)
     reported.set_defaults(run=_report)
@@ -91,22 +105,22 @@ def _list(arguments: argparse.Namespace) -> None:
     from .tasks import Scale
 
     directory = data_directory(arguments.data_dir)
-    experiments = [(name, len(one.tasks(Scale())), one.title) for name, one in EXPERIMENTS.items()]
+    experiments = [(name, len(found.tasks(Scale())), found.title) for name, found in EXPERIMENTS.items()]
     data = [
-        (name, "yes" if is_there(one, directory) else "no", one.n_samples or "any", one.n_features,
-         one.path or "none needed", one.title)
-        for name, one in SOURCES.items()
+        (name, "yes" if is_there(source, directory) else "no", source.n_samples or "any", source.n_features,
+         source.path or "not needed", source.title)
+        for name, source in SOURCES.items()
     ]  # fmt: skip
-    _print_table(("experiment", "cells", "what"), experiments)
+    _print_table(("experiment", "cells", "title"), experiments)
     print()
-    _print_table(("data set", "available", "rows", "features", "file", "what"), data)
+    _print_table(("data set", "available", "samples", "features", "file", "title"), data)
 
 
 def _print_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     columns = list(zip(titles, *rows, strict=True))
-    widths = [max(len(str(one)) for one in column) for column in columns]
+    widths = [max(len(str(cell)) for cell in column) for column in columns]
     for line in (titles, *rows):
-        print("  ".join(str(one).ljust(width) for one, width in zip(line, widths, strict=True)).rstrip())
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _run(arguments: argparse.Namespace) -> None:

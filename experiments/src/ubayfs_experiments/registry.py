@@ -33,6 +33,6 @@ def named(names: list[str]) -> list[Experiment]:
     for name in names:
         if name not in EXPERIMENTS and name != ALL:
             known = [*EXPERIMENTS, ALL]
-            near = "".join(f" Did you mean {one!r}?" for one in get_close_matches(name.lower(), known, n=1))
+            near = "".join(f" Did you mean {match!r}?" for match in get_close_matches(name.lower(), known, n=1))
             raise InputError(f"there is no experiment {name!r}.{near} Known experiments: {', '.join(known)}.")
     return [experiment for key, experiment in EXPERIMENTS.items() if key in names or ALL in names]

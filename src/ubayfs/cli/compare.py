@@ -1,7 +1,7 @@
 """Show what changed between two results, and why.
 
-For every feature that came or went, the first decision is made again with only the evidence, only the prior or only the
-constraints of the second; what already makes the change then is its cause.
+For every feature that was added or removed, the first decision is made again with only the evidence, only the prior or
+only the constraints of the second; what already makes the change then is its cause.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the comparison."""
     from ..comparison import compare
-    from ..results import read_result
+    from ..results import StoredResult
 
-    comparison = compare(read_result(arguments.first), read_result(arguments.second))
+    comparison = compare(StoredResult(arguments.first), StoredResult(arguments.second))
     if arguments.json:
         import json
 

@@ -1,4 +1,4 @@
-"""What the command says: answers on stdout, everything else on stderr, progress only where a person watches."""
+"""Output of the command: answers on stdout, everything else on stderr, progress only where a person watches."""
 
 from __future__ import annotations
 
@@ -41,30 +41,34 @@ def tell_beside_bar(text: str) -> None:
 @contextmanager
 def progress(label: str, unit: str) -> Iterator[Progress]:
     """Give a callback that draws a bar with the remaining time; it draws nothing when stderr is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield _silent
+        return
     from tqdm import tqdm
 
-    # disable=None: silent unless stderr is a terminal.
-    with tqdm(desc=label, unit=unit, disable=None, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
+    with tqdm(desc=label, unit=unit, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
 
         def update(done: int, total: int, label: str | None = None) -> None:
-            if bar.disable:
-                return
             bar.total = total
             if label is not None and label != bar.desc:
                 bar.set_description_str(label, refresh=False)
                 bar.reset(total)
-                bar.initial = bar.n = done  # what was done before says nothing about the time that is left
+                bar.initial = bar.n = done  # earlier work says nothing about the time that is left
                 bar.refresh()
-            if done < bar.n:  # an ensemble that goes on from its checkpoint starts anew
+            if done < bar.n:  # an ensemble that resumes from its checkpoint starts anew
                 bar.reset(total)
             bar.update(done - bar.n)
 
         yield update
 
 
+def _silent(done: int, total: int, label: str | None = None) -> None:
+    pass
+
+
 @contextmanager
 def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int], bool]]:
-    """Give a callback that asks to stop after Ctrl-C, so that what is done is kept; a second one stops at once."""
+    """Give a callback that asks to stop after Ctrl-C, so that what is done counts; a second one stops at once."""
     stopped = False
 
     def on_interrupt(signal_number: int, frame: Any) -> None:
@@ -72,7 +76,7 @@ def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int
         if stopped:
             raise KeyboardInterrupt
         stopped = True
-        tell("\nGoing on with what is done so far; Ctrl-C again stops at once.")
+        tell("\nContinuing with what is done so far; Ctrl-C again stops at once.")
 
     def update_and_ask(done: int, total: int) -> bool:
         update(done, total)
@@ -90,20 +94,11 @@ def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int
 
 
 @contextmanager
-def notes() -> Iterator[list[str]]:
-    """Collect the package's warnings as plain sentences and tell each of them once; others pass as they are."""
-    found: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield found
-        for one in caught:
-            if issubclass(one.category, UBayFSWarning) and str(one.message) not in found:
-                found.append(str(one.message))
-    for one in caught:
-        if not issubclass(one.category, UBayFSWarning):
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    for text in found:
-        tell(f"Note: {text}")
+def advice_as_values() -> Iterator[None]:
+    """Silence the package's own warnings: commands show the advice of evidence, posterior and selection instead."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UBayFSWarning)
+        yield
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .console import notes, say
+from .console import say
+from .steps import tell_advice
 
-_FORMATS = ("png", "svg", "pdf")
+if TYPE_CHECKING:
+    from ..results import StoredResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,51 +25,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, action="append", default=[], help="report: .html, .md or .json; may be repeated"
     )
     parser.add_argument("--figures", type=Path, metavar="DIRECTORY", help="write every figure there")
-    parser.add_argument("--format", choices=_FORMATS, action="append", help="of figures; default png; may be repeated")
+    parser.add_argument("--format", action="append", help="of figures: png (the default), svg or pdf; may be repeated")
     parser.add_argument("--force", action="store_true", help="replace files that exist")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Render and write; all files are refused or made together."""
+    from .._arguments import check_choice
     from ..exceptions import InputError
+    from ..plotting.base import FORMATS
     from ..report import RENDERERS
-    from ..results import read_result
+    from ..results import StoredResult
 
-    summary = read_result(arguments.result).summary
+    result = StoredResult(arguments.result)
     if not arguments.output and arguments.figures is None:
         raise InputError("nothing to write: name a report with -o report.html (or .md, .json), or --figures DIRECTORY.")
     unknown = [path for path in arguments.output if path.suffix not in RENDERERS]
     if unknown:
         raise InputError(f"a report ends in {', '.join(RENDERERS)}; got {unknown[0]}.")
-    figures = _figures(summary, arguments)
+    formats = [check_choice("--format", format, FORMATS) for format in arguments.format or ["png"]]
+    figures = {
+        arguments.figures / f"{name}.{format}": (name, format)
+        for name in (result.summary["displays"] if arguments.figures is not None else ())
+        for format in formats
+    }
     existing = [path for path in [*arguments.output, *figures] if path.exists()]
     if existing and not arguments.force:
         raise InputError(f"{existing[0]} exists already. Choose another name, or replace it with --force.")
-    with notes():
-        _write(summary, arguments.output, figures)
+    _write_all(_rendered(result, arguments.output, figures))
     for path in [*arguments.output, *figures]:
         say(f"Wrote {path}")
 
 
-def _figures(summary: Mapping[str, Any], arguments: argparse.Namespace) -> dict[Path, str]:
-    """Return the name of the display that each figure file shows."""
-    if arguments.figures is None:
-        return {}
-    displays = summary["displays"]
-    return {arguments.figures / f"{name}.{suffix}": name for name in displays for suffix in arguments.format or ["png"]}
+def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, tuple[str, str]]) -> dict[Path, bytes]:
+    """Return the content of each file; every display is drawn once at most."""
+    from ..plotting import Figures, read_displays, render_figures
+    from ..plotting.figures import page_format
+    from ..report import RENDERERS, render_html
+
+    summary, drawn = result.summary, Figures({})
+    if figures or any(path.suffix == ".html" for path in reports):
+        of_page = page_format(result.study.outputs.figures)
+        formats = {of_page, *(format for _, format in figures.values())}
+        displays = read_displays(summary["displays"])
+        drawn = render_figures(displays, sorted(formats), result.figures(summary["displays"]))
+        tell_advice({"code": advice.code, "facts": advice.facts, "message": str(advice)} for advice in drawn.advice)
+    texts = {
+        path: render_html(summary, drawn) if path.suffix == ".html" else RENDERERS[path.suffix](summary)
+        for path in reports
+    }
+    return {path: text.encode() for path, text in texts.items()} | {
+        path: drawn.files[name][format] for path, (name, format) in figures.items()
+    }
 
 
-def _write(summary: Mapping[str, Any], reports: list[Path], figures: dict[Path, str]) -> None:
-    """Render everything, then write it; when a file cannot be written, those before it are as they were."""
+def _write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write files; when one cannot be written, those before it are as they were."""
     from .._files import save_content
     from ..exceptions import InputError
-    from ..plotting import DISPLAYS
-    from ..report import RENDERERS
 
-    contents = {path: RENDERERS[path.suffix](summary).encode() for path in reports}
-    for path, name in figures.items():
-        drawing = DISPLAYS[name].from_dict(summary["displays"][name]).plot()
-        contents[path] = drawing.render(path.suffix.removeprefix("."))
     before = {path: path.read_bytes() if path.is_file() else None for path in contents}
     done: list[Path] = []
     try:

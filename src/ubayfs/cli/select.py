@@ -5,17 +5,18 @@ Takes a study file, or a table and a few options:
   ubayfs select study.yaml
   ubayfs select cells.csv --target diagnosis --max-size 10 --selector mrmr -o out
 
-Options on top of a study file replace what it says. Finished runs are kept while the ensemble works: after Ctrl-C the
-same command goes on where it was.
+Options on top of a study file replace its settings. Finished runs are stored while the ensemble works: after Ctrl-C,
+rerun the same command to resume.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 
 from . import console, options, steps
-from .console import notes, tell
+from .console import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,24 +29,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Collect evidence, decide, write and tell."""
-    from ..study import check_study
+    """Collect evidence, decide, show and write."""
+    from ..results import check_directory
+    from ..study import resolve_study
 
     study = options.requested_study(arguments)
     directory = options.output_directory(arguments, study)
     study = steps.written_to(study, directory)
-    steps.check_output(directory, study, arguments.force, source=arguments.source)
-    data = check_study(study)  # whatever is wrong is better found before the ensemble than after it
-    runs = steps.runs_directory(directory, study, data)
+    check_directory(directory, study, force=arguments.force, source=arguments.source)
+    resolved = resolve_study(study)
+    runs = steps.runs_directory(directory, resolved)
     try:
-        with notes() as found:
-            with console.progress("ensemble", "runs") as update:
-                update(0, study.evidence.n_models)
-                evidence = study.collect(data, on_progress=update, checkpoint=runs)
-            study = steps.with_seeds(study, evidence)
-            selection = study.decide(evidence, data)
-        steps.finish(study, evidence, selection, data, found, directory, force=arguments.force)
+        with console.progress("ensemble", "runs") as update, console.advice_as_values():
+            update(0, study.evidence.n_models)
+            evidence = resolved.collect(on_progress=update, checkpoint=runs)
+        steps.finish(resolved.with_seeds(evidence), evidence, directory, force=arguments.force)
     except KeyboardInterrupt:
-        tell(f"\nFinished runs are kept in {runs}; the same command goes on from there.")
+        tell(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
         raise
-    steps.forget_runs(runs)
+    shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now

@@ -1,127 +1,210 @@
-"""What commands have in common: checking the output directory, writing a result, telling the answer."""
+"""What select and decide have in common: showing the answer, then writing the result."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import secrets
-import shutil
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import notes, progress, say, stoppable, table, tell
+from .console import advice_as_values, progress, say, stoppable, table, tell
 
 if TYPE_CHECKING:
     from ..data.feature_data import FeatureData
     from ..ensemble.evidence import Evidence
+    from ..results import StoredResult
     from ..selection import Selection
-    from ..study import Study
+    from ..study import ResolvedStudy, Study
 
-_RUNS = "unfinished-runs-"
 _SHOWN = 50  # chosen features that are printed; the files have all
+# Advice that an option of the command line follows.
+_ADVICE = {
+    "time_limit": (
+        "the time limit was reached: the set has the score {value:.6g}, and no set has a higher one than {bound:.6g} "
+        "(gap {gap:.3g}). Give more time with --time-limit to close the gap."
+    ),
+    "size_not_limited": (
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
+        "nothing speaks against them. Add --max-size N."
+    ),
+    "without_votes": (
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints alone "
+        "are the reason. Exclude such features with --min-votes 1."
+    ),
+}
 
 
-def check_output(directory: Path, study: Study, force: bool, source: Path | None = None) -> None:
-    """Refuse before any work what could not be written after it, and what would destroy a file that was read."""
-    from ..results import check_directory
-
-    check_directory(directory, study, force=force, source=source)
-
-
-def runs_directory(directory: Path, study: Study, data: FeatureData) -> Path:
-    """Return where finished runs of exactly this ensemble are kept, so that another study never meets them."""
-    ensemble = {
-        key: value for key, value in study.to_dict().get("evidence", {}).items() if key not in ("n_models", "n_jobs")
-    }
-    told = json.dumps([ensemble, data.fingerprint], sort_keys=True, default=str)
-    return directory / f"{_RUNS}{hashlib.sha256(told.encode()).hexdigest()[:12]}"
-
-
-def forget_runs(runs: Path) -> None:
-    """Remove the runs that were kept in case of an interruption; the evidence holds them all now."""
-    shutil.rmtree(runs, ignore_errors=True)
+def runs_directory(directory: Path, study: ResolvedStudy) -> Path:
+    """Return where finished runs of exactly this ensemble are stored, so that another study never meets them."""
+    assert study.data is not None
+    section = study.study.to_dict().get("evidence", {})
+    ensemble = {key: value for key, value in section.items() if key not in ("n_models", "n_jobs")}
+    identity = json.dumps([ensemble, study.data.fingerprint], sort_keys=True, default=str)
+    return directory / f"unfinished-runs-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
 
 def written_to(study: Study, directory: Path) -> Study:
-    """Return the study with the directory that its result goes to, whoever said so."""
+    """Return the study with the directory that its result is written to, whoever named it."""
     relative = os.path.relpath(directory, study.folder)
     return replace(study, outputs=replace(study.outputs, directory=Path(relative).as_posix()))
 
 
-def with_seeds(study: Study, evidence: Evidence) -> Study:
-    """Return the study with the seeds that were drawn, if it left the choice: the study as used repeats the result."""
-    ensemble, decision = study.evidence, study.decision
-    if ensemble.seed is None:
-        ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
-    if decision.seed is None:
-        decision = replace(decision, seed=secrets.randbits(63))
-    return replace(study, evidence=ensemble, decision=decision)
+def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence) -> None:
+    """Refuse data that the ensemble did not see."""
+    from ..exceptions import InputError
+
+    if data is not None and data.fingerprint != evidence.settings.get("data_fingerprint", data.fingerprint):
+        raise InputError(
+            f"{study.data.path} is not the table that the ensemble saw: it was changed since. Run `ubayfs select` "
+            "again to have evidence of the new one.",
+            argument="data",
+        )
 
 
 def finish(
-    study: Study,
+    study: ResolvedStudy,
     evidence: Evidence,
-    selection: Selection,
-    data: FeatureData | None,
-    warnings: list[str],
     directory: Path | None,
     *,
     force: bool,
+    earlier: StoredResult | None = None,
 ) -> None:
-    """Summarize, write the result if there is a directory, and tell the answer."""
+    """Decide, show the answer, and write the result if there is a directory."""
+    from ..summary import answer
+
+    with advice_as_values():
+        selection = study.decide(evidence)
+    known = answer(selection, study=study)
+    tell_advice(known["advice"])
+    unread = _shown(known)
+    if directory is None:
+        tell("Nothing was written; add -o DIRECTORY to write this result.")
+    else:
+        n_written = _write(study, evidence, selection, known, directory, force, earlier)
+        if unread is None:
+            say(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
+    if unread is not None:
+        raise unread
+
+
+def _shown(known: Mapping[str, Any]) -> OSError | None:
+    """Print the answer at once; whoever reads it may have left, which must not lose the result."""
+    try:
+        print_answer(known)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        return error
+    return None
+
+
+def _write(
+    study: ResolvedStudy,
+    evidence: Evidence,
+    selection: Selection,
+    known: Mapping[str, Any],
+    directory: Path,
+    force: bool,
+    earlier: StoredResult | None,
+) -> int:
+    """Summarize, draw what is not drawn yet, write; return the number of files."""
+    from ..plotting import read_displays, render_figures
     from ..results import Result, write_result
     from ..summary import summarize
 
-    # What tables of knowledge say is part of the result, which may be moved or sent without them.
-    study = study.inlined(evidence.feature_names)
+    before = None if earlier is None else earlier.summary
+    if before is not None:
+        study, selection = _with_data(study, evidence, selection, before)
+    outputs = study.study.outputs
     with progress("selection probabilities", "draws") as update, stoppable(update) as update_or_stop:
         summary = summarize(
-            selection,
-            data,
-            asked=study.to_dict(),
-            blocks=study.arguments(evidence.feature_names)["blocks"],
-            # Without files, the answer itself is all that is wanted.
-            n_draws=study.outputs.n_draws if directory is not None else 0,
-            on_progress=update_or_stop,
-            random_state=study.decision.seed,
-            warnings=warnings,
+            selection, study=study, known=known, n_draws=outputs.n_draws, on_progress=update_or_stop, earlier=before
         )
-    if directory is None:
-        answer(summary)
-        tell("Nothing was written; add -o DIRECTORY to keep this result.")
-        return
-    # Before anything is printed: whoever reads the output may have left.
-    with notes():
-        written = write_result(directory, Result(study, evidence, selection, summary), data=data, force=force)
-    answer(summary)
-    report = next((path for path in written if path.name == "report.html"), directory)
-    say(f"\nWrote {len(written)} files to {directory}; open {report}")
+    displays = summary["displays"]
+    drawn = None if earlier is None else earlier.figures(displays)
+    figures = render_figures(read_displays(displays), outputs.figures, drawn)
+    of_figures = [
+        {"code": advice.code, "facts": dict(advice.facts), "message": str(advice)} for advice in figures.advice
+    ]
+    tell_advice(of_figures)
+    summary["advice"] = [*summary["advice"], *of_figures]
+    summary["warnings"] = [*summary["warnings"], *(advice["message"] for advice in of_figures)]
+    result = Result(study.standalone(), evidence, selection, summary)
+    return len(write_result(directory, result, data=study.table, figures=figures, force=force))
 
 
-def answer(summary: dict[str, Any]) -> None:
-    """Print the chosen features, what became of the constraints, and how good the answer is."""
-    chosen = summary["chosen"]
-    say(f"{summary['headline']}" + "\n" * bool(chosen))
+def _with_data(
+    study: ResolvedStudy, evidence: Evidence, selection: Selection, before: Mapping[str, Any]
+) -> tuple[ResolvedStudy, Selection]:
+    """Return study and selection with what a report shows of the data: correlations among the chosen features.
+
+    The table is read unless that was done already, or the earlier result knows these correlations.
+    """
+    from ..exceptions import UBayFSError
+    from ..summary import known_correlations
+
+    if study.data is not None or len(selection.features) < 2:
+        return study, selection
+    known = known_correlations(selection, before)
+    if known is not None:
+        metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
+        return study, replace(selection, best=replace(selection.best, metrics=metrics))
+    try:
+        data = study.study.read_data()
+        check_fingerprint(study.study, data, evidence)
+    except UBayFSError as error:
+        tell(f"Note: decided without the data, so no correlations are shown ({error})")
+        return study, selection
+    return replace(study, data=data), _measured(selection, data)
+
+
+def _measured(selection: Selection, data: FeatureData) -> Selection:
+    """Return the selection as if it had been decided with the data: sets have a redundancy then."""
+    assert selection.problem is not None
+    problem = replace(selection.problem, X=data.X)
+    best, *others = (
+        replace(found, metrics=problem.measure(problem.mask(found.indices)))
+        for found in (selection.best, *selection.alternatives)
+    )
+    return replace(selection, best=best, alternatives=tuple(others), problem=problem)
+
+
+def tell_advice(advice: Iterable[Mapping[str, Any]]) -> None:
+    """Print advice, with the option that follows it."""
+    from ..exceptions import Advice
+
+    for given in advice:
+        facts = Advice.from_dict(given).facts
+        text = _ADVICE[given["code"]].format(**facts) if given["code"] in _ADVICE else given["message"]
+        tell(f"Note: {text}")
+
+
+def print_answer(known: Mapping[str, Any]) -> None:
+    """Print the chosen features, the constraints that are violated, and how good the answer is."""
+    chosen = known["chosen"]
+    say(f"{known['headline']}" + "\n" * bool(chosen))
     if chosen:
-        say(table([_row(one) for one in chosen[:_SHOWN]]))
+        say(table([_row(record) for record in chosen[:_SHOWN]]))
     if len(chosen) > _SHOWN:
         say(f"... and {len(chosen) - _SHOWN} more")
-    broken = [one for one in summary["constraints"] if one["holds"] is False]
-    if broken:
-        say("\nGiven up (soft constraints)")
-        for one in broken:
-            say(f"  {one['label']}: by {one['violation']:g}, admissibility {one['admissibility']:.3g}")
-    bound = "no bound known" if summary["bound"] is None else f"bound {summary['bound']:.6g}, gap {summary['gap']:.2g}"
-    say(f"\nValue {summary['value']:.6g}, {bound}.")
+    violated = [entry for entry in known["constraints"] if not entry["holds"]]
+    if violated:
+        say("\nViolated soft constraints")
+        for entry in violated:
+            say(f"  {entry['label']}: by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
+    bound = "no bound known" if known["bound"] is None else f"bound {known['bound']:.6g}, gap {known['gap']:.2g}"
+    say(f"\nScore {known['value']:.6g}, {bound}.")
 
 
-def _row(one: dict[str, Any]) -> dict[str, Any]:
+def _row(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "feature": one["feature"],
-        "votes": one["count"],
-        "weight": one["weight"],
-        "importance": one["importance"],
-        "because of": " and ".join(one["reasons"]),
+        "feature": record["feature"],
+        "votes": record["count"],
+        "weight": record["weight"],
+        "importance": record["importance"],
+        "because of": " and ".join(record["reasons"]),
     }

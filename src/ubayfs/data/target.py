@@ -154,6 +154,9 @@ def _check_target_complete(labels: NDArray[Any]) -> None:
 
 
 def _infer_task(labels: NDArray[Any]) -> str:
+    # What scikit-learn would find, too, without the second that its import takes.
+    if labels.ndim == 1 and labels.dtype.kind in "biuU" and len(np.unique(labels)) == 2:
+        return "binary"
     from sklearn.utils.multiclass import type_of_target
 
     try:

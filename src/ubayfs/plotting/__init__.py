@@ -1,5 +1,8 @@
 """Figures: frozen displays of plain data that can be stored as JSON and drawn with matplotlib.
 
+A display says itself in which section of a report it belongs and when it applies; to add one, write its module and
+list it here.
+
 >>> from ubayfs import Evidence, decide, max_size
 >>> from ubayfs.plotting import EvidenceDisplay
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
@@ -10,12 +13,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from .base import Display, Drawing
+from ..selection import Selection
+from .base import Correlations, Display, Drawing, ReportData
 from .convergence import ConvergenceDisplay
 from .correlation import CorrelationDisplay
 from .evidence import EvidenceDisplay
+from .figures import Figures, render_figures
 from .penalty import PenaltyDisplay
 from .posterior import PosteriorDisplay
 from .sizes import SizeUtilityDisplay
@@ -25,19 +31,39 @@ __all__ = [
     "DISPLAYS",
     "ConvergenceDisplay",
     "CorrelationDisplay",
+    "Correlations",
     "Display",
     "Drawing",
     "EvidenceDisplay",
+    "Figures",
     "PenaltyDisplay",
     "PosteriorDisplay",
+    "ReportData",
     "SizeUtilityDisplay",
     "house_style",
+    "read_displays",
+    "render_figures",
+    "report_displays",
 ]
 
-# Any: from_selection of each takes arguments of its own.
+# In the order of a report. Any: from_selection of each takes arguments of its own.
 DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
-        EvidenceDisplay, PosteriorDisplay, PenaltyDisplay, CorrelationDisplay, SizeUtilityDisplay, ConvergenceDisplay,
+        EvidenceDisplay, PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
+
+
+def report_displays(selection: Selection, data: ReportData) -> dict[str, dict[str, Any]]:
+    """Return the displays that apply to a selection, each in plain types, by name."""
+    return {
+        name: display.for_report(selection, data).to_dict()
+        for name, display in DISPLAYS.items()
+        if display.applies(selection, data)
+    }
+
+
+def read_displays(content: Mapping[str, Mapping[str, Any]]) -> dict[str, Display]:
+    """Return the displays of a summary, as :func:`report_displays` gave them, also after a way through JSON."""
+    return {name: DISPLAYS[name].from_dict(data) for name, data in content.items()}

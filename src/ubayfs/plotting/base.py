@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import io
 import os
-import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import check_choice, check_int
+from .._arguments import FeatureIndex, check_choice, check_int
 from .._files import write_atomically
-from ..exceptions import InputError, UBayFSError, UBayFSWarning
+from ..data.blocks import Blocks
+from ..data.correlation import METHODS
+from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Problem, Selection
+from .png import encode_png
 from .record import decode, encode
-from .style import WIDTH, house_style, legend_below, wrapped
+from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
 
+DPI = 300
+FORMATS = ("png", "svg", "pdf")
 _MOST_CHOSEN = 100  # that a figure lists
 
 D = TypeVar("D", bound="Display")
-
-# Metadata that would make every file different: the date of its making.
-_NO_DATE: dict[str, dict[str, None]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,30 +43,55 @@ class Drawing:
     figure: Any
     ax: Any
 
-    def render(self, format: str = "png") -> bytes:
+    def render(self, format: str = "png", dpi: float = DPI) -> bytes:
         """Return the figure as the content of a file; the same figure gives the same bytes.
 
         Parameters
         ----------
         format : {"png", "svg", "pdf"}
-            PNG has 300 dots per inch.
+        dpi : float, default 300
+            Dots per inch of a PNG.
         """
-        check_choice("format", format, _NO_DATE)
-        buffer = io.BytesIO()
-        with house_style(), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            self.figure.savefig(buffer, format=format, dpi=300, metadata=_NO_DATE[format])
-        # One warning for all letters that no font has, instead of one for each.
-        for other in (one for one in caught if "missing from" not in str(one.message)):
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-        if any("missing from" in str(one.message) for one in caught):
-            warnings.warn(
-                "some letters are drawn as boxes, since no font of this machine has them; install one that does, such "
-                "as Noto Sans CJK.",
-                UBayFSWarning,
-                stacklevel=2,
-            )
+        check_choice("format", format, FORMATS)
+        with house_style():
+            self._lay_out()
+            if format == "png":
+                return encode_png(self._pixels(dpi), dpi)
+            buffer = io.BytesIO()
+            # No date: it would make every file different.
+            no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}[format]
+            self.figure.savefig(buffer, format=format, metadata=no_date)
         return buffer.getvalue()
+
+    def _lay_out(self) -> None:
+        """Place axes and labels, once for all formats: this takes as long as the drawing itself."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        engine = self.figure.get_layout_engine()
+        if engine is not None and self.figure.figure is self.figure:
+            before, _ = self.figure.dpi, FigureCanvasAgg(self.figure)
+            self.figure.dpi = DPI
+            engine.execute(self.figure)
+            self.figure.dpi = before
+            self.figure.set_layout_engine("none")
+
+    def _pixels(self, dpi: float) -> NDArray[np.uint8]:
+        """Return the figure as an array of shape (height, width, 4)."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        page = self.figure.figure
+        before, canvas = page.dpi, FigureCanvasAgg(page)
+        try:
+            page.dpi = dpi
+            canvas.draw()
+        finally:
+            page.dpi = before
+        return np.asarray(canvas.buffer_rgba())
+
+    @property
+    def missing_letters(self) -> str:
+        """Letters of the figure that no font of this machine has: they are drawn as boxes."""
+        return missing_letters(self.figure)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure to a file, whole or not at all: .png, .svg or .pdf.
@@ -80,10 +102,14 @@ class Drawing:
         """
         path = Path(path)
         format = path.suffix.lower().removeprefix(".")
-        if format not in _NO_DATE:
-            raise InputError(f"path must end in .png, .svg or .pdf; got {str(path)!r}.")
+        if format not in FORMATS:
+            raise InputError.of("path", f"must end in .png, .svg or .pdf; got {str(path)!r}.", path)
         if not path.parent.is_dir():
-            raise InputError(f"path must lie in a directory that exists; {str(path.parent)!r} does not. Make it first.")
+            rule = f"must lie in a directory that exists; {str(path.parent)!r} does not. Make it first."
+            raise InputError.of("path", rule, path)
+        letters = self.missing_letters
+        if letters:
+            Advice("missing_letters", {"letters": letters}).warn()
         try:
             write_atomically(path, self.render(format))
         except OSError as error:
@@ -94,11 +120,120 @@ class Drawing:
         return path
 
 
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Correlations among some features: computed once, for facts and figures, and stored for the next decision.
+
+    Attributes
+    ----------
+    features : tuple of str
+    spearman, pearson : ndarray of float of shape (n_features, n_features)
+        Signed; 0 for a constant feature.
+    """
+
+    features: tuple[str, ...]
+    spearman: NDArray[np.float64]
+    pearson: NDArray[np.float64]
+
+    @classmethod
+    def of_data(cls, X: NDArray[Any], feature_names: NDArray[Any], positions: NDArray[np.intp]) -> Correlations:
+        """Compute the correlations of the features at some positions."""
+        values = X[:, positions]
+        names = tuple(feature_names[positions].tolist())
+        return cls(names, signed_correlations(values, "spearman"), signed_correlations(values, "pearson"))
+
+    def cover(self, features: Iterable[str]) -> bool:
+        """Tell whether the correlations among these features are known."""
+        return set(features) <= set(self.features)
+
+    def among(self, features: Sequence[str]) -> Correlations:
+        """Return the correlations among these features, in this order."""
+        place = {name: position for position, name in enumerate(self.features)}
+        order = np.ix_(*2 * [[place[name] for name in features]])
+        return Correlations(tuple(features), self.spearman[order], self.pearson[order])
+
+    @property
+    def redundancy(self) -> float:
+        """Mean absolute Pearson correlation over all pairs; nan for fewer than two features."""
+        pairs = np.abs(self.pearson[np.triu_indices(len(self.features), 1)])
+        return float(pairs.mean()) if len(pairs) else np.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in plain types: of each matrix the part above the diagonal, row by row."""
+        upper = np.triu_indices(len(self.features), 1)
+        parts = {key: getattr(self, key)[upper].tolist() for key in ("spearman", "pearson")}
+        return {"features": list(self.features), **parts}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Correlations:
+        """Make correlations of what :meth:`to_dict` gave."""
+        n = len(content["features"])
+        matrices = np.tile(np.eye(n), (2, 1, 1))
+        for matrix, key in zip(matrices, ("spearman", "pearson"), strict=True):
+            matrix[np.triu_indices(n, 1)] = content[key]
+            matrix[:] = np.triu(matrix) + np.triu(matrix, 1).T
+        return cls(tuple(content["features"]), *matrices)
+
+
+def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np.float64]:
+    """Return the correlations of all columns, of shape (n_columns, n_columns)."""
+    if method == "spearman":  # the same without scipy.stats, whose import takes longer than all of this
+        X, method = np.column_stack([_average_ranks(column) for column in X.T]), "pearson"
+    matrix = np.zeros((X.shape[1], X.shape[1]))
+    for part, values in METHODS[method](X):  # of some features with themselves and all later ones
+        matrix[part, part.start :] = values
+        matrix[part.start :, part] = values.T
+    np.fill_diagonal(matrix, 1.0)
+    return np.clip(matrix, -1.0, 1.0)
+
+
+def _average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return ranks from 1; equal values share the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """What a report knows beside the selection.
+
+    Attributes
+    ----------
+    correlations : Correlations or None
+        Among the chosen features and others, of the data of the fit.
+    blocks : Blocks
+    level : float
+        Of credible intervals.
+    """
+
+    correlations: Correlations | None = None
+    blocks: Blocks = field(default_factory=lambda: Blocks({}))
+    level: float = 0.9
+
+
 @dataclass(frozen=True)
 class Display:
-    """Plain data behind one figure; a child adds fields, computes them in ``from_selection`` and draws them."""
+    """Plain data behind one figure.
+
+    A child adds fields, computes them in ``from_selection`` and draws them in ``_draw``. It also says where it belongs:
+    `section` is the key of the section of a report, `caption` one sentence below the figure; `applies` tells whether a
+    report on a selection has this figure, and `for_report` makes it.
+    """
 
     name: ClassVar[str]
+    section: ClassVar[str]
+    caption: ClassVar[str]
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return selection.problem is not None
+
+    @classmethod
+    def for_report(cls: type[D], selection: Selection, data: ReportData) -> D:
+        """Compute the display as a report shows it."""
+        made: D = cls.from_selection(selection)  # type: ignore[attr-defined]
+        return made
 
     def plot(self, ax: Any = None) -> Drawing:
         """Draw the display.
@@ -114,28 +249,33 @@ class Display:
         drawing : Drawing
             With ``figure``, ``ax`` and ``save(path)``.
         """
-        title, details = self._heading()
         with house_style():
-            if ax is not None:
-                width = 72 * ax.bbox.width / ax.figure.dpi
-                ax.set_title(wrapped(title, max(int(width / 5.5), 20)), loc="left", fontweight="bold", size=8.0)
-                self._draw(ax)
-                ax.tick_params(labelsize=7.5)  # axes of the caller were made under other settings
-                ax.xaxis.label.set_size(8.0)
-                ax.yaxis.label.set_size(8.0)
-                if ax.get_legend_handles_labels()[0]:
-                    ax.legend(loc="best")
-                return Drawing(ax.figure, ax)
-            from matplotlib.figure import Figure
+            return self._own_figure() if ax is None else self._plot_into(ax)
 
-            figure = Figure(figsize=(self._width(), self._height()), layout="constrained")
-            ax = figure.subplots()
-            figure.suptitle(wrapped(title), x=0.01, ha="left", fontweight="bold", size=9.0)
-            self._draw(ax)
-            legend_below(ax)
-            if details:
-                # Below everything else; the layout makes room for it as for any label of the figure.
-                figure.supxlabel(wrapped(details, 115), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4)
+    def _plot_into(self, ax: Any) -> Drawing:
+        width = 72 * ax.bbox.width / ax.figure.dpi
+        title = wrapped(self._heading()[0], max(int(width / 5.5), 20))
+        ax.set_title(title, loc="left", fontweight="bold", size=8.0)
+        self._draw(ax)
+        ax.tick_params(labelsize=7.5)  # axes of the caller were made under other settings
+        ax.xaxis.label.set_size(8.0)
+        ax.yaxis.label.set_size(8.0)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(loc="best")
+        return Drawing(ax.figure, ax)
+
+    def _own_figure(self) -> Drawing:
+        from matplotlib.figure import Figure
+
+        title, details = self._heading()
+        figure = Figure(figsize=(self._width(), self._height()), layout="constrained")
+        ax = figure.subplots()
+        figure.suptitle(wrapped(title), x=0.01, ha="left", fontweight="bold", size=9.0)
+        self._draw(ax)
+        legend_below(ax)
+        if details:
+            # Below everything else; the layout makes room for it as for any label of the figure.
+            figure.supxlabel(wrapped(details, 115), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4)
         return Drawing(figure, ax)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -151,7 +291,7 @@ class Display:
         """Make a display of what :meth:`to_dict` gave."""
         if not isinstance(content, Mapping) or content.get("display") != cls.name:
             got = content.get("display") if isinstance(content, Mapping) else type(content).__name__
-            raise InputError(f"content must be what {cls.__name__}.to_dict gave; got {got!r}.")
+            raise InputError.of("content", f"must be what {cls.__name__}.to_dict gave; got {got!r}.", content)
         return decode(cls, {key: value for key, value in content.items() if key != "display"})
 
     def _heading(self) -> tuple[str, str]:
@@ -173,10 +313,11 @@ class Display:
 def problem_of(selection: Selection, purpose: str) -> Problem:
     """Return the problem behind a selection, or raise when it was read from a file."""
     if not isinstance(selection, Selection):
-        raise InputError(f"selection must be a Selection, as decide() returns it; got {type(selection).__name__}.")
+        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
+        raise InputError.of("selection", rule, selection)
     if selection.problem is None:
         raise UBayFSError(
-            f"{purpose} needs the constraints, which a selection read from a file does not keep; call decide() again."
+            f"{purpose} needs the constraints, which a selection read from a file does not have; call decide() again."
         )
     return selection.problem
 
@@ -206,10 +347,14 @@ def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -
     return order[shown[order]]
 
 
+def blocks_of(blocks: Blocks, names: NDArray[Any], positions: NDArray[np.intp]) -> list[tuple[str, ...]]:
+    """Return the names of the blocks of some features, given by position."""
+    belongs = blocks.matrix(FeatureIndex(names))[:, positions].toarray()
+    return [tuple(name for name, inside in zip(blocks.names, column, strict=True) if inside) for column in belongs.T]
+
+
 def shown_of(n_shown: int, n_features: int) -> str:
     """Return a sentence on features left out of a figure, or nothing."""
-    return (
-        ""
-        if n_shown == n_features
-        else f"{n_shown:,} of {n_features:,} features shown: the chosen and the leading ones. "
-    )
+    if n_shown == n_features:
+        return ""
+    return f"{n_shown:,} of {n_features:,} features shown: the chosen and the leading ones. "

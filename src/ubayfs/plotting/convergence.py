@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import check_int
+from .._plain import counted
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display
-from .style import BLACK, BLUE, VERMILION, counted, divided, label_lines, short_names
+from .base import Display, ReportData
+from .style import BLACK, BLUE, VERMILION, divided, label_lines, short_names
 
 _MOST_POINTS = 100
 _MOST_CHOSEN = 12
@@ -49,6 +50,13 @@ class ConvergenceDisplay(Display):
     n_chosen: int
 
     name: ClassVar[str] = "convergence"
+    section: ClassVar[str] = "ensemble"
+    caption: ClassVar[str] = "Share of votes against the number of models: flat lines have converged."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return selection.posterior is not None
 
     @classmethod
     def from_selection(

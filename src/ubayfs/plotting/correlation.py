@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex, check_choice, check_int
+from .._arguments import check_choice, check_int
+from .._plain import counted
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..data.feature_data import FeatureData
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display
-from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, counted, draw_blocks, list_features, short_names
+from .base import Correlations, Display, ReportData, blocks_of, signed_correlations
+from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, draw_blocks, list_features, short_names
 
 _MOST_NUMBERS = 16  # features up to which there is room for a number in each cell
 
@@ -44,6 +44,18 @@ class CorrelationDisplay(Display):
     n_chosen: int
 
     name: ClassVar[str] = "correlation"
+    section: ClassVar[str] = "correlation"
+    caption: ClassVar[str] = "Correlations among the chosen features."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return data.correlations is not None and len(selection.features) > 1
+
+    @classmethod
+    def for_report(cls, selection: Selection, data: ReportData) -> CorrelationDisplay:
+        """Compute the display as a report shows it."""
+        return cls.from_selection(selection, X=data.correlations, blocks=data.blocks)
 
     @classmethod
     def from_selection(
@@ -59,8 +71,8 @@ class CorrelationDisplay(Display):
         Parameters
         ----------
         selection : Selection
-        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features), optional
-            The data of the fit; default: those that the selection was made with.
+        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features), or Correlations, optional
+            The data of the fit, or what is known of them; default: the data that the selection was made with.
         blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         method : {"spearman", "pearson", "kendall"}
         max_features : int, default 40
@@ -69,22 +81,26 @@ class CorrelationDisplay(Display):
         check_choice("method", method, METHODS)
         max_features = check_int("max_features", max_features, low=1)
         names = selection.feature_names
-        known = selection.problem.X if X is None and selection.problem is not None else None
-        if X is None and known is None:
-            raise InputError("X must be given, the data of the fit: the selection was made without them.")
-        values = FeatureData.of_fit(X, names).X if known is None else known
+        if X is None and selection.problem is not None:
+            X = selection.problem.X
+        if X is None:
+            raise InputError.of("X", "must be given, the data of the fit: the selection was made without them.")
         members = Blocks.of(blocks)
         by_importance = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
         shown = by_importance[:max_features]
-        belongs = members.matrix(FeatureIndex(names))[:, shown].toarray()
-        of_feature = [[name for name, i in zip(members.names, column, strict=True) if i] for column in belongs.T]
+        of_feature = blocks_of(members, names, shown)
         # Features without a block come last.
         first = [members.names.index(own[0]) if own else len(members) for own in of_feature]
         order = np.argsort(first, kind="stable")
+        features = tuple(names[shown[order]].tolist())
+        if isinstance(X, Correlations):
+            matrix = X.among(features).spearman
+        else:
+            matrix = signed_correlations(FeatureData.of_fit(X, names).X[:, shown[order]], method)
         return cls(
-            features=tuple(names[shown[order]].tolist()),
-            correlation=tuple(map(tuple, _signed_correlations(values[:, shown[order]], method).tolist())),
-            blocks=tuple(tuple(of_feature[i]) for i in order),
+            features=features,
+            correlation=tuple(map(tuple, matrix.tolist())),
+            blocks=tuple(of_feature[i] for i in order),
             method=method,
             n_chosen=len(selection.indices),
         )
@@ -114,19 +130,19 @@ class CorrelationDisplay(Display):
         n = len(self.features)
         matrix = np.array(self.correlation).reshape(n, n)
         shade = np.ma.masked_where(np.eye(n, dtype=bool), np.abs(matrix))
-        image = ax.imshow(
-            shade,
-            vmin=0,
-            vmax=1,
-            cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
-            aspect="auto",
-        )
-        list_features(ax, self.features, [False] * n)
-        labels = [f"{label.get_text()}  {i}" for i, label in enumerate(ax.get_yticklabels(), start=1)]
-        ax.set_yticks(range(n), labels)
+        edges = np.arange(n + 1) - 0.5
+        image = ax.pcolormesh(
+            edges, edges, shade, vmin=0, vmax=1, cmap=colormaps["Blues"].with_extremes(bad=LIGHT_GREY),
+            edgecolors="white", linewidth=0.3,
+        )  # fmt: skip
+        list_features(ax, self.features, numbered=True)
         ax.set_ylim(n - 0.5, -0.5)
-        ax.set_xticks(range(n), [str(i) for i in range(1, n + 1)], size=7.5 if n <= 25 else 5)
-        ax.tick_params(length=0)
+        ax.set_xticks([])
+        for column in range(n):
+            ax.text(
+                column, -0.01, str(column + 1), size=7.5 if n <= 25 else 5, ha="center", va="top",
+                transform=ax.get_xaxis_transform(), gid="number",
+            )  # fmt: skip
         ax.spines[:].set_visible(False)
         if n <= _MOST_NUMBERS:
             for (row, column), value in np.ndenumerate(matrix):
@@ -150,11 +166,3 @@ class CorrelationDisplay(Display):
 def _in_cell(value: float) -> str:
     """Return a correlation in as few characters as it takes: 0.91 is written .91."""
     return f"{value:.2f}".replace("0.", ".").replace("-", "\N{MINUS SIGN}")
-
-
-def _signed_correlations(X: NDArray[Any], method: str) -> NDArray[np.float64]:
-    matrix = np.zeros((X.shape[1], X.shape[1]))
-    for part, values in METHODS[method](X):  # of some features with themselves and all later ones
-        matrix[part, part.start :] = values
-        matrix[part.start :, part] = values.T
-    return np.clip(matrix, -1.0, 1.0)

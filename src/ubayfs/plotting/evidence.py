@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import FeatureIndex
+from .._plain import counted
 from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..selection import Selection
-from .base import Display, leading, shown_of
+from .base import Display, ReportData, blocks_of, leading, shown_of
 from .links import MARKS, Links, draw_links, find_links, headings_height, links_width
 from .style import (
     BLACK,
@@ -20,7 +20,6 @@ from .style import (
     VERMILION,
     WIDTH,
     blocks_width,
-    counted,
     draw_blocks,
     list_features,
     list_height,
@@ -66,6 +65,18 @@ class EvidenceDisplay(Display):
     n_models: int | None
 
     name: ClassVar[str] = "evidence"
+    section: ClassVar[str] = "chosen"
+    caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return selection.posterior is not None
+
+    @classmethod
+    def for_report(cls, selection: Selection, data: ReportData) -> EvidenceDisplay:
+        """Compute the display as a report shows it."""
+        return cls.from_selection(selection, blocks=data.blocks)
 
     @classmethod
     def from_selection(
@@ -95,8 +106,6 @@ class EvidenceDisplay(Display):
         system = None if problem is None else problem.utility.system
         if constraints is not None:
             system = resolve(constraints, names, blocks, None if problem is None else problem.X)
-        members = Blocks.of(blocks)
-        belongs = members.matrix(FeatureIndex(names))[:, shown].toarray()
         votes = selection.importance if selection.counts is None else selection.counts
         weights = np.zeros(len(names)) if selection.weights is None else selection.weights
         return cls(
@@ -104,10 +113,7 @@ class EvidenceDisplay(Display):
             votes=tuple(votes[shown].astype(float).tolist()),
             weights=tuple(weights[shown].tolist()),
             chosen=tuple(selection.mask[shown].tolist()),
-            blocks=tuple(
-                tuple(name for name, inside in zip(members.names, column, strict=True) if inside)
-                for column in belongs.T
-            ),
+            blocks=tuple(blocks_of(Blocks.of(blocks), names, shown)),
             links=Links() if system is None else find_links(system, selection.mask, shown),
             n_features=len(names),
             n_chosen=len(selection.features),
@@ -132,7 +138,7 @@ class EvidenceDisplay(Display):
         if self.links.omitted:
             details += f"Not drawn: {', '.join(self.links.omitted)}. "
         if self.links.notes:
-            details += f"Also asked: {', '.join(self.links.notes)}."
+            details += f"Also: {', '.join(self.links.notes)}."
         return title, details.strip()
 
     def _weight_label(self) -> str:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._plain import strictness
 from ..constraints.system import ConstraintSystem
 from ..utility import Admissibility
-from .style import BLACK, SMALL, VERMILION, relaxation, right_margin, short, text_width
+from .style import BLACK, SMALL, VERMILION, right_margin, short, text_width
 
-# Kinds whose rows say one thing together: a group of three linked features has six rows.
+# Kinds whose inequalities mean one thing together: a group of three linked features has six.
 _JOINED = {"must-link", "implies", "require", "exclude"}
-_SINGLE = {"require", "exclude"}  # these speak of one feature at a time
+_SINGLE = {"require", "exclude"}  # each of their inequalities is on one feature
 _LINES = {"must-link": "-", "implies": "-.", "cannot-link": "--", "decorrelate": ":", "at-least-one": (0, (6, 1.5))}
 _MARKERS = {"require": "^", "exclude": "X"}
 # The marks that are no circles, in words.
@@ -42,7 +43,7 @@ class Link:
     kind : str
         Such as ``must-link``.
     label : str
-        Its first row in words.
+        Its first inequality in words.
     members : tuple of int
         Positions in the list, from 0 on top.
     targets : tuple of int
@@ -50,7 +51,7 @@ class Link:
     n_members : int
         Members altogether, listed or not.
     rho : float
-        The largest of its rows.
+        The largest of its inequalities.
     violated : bool
     lane : int
         Column in which it is drawn; what shares a lane does not overlap.
@@ -104,17 +105,17 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
         A, joined = system.A[rows], kind in _JOINED
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
             notes += [
-                f"{system.label(int(part[0]))} ({'violated' if violated[part].any() else 'kept'})"
+                f"{system.label(int(part[0]))} ({'violated' if violated[part].any() else 'holds'})"
                 for part in ([rows] if joined else rows[:, np.newaxis])
             ]
             continue
-        listed = _listed_rows(system, kind, rows, place, violated)
+        listed = _listed_inequalities(system, kind, rows, place, violated)
         drawable = [rows][: len(listed)] if joined else list(listed[:, np.newaxis])
         candidates += [_link(system, kind, part, place, violated) for part in drawable]
         omitted[kind] += (1 if joined else len(rows)) - len(drawable)
     n_of_kind = Counter(link.kind for link in candidates)
-    # What an expert said one by one comes before what was said of all pairs; then violated ones, then those that
-    # concern many chosen features, then the strict ones.
+    # What an expert wrote one by one stands before what holds for all pairs; then violated ones, then those on many
+    # chosen features, then the strict ones.
     candidates.sort(
         key=lambda link: (
             n_of_kind[link.kind] > _OWN_LANES,
@@ -130,23 +131,26 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
 
 
 def constraint_groups(system: ConstraintSystem) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """Yield the kind and the rows of each constraint."""
+    """Yield the kind and the positions of the inequalities of each constraint that has any."""
     for part in system.parts:
         if part.stop > part.start:
             yield part.kind.replace("_", "-"), system.rows_of(part)
 
 
-def _listed_rows(
+def _listed_inequalities(
     system: ConstraintSystem, kind: str, rows: NDArray[np.intp], place: NDArray[Any], violated: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Return the rows between two listed features (one, where a row has no more or is violated), weightiest first."""
+    """Return the inequalities on two listed features or more, the strictest first.
+
+    One listed feature is enough where an inequality has no more, or is violated.
+    """
     A = system.A[rows]
     owner = np.repeat(np.arange(len(rows)), np.diff(A.indptr))
     n_listed = np.bincount(owner, weights=place[A.indices] >= 0, minlength=len(rows))
     needed = np.where(violated[rows] | (kind in _SINGLE), 1, 2)
-    kept = np.flatnonzero(n_listed >= needed)
-    order = np.lexsort([-system.rho[rows[kept]], ~violated[rows[kept]]])
-    return rows[kept[order][:_MOST_CANDIDATES]]
+    listed = rows[n_listed >= needed]
+    order = np.lexsort([-system.rho[listed], ~violated[listed]])
+    return listed[order][:_MOST_CANDIDATES]
 
 
 def _link(
@@ -230,7 +234,7 @@ def headings_height(links: Links) -> float:
 
 
 def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
-    """Yield lane, words and whether these tell of a violation; lanes of a kind that share links have one heading."""
+    """Yield lane, words and whether this is about a violation; lanes of a kind that share links have one heading."""
     by_kind: dict[str, list[Link]] = {}
     for link in links.drawn:
         by_kind.setdefault(link.kind, []).append(link)
@@ -238,9 +242,9 @@ def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
         if len(members) <= _OWN_LANES:
             for link in members:
                 hidden = link.n_members - len(link.members)
-                # Other kinds are not told by their members alone: max-per-block 2 has a number and a block.
-                told = kind if kind in _LINES or kind in _MARKERS else short(link.label)
-                words = f"{told}, {relaxation(link.rho)}" + (f", {hidden} not shown" if hidden else "")
+                # Members alone do not tell other kinds apart: max-per-block 2 has a number and a block.
+                heading = kind if kind in _LINES or kind in _MARKERS else short(link.label)
+                words = f"{heading}, {strictness(link.rho)}" + (f", {hidden} not shown" if hidden else "")
                 yield link.lane, words + (", violated" if link.violated else ""), link.violated
         else:
             n_violated = sum(link.violated for link in members)

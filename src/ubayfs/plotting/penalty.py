@@ -1,4 +1,4 @@
-"""What a violation costs: the admissibility of rows against the amount by which they are violated."""
+"""What a violation costs: the admissibility of an inequality against the amount by which it is violated."""
 
 from __future__ import annotations
 
@@ -8,45 +8,46 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._plain import counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
 from ..selection import Selection, Violation
 from ..utility import log_row_admissibility
-from .base import Display, problem_of
+from .base import Display, ReportData, problem_of
 from .links import constraint_groups
-from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, counted, relaxation, short
+from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short
 
 _MOST_CURVES = 7
 _MOST_VIOLATIONS = 6
 _N_POINTS = 101
-_FARTHEST = 4.0  # amount that is shown of rows that can be violated by any number of features
+_FARTHEST = 4.0  # amount that is shown of inequalities that can be violated by any number of features
 _COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 _LINES: tuple[Any, ...] = ("--", "-.", ":", (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2, 1, 2)))
 
 
 @dataclass(frozen=True)
 class PenaltyCurve:
-    """Rows that are drawn together: all of one relaxation, or a kind of constraint whose rows have many of them.
+    """Inequalities that are drawn together: all of one relaxation, or a kind of constraint with many relaxations.
 
     Attributes
     ----------
     kinds : tuple of str
         Such as ``must-link``.
     rho : float
-        The median of the rows; inf for hard rows.
+        The median; inf for hard inequalities.
     lowest, highest : float
         Of rho.
-    n_rows : int
+    n_inequalities : int
     largest : float
-        Amount by which one of the rows can be violated at most, by the set of all features.
+        Amount by which one of them can be violated at most, by the set of all features.
     whole : bool
-        Whether the rows can be violated by whole numbers only.
+        Whether they can be violated by whole numbers only.
     """
 
     kinds: tuple[str, ...]
     rho: float
     lowest: float
     highest: float
-    n_rows: int
+    n_inequalities: int
     largest: float
     whole: bool
 
@@ -55,17 +56,19 @@ class PenaltyCurve:
         if np.isinf(self.rho):
             return "hard"
         if self.lowest == self.highest:
-            return f"rho = {self.rho:.{digits}g}"
-        return f"rho = {self.lowest:.{digits}g} to {self.highest:.{digits}g}, median {self.rho:.{digits}g}"
+            return f"rho {rounded(self.rho, digits)}"
+        lowest, median, highest = (rounded(rho, digits) for rho in (self.lowest, self.rho, self.highest))
+        return f"rho {lowest} to {highest}, median {median}"
 
     def words(self, digits: int) -> str:
         """Return what the curve stands for."""
-        return f"{short(', '.join(self.kinds), 32)}: {self.relaxation(digits)} ({counted(self.n_rows, 'row')})"
+        number = counted(self.n_inequalities, "inequality", "inequalities")
+        return f"{short(', '.join(self.kinds), 32)}: {self.relaxation(digits)} ({number})"
 
 
 @dataclass(frozen=True)
 class PenaltyDisplay(Display):
-    """Admissibility against the amount of violation, with the violated rows of the chosen set.
+    """Admissibility against the amount of violation, with the violated inequalities of the chosen set.
 
     Attributes
     ----------
@@ -75,17 +78,24 @@ class PenaltyDisplay(Display):
         Largest amount that is shown.
     violations : tuple of Violation
         Of the chosen set, those that cost most first.
-    n_rows, n_violations : int
-        Of the whole system: rows, violated rows.
+    n_inequalities, n_violations : int
+        Of the whole system: all inequalities, violated ones.
     """
 
     curves: tuple[PenaltyCurve, ...]
     farthest: float
     violations: tuple[Violation, ...]
-    n_rows: int
+    n_inequalities: int
     n_violations: int
 
     name: ClassVar[str] = "penalty"
+    section: ClassVar[str] = "constraints"
+    caption: ClassVar[str] = "What it costs to violate a constraint, by its relaxation or its kind."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return selection.problem is not None and selection.problem.utility.system.n_inequalities > 0
 
     @classmethod
     def from_selection(cls, selection: Selection) -> PenaltyDisplay:
@@ -100,25 +110,25 @@ class PenaltyDisplay(Display):
         violations = selection.metrics.violations
         listed = violations[:_MOST_VIOLATIONS]
         curves = _curves(system)
-        # Hard rows leave nothing at any amount: how far they can be violated is of no interest beside others.
+        # Hard ones leave nothing at any amount: how far they can be violated is of no interest beside others.
         possible = [min(curve.largest, _FARTHEST) for curve in curves if not np.isinf(curve.rho)] or [1.0]
-        farthest = 1.1 * max([*possible, *(row.amount for row in listed)])
+        farthest = 1.1 * max([*possible, *(violation.amount for violation in listed)])
         return cls(curves, float(farthest), listed, system.n_inequalities, len(violations))
 
     def _heading(self) -> tuple[str, str]:
-        if self.n_rows == 0:
+        if self.n_inequalities == 0:
             return "There are no constraints, so nothing is penalized", ""
-        title = f"What a violation costs: {self.n_violations:,} of {counted(self.n_rows, 'row')} violated"
-        details = (
-            "Numbered: rows that the chosen set violates." if self.violations else "The chosen set keeps all rows."
-        )
+        number = counted(self.n_inequalities, "inequality", "inequalities")
+        title = f"What a violation costs: {self.n_violations:,} of {number} violated"
+        details = "Numbered: what the chosen set violates." if self.violations else "The chosen set violates none."
         if any(curve.whole for curve in self.curves):
             details += " Points: possible amounts. A curve ends at the largest one."
         if any(curve.lowest < curve.highest for curve in self.curves):
             details += " Bands: from the lowest rho to the highest, with the median as a line."
-        for number, row in enumerate(self.violations, start=1):
-            cost = f"by {row.amount:g}, {relaxation(row.rho)}, costs {100 * (1 - row.admissibility):.3g} %"
-            details += f"\n{number}  {short(row.label, 62)}: {cost}"
+        for position, violation in enumerate(self.violations, start=1):
+            factor = f"costs {100 * (1 - violation.admissibility):.3g} %"
+            cost = f"by {violation.amount:g}, {strictness(violation.rho)}, {factor}"
+            details += f"\n{position}  {short(violation.label, 62)}: {cost}"
         more = self.n_violations - len(self.violations)
         return title, details + (f"\nand {more:,} more" if more else "")
 
@@ -126,10 +136,10 @@ class PenaltyDisplay(Display):
         return 3.2 + 0.13 * len(self.violations) + 0.16 * len(self.curves)
 
     def _draw(self, ax: Any) -> None:
-        ax.set_xlim(-0.02 * self.farthest, self.farthest)  # the step of hard rows stands off the axis
+        ax.set_xlim(-0.02 * self.farthest, self.farthest)  # the step of hard inequalities stands off the axis
         ax.set_ylim(-0.03, 1.05)
-        ax.set_xlabel("amount by which a row is violated (in its own unit, mostly features)")
-        ax.set_ylabel("admissibility of the row (1: holds)")
+        ax.set_xlabel("amount by which an inequality is violated (in its own unit, mostly features)")
+        ax.set_ylabel("its admissibility (1: holds)")
         for place, (curve, words) in enumerate(zip(self.curves, self._labels(), strict=True)):
             color = BLACK if np.isinf(curve.rho) else _COLORS[place % len(_COLORS)]
             self._draw_curve(ax, curve, words, color, _LINES[place % len(_LINES)])
@@ -163,11 +173,11 @@ class PenaltyDisplay(Display):
         return [curve.words(digits) for curve in self.curves]
 
     def _marks(self) -> dict[tuple[float, float], list[str]]:
-        """Return the numbers of the violated rows at each point; points too close to be told apart are one."""
+        """Return the numbers of the violations at each point; points too close to be seen as two are one."""
         marks: dict[tuple[float, float], list[str]] = {}
         apart = 0.03 * self.farthest, 0.05
-        for number, row in enumerate(self.violations, start=1):
-            here = row.amount, row.admissibility
+        for number, violation in enumerate(self.violations, start=1):
+            here = violation.amount, violation.admissibility
             close = (mark for mark in marks if all(abs(a - b) < c for a, b, c in zip(mark, here, apart, strict=True)))
             marks.setdefault(next(close, here), []).append(str(number))
         return marks
@@ -178,11 +188,10 @@ def _admissibility(violation: Any, rho: float) -> NDArray[np.float64]:
 
 
 def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
-    """Return the rows that some set can violate, in at most seven curves by rising rho.
+    """Return the inequalities that some set can violate, in at most seven curves by rising rho.
 
-    Constraints with one relaxation for all of their rows share a curve with others of the same relaxation. Those with
-    many (every pair of correlated features has its own) are a curve for each kind; and so are all, where there would
-    be too many curves otherwise.
+    Constraints with one relaxation share a curve with others of the same. Those with many (every pair of correlated
+    features has its own) are a curve for each kind; and so are all, where there would be too many curves otherwise.
     """
     A = system.A
     owner = np.repeat(np.arange(system.n_inequalities), np.diff(A.indptr))
@@ -205,7 +214,7 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
                 rho=float(rho[(len(rho) - 1) // 2]),
                 lowest=float(rho[0]),
                 highest=float(rho[-1]),
-                n_rows=len(rows),
+                n_inequalities=len(rows),
                 largest=float(largest[rows].max()),
                 whole=bool(whole[rows].all()),
             )

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arguments import RandomState
+from .._plain import counted
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display, leading, shown_of
-from .style import BLUE, GREY, LIGHT_GREY, counted, list_features, list_height
+from .base import Display, ReportData, leading, shown_of
+from .style import BLUE, GREY, LIGHT_GREY, list_features, list_height
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,18 @@ class PosteriorDisplay(Display):
     n_models: int
 
     name: ClassVar[str] = "posterior"
+    section: ClassVar[str] = "chosen"
+    caption: ClassVar[str] = "Credible intervals of the importances; chosen features are marked."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return selection.posterior is not None
+
+    @classmethod
+    def for_report(cls, selection: Selection, data: ReportData) -> PosteriorDisplay:
+        """Compute the display as a report shows it."""
+        return cls.from_selection(selection, level=data.level)
 
     @classmethod
     def from_selection(

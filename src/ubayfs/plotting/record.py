@@ -28,12 +28,12 @@ def _decode(hint: Any, value: Any, place: str) -> Any:
     if is_dataclass(hint):
         return _decode_record(hint, value, place)
     if isinstance(hint, types.UnionType):  # X | None is the only union in use
-        (inner,) = (one for one in get_args(hint) if one is not type(None))
+        (inner,) = (option for option in get_args(hint) if option is not type(None))
         return None if value is None else _decode(inner, value, place)
     if get_origin(hint) is tuple:
         if not isinstance(value, list | tuple):
             raise _damaged(place, "a list", value)
-        return tuple(_decode(get_args(hint)[0], one, f"{place}[{i}]") for i, one in enumerate(value))
+        return tuple(_decode(get_args(hint)[0], entry, f"{place}[{i}]") for i, entry in enumerate(value))
     if hint is float and (type(value) in (int, float) or value in ("inf", "-inf", "nan")):
         return float(value)
     if type(value) is hint:
@@ -44,7 +44,7 @@ def _decode(hint: Any, value: Any, place: str) -> Any:
 def _decode_record(kind: Any, content: Any, place: str) -> Any:
     if not isinstance(content, Mapping):
         raise _damaged(place, "a mapping", content)
-    names = [one.name for one in fields(kind)]
+    names = [field.name for field in fields(kind)]
     wrong = sorted(set(content) ^ set(names), key=str)
     if wrong:
         raise InputError(

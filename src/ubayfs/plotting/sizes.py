@@ -1,4 +1,4 @@
-"""The best value that each size can reach."""
+"""The highest score that each size can reach."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._arguments import check_int
+from .._plain import counted
 from ..constraints.constraint import Inequalities
 from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
@@ -18,8 +19,8 @@ from ..optimize.exact import Exact
 from ..optimize.size_bounds import SizeBounds
 from ..selection import Problem, Selection
 from ..utility import Utility, score_tolerance
-from .base import Display, problem_of
-from .style import BLACK, BLUE, VERMILION, counted, divided, label_lines
+from .base import Display, ReportData, problem_of
+from .style import BLACK, BLUE, VERMILION, divided, label_lines
 
 _MOST_SIZES = 25
 # Branch-and-bound nodes for all sizes together; most sizes need one or none. A number of nodes, unlike seconds, gives
@@ -35,9 +36,9 @@ class SizePoint:
     ----------
     size : int
     value : float
-        Its utility: importance + lambda * admissibility.
+        Its score: importance + lambda * admissibility.
     bound : float
-        No set of this size is worth more.
+        No set of this size has a higher score.
     importance, admissibility : float
     complete : bool
         False when the search was ended early; the set may then not be the best one, but none is beyond the bound.
@@ -60,7 +61,7 @@ class SizePoint:
 
 @dataclass(frozen=True)
 class SizeUtilityDisplay(Display):
-    """Best value for each number of features, and the parts that it is the sum of.
+    """Highest score for each number of features, and the parts that it is the sum of.
 
     Attributes
     ----------
@@ -84,6 +85,13 @@ class SizeUtilityDisplay(Display):
     omitted: tuple[int, ...]
 
     name: ClassVar[str] = "sizes"
+    section: ClassVar[str] = "quality"
+    caption: ClassVar[str] = "The highest score that a set of each size can reach; the chosen size is marked."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return selection.problem is not None and len(selection.features) > 0
 
     @classmethod
     def from_selection(
@@ -99,7 +107,7 @@ class SizeUtilityDisplay(Display):
             Default: from one feature to a quarter more than are chosen, at most 25 sizes.
         node_limit : int, default 500
             Branch-and-bound nodes for all sizes together. Sets that are not proved to be the best of their size by
-            then are drawn as such, with the interval that the best value lies in.
+            then are drawn as such, with the interval that the highest score lies in.
         """
         problem = problem_of(selection, "the size-utility curve")
         utility, chosen = problem.utility, len(selection.features)
@@ -108,7 +116,8 @@ class SizeUtilityDisplay(Display):
         asked = {check_int("sizes", size, low=0) for size in sizes}
         node_limit = check_int("node_limit", node_limit, low=1)
         solutions, infeasible, omitted = _best_of_sizes(selection, utility, asked, node_limit)
-        points = [SizePoint.of(problem, solution) for solution in solutions]
+        without_data = replace(problem, X=None)  # redundancy takes time, and is not shown
+        points = [SizePoint.of(without_data, solution) for solution in solutions]
         return cls(
             points=tuple(sorted(points, key=lambda point: point.size)),
             chosen_size=chosen,
@@ -119,16 +128,16 @@ class SizeUtilityDisplay(Display):
         )
 
     def _heading(self) -> tuple[str, str]:
-        title = f"{counted(self.chosen_size, 'feature')} chosen: the best value that each size can reach"
+        title = f"{counted(self.chosen_size, 'feature')} chosen: the highest score that each size can reach"
         details = (
-            f"Diamond: chosen. Value = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
+            f"Diamond: chosen. Score = importance + {self.constraint_strength:g} \N{MULTIPLICATION SIGN} admissibility."
         )
         if any(not point.complete for point in self.points):
             details += " Hollow: not proved to be the best of its size; it lies within the line above the mark."
-        reasons = "no set keeps the hard constraints", "no set was found"
-        for sizes, why in zip((self.infeasible, self.omitted), reasons, strict=True):
-            if sizes:
-                details += f" Left out, since {why}: {_spans(sizes)}."
+        if self.infeasible:
+            details += f" No set of {_spans(self.infeasible)} features satisfies the hard constraints."
+        if self.omitted:
+            details += f" The search found no set of {_spans(self.omitted)} features."
         return title, details
 
     def _height(self) -> float:
@@ -137,7 +146,7 @@ class SizeUtilityDisplay(Display):
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        # Two panels: the value is mostly far from zero and would be a flat line between its own parts.
+        # Two panels: the score is mostly far from zero and would be a flat line between its own parts.
         parts = divided(ax, (3, 2))
         size = [point.size for point in self.points]
         ax.plot(size, [point.value for point in self.points], color=BLACK, marker="o", markersize=3.5,
@@ -156,7 +165,7 @@ class SizeUtilityDisplay(Display):
             linestyle="none", gid="chosen",
         )  # fmt: skip
         ax.margins(y=0.12)
-        ax.set_ylabel("value of the best set")
+        ax.set_ylabel("score of the best set")
         ax.tick_params(labelbottom=False)
         self._draw_parts(parts, size)
         for panel in (ax, parts):
@@ -165,7 +174,7 @@ class SizeUtilityDisplay(Display):
         parts.set_xlabel("number of features")
 
     def _draw_parts(self, ax: Any, size: list[int]) -> None:
-        """Draw importance and admissibility, whose sum is the value."""
+        """Draw importance and admissibility, whose sum is the score."""
         strength = "" if self.constraint_strength == 1 else f"{self.constraint_strength:g} \N{MULTIPLICATION SIGN} "
         ax.plot(size, [point.importance for point in self.points], color=BLUE, linestyle="--", marker="s",
                 markersize=3.5, gid="importance")  # fmt: skip
@@ -173,7 +182,7 @@ class SizeUtilityDisplay(Display):
                 linestyle=":", marker="^", markersize=3.5, gid="admissibility")  # fmt: skip
         ax.set_ylim(bottom=0)
         ax.margins(y=0.15)
-        ax.set_ylabel("what it consists of")
+        ax.set_ylabel("its parts")
         if self.points:
             last = self.points[-1]
             label_lines(
@@ -222,7 +231,7 @@ def _best_of_sizes(
         solutions[chosen] = Solution(selection.mask, selection.value, selection.bound)
     possible = np.isfinite(SizeBounds.of(utility).value)
     for i, size in enumerate(left):
-        if size >= len(possible) or not possible[size]:  # rows on the size say so
+        if size >= len(possible) or not possible[size]:  # inequalities on the size rule it out
             infeasible.append(size)
             continue
         # A set is close to the best one of the next size. What is left of the nodes is shared by the sizes left.
@@ -244,7 +253,7 @@ def _best_of_sizes(
 
 
 def _best_of_size(utility: Utility, size: int, begin_with: NDArray[np.bool_], limit: Limit) -> Solution | None:
-    """Return the best set of exactly this size (two hard rows, at most and at least), or None if there is none."""
+    """Return the best set of exactly this size, which is two hard inequalities, or None if there is none."""
     ones = np.ones((1, utility.n_features))
     rows = Inequalities(
         sparse.csr_array(np.vstack([ones, -ones])),

@@ -1,4 +1,8 @@
-"""Reports: one summary as HTML, Markdown or JSON; or a document of your own as HTML."""
+"""Reports: one summary as HTML, Markdown or JSON; or a document of your own as HTML.
+
+`content` puts a summary into sections (`tables` has its tables), `document` says what sections are made of, `html` and
+`markdown` write them.
+"""
 
 from __future__ import annotations
 

@@ -127,9 +127,9 @@ def made_visible(part: T) -> T:
     if isinstance(part, str):
         return visible(part)  # type: ignore[return-value]
     if isinstance(part, tuple):
-        return tuple(made_visible(one) for one in part)  # type: ignore[return-value]
+        return tuple(made_visible(entry) for entry in part)  # type: ignore[return-value]
     if isinstance(part, Listing):
         return replace(part, text="\n".join(visible(line) for line in part.text.split("\n")))
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{one.name: made_visible(getattr(part, one.name)) for one in fields(part)})
+        return replace(part, **{field.name: made_visible(getattr(part, field.name)) for field in fields(part)})
     return part

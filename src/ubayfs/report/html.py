@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,30 +9,30 @@ from functools import lru_cache
 from typing import Any
 
 from ..exceptions import MissingDependencyError
-from ..plotting import DISPLAYS
+from ..plotting import Figures, read_displays, render_figures
 from .content import document
 from .document import Document, made_visible
-from .warned import told_once
 
-# Vector figures larger than this are shown as pixels.
-_LARGEST_SVG = 400_000
 _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
-def render_html(summary: Mapping[str, Any]) -> str:
+def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> str:
     """Return the report as HTML.
 
     Parameters
     ----------
     summary : mapping
         From :func:`~ubayfs.summary.summarize`, also after a way through JSON.
+    figures : Figures, optional
+        The displays of the summary, rendered by :func:`~ubayfs.plotting.render_figures`. Default: they are drawn now.
     """
     _template()  # whether Jinja2 is there, before any work
     report = document(summary)
-    wanted = {figure.name for section in report.sections for figure in section.figures}
-    with told_once() as messages:
-        pictures = {name: _picture(name, summary["displays"][name]) for name in sorted(wanted)}
-    return render_document(replace(report, warnings=(*report.warnings, *messages)), pictures)
+    if figures is None:
+        figures = render_figures(read_displays(summary["displays"]))
+    warnings = dict.fromkeys([*report.warnings, *map(str, figures.advice)])
+    pictures = {name: figures.data_uri(name) for name in summary["displays"]}
+    return render_document(replace(report, warnings=tuple(warnings)), pictures)
 
 
 def render_document(report: Document, pictures: Mapping[str, str]) -> str:
@@ -64,23 +63,3 @@ def _template() -> Any:
     )
     environment.filters["pieces"] = _ADDRESS.split
     return environment.get_template("report.html")
-
-
-def _picture(name: str, data: Mapping[str, Any]) -> str:
-    drawing = DISPLAYS[name].from_dict(data).plot()
-    content, kind = drawing.render("svg"), "svg"
-    if len(content) > _LARGEST_SVG:
-        content, kind = drawing.render("png"), "png"
-    return data_uri(content, kind)
-
-
-def data_uri(content: bytes, kind: str) -> str:
-    """Return an image as a data URI. An image cannot run anything, and its ids do not clash with those of others.
-
-    Parameters
-    ----------
-    content : bytes
-    kind : {"svg", "png"}
-    """
-    media = {"svg": "svg+xml", "png": "png"}[kind]
-    return f"data:image/{media};base64,{base64.b64encode(content).decode('ascii')}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .content import document
-from .document import Cell, Listing, Section, Table
+from .document import Cell, Listing, Section, Table, made_visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
 _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
@@ -23,7 +23,7 @@ def render_markdown(summary: Mapping[str, Any], figures: Mapping[str, str] | Non
     figures : mapping of str to str, optional
         Name of a display -> path of its picture, relative to the report. Without it, figures are left out.
     """
-    report = document(summary)
+    report = made_visible(document(summary))
     parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
     parts.append(escaped(report.caution))
     parts.append("\n".join(f"- **{escaped(a)}** {escaped(b)} ({escaped(c)})" for a, b, c in report.key_figures))

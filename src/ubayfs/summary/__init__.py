@@ -1,46 +1,74 @@
-"""Summary: all that is to be said of a selection, in plain types; reports are made of it alone."""
+"""Summary: the facts about an answer as plain values, and the sentences that are made of them.
+
+`facts` (data, ensemble, correlations), `members` (chosen features, alternatives), `constraint_facts` and `prior_facts`
+compute values with codes and numbers; `sentences` alone makes text. Reports and the command line only render.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._arguments import RandomState, check_int
+from .._plain import number, plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.target import Target
 from ..ensemble.collect import Progress
 from ..exceptions import InputError
+from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection
-from .account import (
-    LEVEL,
-    alternatives,
-    chosen_features,
-    headline,
-    is_proved,
-    other_sets,
-    probabilities,
-    verdict,
-)
-from .belief import prior_facts
-from .displays import display_data
-from .facts import CITATION, correlation_facts, data_facts, ensemble_facts, version_facts
-from .kept import constraint_lines
-from .plain import number, plain
-from .question import question
-from .words import caution, legend, sentences, terms
+from . import facts, members, sentences
+from .constraint_facts import constraint_facts
+from .prior_facts import prior_facts
 
-__all__ = ["summarize"]
+if TYPE_CHECKING:
+    from ..study import ResolvedStudy
 
-_FORMAT = 2
+__all__ = ["answer", "known_correlations", "summarize"]
+
+FORMAT = 3
+
+
+def answer(
+    selection: Selection, *, study: ResolvedStudy | None = None, blocks: Any = None, random_state: RandomState = 0
+) -> dict[str, Any]:
+    """Return the facts of the answer itself: chosen features and why, constraints, score, advice.
+
+    This is the part of a summary that a decision shows at once.
+
+    Parameters
+    ----------
+    selection : Selection
+    study : ResolvedStudy, optional
+        Brings the blocks and the seed.
+    blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
+    random_state : int, Generator, SeedSequence, RandomState or None, default 0
+    """
+    if not isinstance(selection, Selection):
+        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
+        raise InputError.of("selection", rule, selection)
+    if study is not None:
+        blocks, random_state = study.decision.blocks, study.decision.random_state
+    reasons = None if selection.problem is None else attribution(selection, random_state)
+    given = {
+        "n_features": len(selection.feature_names),
+        "chosen": members.chosen_features(selection, reasons, Blocks.of(blocks)),
+        "sets": members.other_sets(selection, reasons),
+        "constraints": constraint_facts(selection),
+        **_score(selection),
+        "advice": facts.advice_facts(selection),
+    }
+    return {"headline": sentences.headline(given), **given}
 
 
 def summarize(
     selection: Selection,
     data: Any = None,
     *,
+    study: ResolvedStudy | None = None,
     asked: Mapping[str, Any] | None = None,
     blocks: Any = None,
     n_draws: int = 100,
@@ -48,6 +76,8 @@ def summarize(
     random_state: RandomState = 0,
     warnings: Iterable[Any] = (),
     created: str | None = None,
+    known: Mapping[str, Any] | None = None,
+    earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return everything that a report says of a selection, in plain types, ready for JSON.
 
@@ -58,18 +88,25 @@ def summarize(
         needs its constraints or its posterior is left out (None, or an empty list).
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.
+    study : ResolvedStudy, optional
+        The study that was decided by: brings `data`, `asked`, `blocks` and `random_state`, and what the expert stated.
     asked : mapping, optional
-        The study as used, in plain types; it goes into the summary as it is.
+        The study as used, in plain types; it becomes part of the summary.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     n_draws : int, default 100
         Decisions on draws from the posterior that the selection probabilities rest on; 0 leaves them out.
     on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each of these decisions; False keeps it at those done so far.
+        Called as ``on_progress(done, total)`` after each of these decisions; when it returns False, those so far count.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
     warnings : iterable of str or Warning
-        What was warned of on the way; what the selection itself gives reason to warn of is added.
+        Messages to be listed beside the advice of evidence, posterior and selection.
     created : str, optional
         Date of the summary. Default: now.
+    known : mapping, optional
+        What :func:`answer` returned for this selection, which is then not computed again.
+    earlier : mapping, optional
+        Summary of another decision on the same evidence. Without data, its facts about the data are taken over, and
+        its correlations if it has those of all chosen features.
 
     Returns
     -------
@@ -84,45 +121,48 @@ def summarize(
     >>> summary["headline"]
     '2 of 4 features were chosen; proved to be the best set.'
     """
-    if not isinstance(selection, Selection):
-        raise InputError(f"selection must be a Selection, as decide() returns it; got {type(selection).__name__}.")
     n_draws = check_int("n_draws", n_draws, low=0)
-    study, known = plain(asked or {}), Blocks.of(blocks)
+    if study is not None:
+        data = study.data if data is None else data
+        blocks, random_state = study.decision.blocks, study.decision.random_state
+        asked = study.standalone().to_dict()
+    given = dict(known) if known is not None else answer(selection, blocks=blocks, random_state=random_state)
+    settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = _table(selection, data)
-    X = None if table is None else table.X
-    found = None if selection.problem is None else attribution(selection, random_state)
-    chance, n_decided = probabilities(selection, n_draws, random_state, on_progress)
-    facts = data_facts(selection, table, study)
-    ensemble = None if selection.posterior is None else ensemble_facts(selection.posterior.evidence)
-    constraints, others, prior = constraint_lines(selection), alternatives(selection), prior_facts(selection, study)
-    summary = {
-        "format": _FORMAT,
-        "title": _title(study, facts),
+    about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
+    correlations = (
+        known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
+    )
+    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL))
+    posterior = selection.posterior
+    chance, n_decided = members.probabilities(selection, n_draws, random_state, on_progress)
+    found = given | {
+        "format": FORMAT,
+        "title": _title(settings, about),
         "created": created or datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "headline": headline(selection),
-        "caution": caution(),
-        "question": question(selection, facts, ensemble, prior, constraints, known),
-        "data": facts,
-        "ensemble": plain(ensemble),
-        "prior": prior,
-        "level": LEVEL,
+        "data": about,
+        "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
+        "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
+        "prior": prior_facts(selection, None if study is None else study.knowledge),
+        "level": members.LEVEL,
         "n_draws": n_decided,
-        "chosen": chosen_features(selection, found, known, chance, random_state),
-        "sets": other_sets(selection, found),
-        "constraints": constraints,
-        **_answer(selection),
-        "verdict": verdict(selection, others),
-        "alternatives": others,
-        "correlation": correlation_facts(selection, X),
-        "warnings": _warnings(selection, warnings),
+        "chosen": members.with_uncertainty(given["chosen"], selection, chance, random_state),
+        "alternatives": members.alternatives(selection),
+        "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain(selection.provenance),
-        "study": study or None,
-        "versions": version_facts(),
-        "citation": CITATION,
-        "displays": display_data(selection, X, known, LEVEL),
+        "study": settings or None,
+        "versions": facts.version_facts(),
+        "citation": facts.CITATION,
+        "displays": plain(displays),
     }
-    legends = {"terms": terms(summary), "sentences": sentences(summary), "legend": legend(summary["chosen"])}
-    return summary | legends
+    return found | sentences.all_sentences(found, [str(message) for message in warnings])
+
+
+def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:
+    """Return the correlations among the chosen features that the summary of another decision knows; else None."""
+    stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
+    known = None if stored is None else Correlations.from_dict(stored)
+    return known if known is not None and known.cover(selection.features) else None
 
 
 def _table(selection: Selection, data: Any) -> FeatureData | None:
@@ -134,25 +174,21 @@ def _table(selection: Selection, data: Any) -> FeatureData | None:
     return FeatureData(selection.problem.X, Target("unsupervised"), selection.feature_names)
 
 
-def _title(study: Mapping[str, Any], data: Mapping[str, Any]) -> str:
+def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     source = f" from {data['file']}" if data["file"] is not None else ""
-    return str(study.get("title") or f"Feature selection{source}")
+    return str(settings.get("title") or f"Feature selection{source}")
 
 
-def _answer(selection: Selection) -> dict[str, Any]:
+def _score(selection: Selection) -> dict[str, Any]:
     return {
         "value": number(selection.value),
         "bound": number(selection.bound),
         "gap": number(selection.gap),
         "complete": selection.best.complete,
-        "proved": is_proved(selection.best),
+        "proved": members.is_proved(selection.best),
         "importance": number(selection.metrics.importance),
         "admissibility": number(selection.metrics.admissibility),
         "log_admissibility": number(selection.metrics.log_admissibility),
         "constraint_strength": number(selection.provenance.get("constraint_strength")),
+        "min_votes": selection.provenance.get("min_votes", 0),
     }
-
-
-def _warnings(selection: Selection, given: Iterable[Any]) -> list[str]:
-    """Return what was warned of and what there is to warn of, each once."""
-    return list(dict.fromkeys([*map(str, given), *map(str, selection.advice)]))

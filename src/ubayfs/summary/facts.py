@@ -1,4 +1,4 @@
-"""Facts about the data, the ensemble and the members of a set."""
+"""Facts about the data, the ensemble, correlations, and what a careful reader must know."""
 
 from __future__ import annotations
 
@@ -10,21 +10,32 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from .._plain import number, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
-from ..metrics import redundancy_rate, stability
+from ..metrics import stability
+from ..plotting.base import Correlations, leading
 from ..selection import Selection
-from .plain import number, plain
-from .words import selector_name
+from . import sentences
 
 _LISTED = 20  # constant columns that are named
-_MATRIX = 60  # chosen features up to which all correlations are told; beyond, the strongest pairs
+_MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
 _PAIRS = 10
+_CANDIDATES = 40  # features whose correlations are stored for the next decision
 _CONFIDENCE = 0.95
+# Selectors with default settings, as people call them; others are shown as they are recorded.
+_SELECTORS = {
+    "MRMR()": "mRMR",
+    "HSIC()": "HSIC lasso",
+    "Laplacian()": "Laplacian score",
+    "Fisher()": "Fisher score",
+    "Lasso()": "Lasso",
+    "Tree()": "Tree",
+    "RFE()": "RFE",
+}
 
 CITATION = {
     "text": (
@@ -52,6 +63,16 @@ def version_facts() -> dict[str, str]:
     return {"python": platform.python_version(), **versions()}
 
 
+def advice_facts(selection: Selection) -> list[dict[str, Any]]:
+    """Return the advice of evidence, posterior and selection: code, facts and the message of a report."""
+    posterior = selection.posterior
+    given = () if posterior is None else (*posterior.evidence.advice, *posterior.advice)
+    return [
+        {"code": advice.code, "facts": plain(advice.facts), "message": sentences.advice_message(advice)}
+        for advice in (*given, *selection.advice)
+    ]
+
+
 def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data at a glance; what is not known is None."""
     settings = selection.provenance.get("evidence", {})
@@ -61,8 +82,8 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     facts: dict[str, Any] = {
         "file": None if path is None else PurePath(str(path)).name,
         "target": section.get("target"),
-        "rows": settings.get("n_samples"),
-        "features": len(selection.feature_names),
+        "n_samples": settings.get("n_samples"),
+        "n_features": len(selection.feature_names),
         "task": settings.get("task"),
         "classes": [],
         "range": None,
@@ -74,7 +95,7 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     constant = None if selection.posterior is None else selection.posterior.evidence.constant
     if data is not None:
         constant = data.constant
-        facts |= {"rows": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
+        facts |= {"n_samples": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
         if data.missing is not None:
             facts["missing"] = plain({**asdict(data.missing), "words": str(data.missing)})
         if data.target.values is not None:
@@ -90,7 +111,7 @@ def _target_facts(data: FeatureData) -> dict[str, Any]:
     if target.task == "regression":
         low, middle, high = np.quantile(target.values, [0, 0.5, 1])
         return {"range": {"lowest": number(low), "median": number(middle), "highest": number(high)}}
-    if target.classes is None:  # one row may have several labels
+    if target.classes is None:  # a sample may have several labels
         counts = target.values.sum(axis=0)
         names = [f"label {position}" for position in range(len(counts))]
     else:
@@ -106,9 +127,9 @@ def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
     selectors = list(dict.fromkeys(name for part in parts for name in part.get("selector", [])))
     errors = Counter(failure.error for failure in evidence.failures)
     return {
-        "models": evidence.n_models,
+        "n_models": evidence.n_models,
         "selector": selectors,
-        "selector_names": [selector_name(told) for told in selectors],
+        "selector_names": [_SELECTORS.get(selector, selector) for selector in selectors],
         "train_size": _common(parts, "train_size"),
         "n_features_per_model": _common(parts, "n_features_per_model"),
         "seed": _common(parts, "seed"),
@@ -135,32 +156,37 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
     if np.isnan(found.value):
         return None
     # Bounds of Nogueira et al. (2018), after Fleiss.
-    words = "excellent" if found.value > 0.75 else "intermediate to good" if found.value >= 0.4 else "poor"
+    grade = "excellent" if found.value > 0.75 else "intermediate to good" if found.value >= 0.4 else "poor"
     return {
         "value": found.value,
         "low": number(found.lower),
         "high": number(found.upper),
         "confidence": _CONFIDENCE,
-        "words": words,
+        "grade": grade,
     }
 
 
-def correlation_facts(selection: Selection, X: NDArray[Any] | None) -> dict[str, Any] | None:
+def correlations_of(selection: Selection, X: NDArray[Any]) -> Correlations:
+    """Return the correlations among the chosen features, and with those that another decision may choose."""
+    return Correlations.of_data(X, selection.feature_names, leading(selection.importance, selection.mask, _CANDIDATES))
+
+
+def correlation_facts(selection: Selection, known: Correlations | None) -> dict[str, Any] | None:
     """Return the rank correlations among the chosen features; None without data or with fewer than two of them."""
-    names, indices = list(selection.features), selection.indices
-    if X is None or len(names) < 2:
+    names = list(selection.features)
+    if known is None or len(names) < 2 or not known.cover(names):
         return None
-    matrix = pd.DataFrame(X[:, indices]).corr(method="spearman").to_numpy(copy=True)
+    chosen = known.among(names)
     first, second = np.triu_indices(len(names), 1)
-    strength = np.nan_to_num(np.abs(matrix[first, second]), nan=-1.0)
-    strongest = np.argsort(-strength, kind="stable")[:_PAIRS]
+    values = chosen.spearman[first, second]
+    strongest = np.argsort(-np.abs(values), kind="stable")[:_PAIRS]
     return {
         "method": "spearman",
-        "redundancy": number(redundancy_rate(X[:, indices], np.arange(len(names)))),
+        "redundancy": number(chosen.redundancy),
         "features": names,
-        "matrix": [[number(entry) for entry in row] for row in matrix] if len(names) <= _MATRIX else None,
+        "matrix": chosen.spearman.tolist() if len(names) <= _MATRIX else None,
         "strongest": [
-            {"first": names[first[i]], "second": names[second[i]], "value": number(matrix[first[i], second[i]])}
-            for i in strongest
+            {"first": names[first[i]], "second": names[second[i]], "value": float(values[i])} for i in strongest
         ],
+        "known": known.to_dict() if len(known.features) <= _MATRIX else None,
     }

@@ -53,8 +53,8 @@ class Claim:
         whole = self._judge(frame)
         if not whole.tested or whole.words == verdict.words:
             return verdict
-        told = f"Over all our cells, with {_beyond(frame, own)}: {whole.verdict}; {whole.brief}."
-        return replace(verdict, words=f"{verdict.words} {told}")
+        overall = f"Over all our cells, with {_beyond(frame, own)}: {whole.verdict}; {whole.brief}."
+        return replace(verdict, words=f"{verdict.words} {overall}")
 
     def _judge(self, frame: pd.DataFrame) -> Verdict:
         return UNTESTED if frame.empty else self.rule(frame)

@@ -197,9 +197,11 @@ def _where(rows: pd.DataFrame, setting: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _paired(score: str, first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, float, float]:
-    sides = [rows.set_index("split")[score].astype(float) for rows in (first, second)]
-    assert all(side.index.is_unique for side in sides), "a split occurs twice in one cell"
-    before, after = pd.concat(sides, axis=1, join="inner").dropna().to_numpy().T
+    assert first["split"].is_unique, "a split occurs twice in one cell"
+    assert second["split"].is_unique, "a split occurs twice in one cell"
+    _, *shared = np.intersect1d(first["split"], second["split"], assume_unique=True, return_indices=True)
+    pairs = [rows[score].to_numpy(dtype=float)[at] for rows, at in zip((first, second), shared, strict=True)]
+    before, after = np.array(pairs)[:, ~np.isnan(pairs).any(axis=0)]
     n = len(before)
     error = float(np.std(after - before, ddof=1)) / math.sqrt(n) if n > 1 else math.nan
     return float(before.mean()) if n else math.nan, float(after.mean()) if n else math.nan, error

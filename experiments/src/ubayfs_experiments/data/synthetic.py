@@ -195,12 +195,12 @@ def read_authors(name: str, directory: Path) -> Dataset:
     redundant = np.flatnonzero(_marks(folder, "redundant_idx.csv", source, source.n_features))
     dataset = _dataset(name, X, y, relevant, redundant)
     if dataset.blocks is not None:
-        told = sorted(_table(folder, ("important_groups.csv",), source).ravel().tolist())
+        listed = sorted(_table(folder, ("important_groups.csv",), source).ravel().tolist())
         found = [float(dataset.blocks.names.index(block) + 1) for block in relevant_blocks(dataset)]
-        if told != found:
+        if listed != found:
             raise InputError(
                 f"{folder}/important_groups.csv must number, from 1, the blocks of the features that idx.csv marks, "
-                f"{found}; got {told}. Fetch both again: {source.origin}"
+                f"{found}; got {listed}. Fetch both again: {source.origin}"
             )
     return dataset
 

@@ -123,11 +123,11 @@ def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSe
     ordered = replace(
         dataset, X=dataset.X[:, order], feature_names=tuple(dataset.feature_names[i] for i in order.tolist())
     )
-    told = {"variant": variant.name, "cause": variant.cause, "of": method, "stands_for": task.settings["stands_for"]}
+    labels = {"variant": variant.name, "cause": variant.cause, "of": method, "stands_for": task.settings["stands_for"]}
     outcomes = []
     for setting, places, seconds in _found(variant, method, ordered, split, task.settings["n_models"], seed):
         features = tuple(sorted(order[list(places)].tolist()))
-        outcomes.append(Outcome({**setting, **told}, features, seconds, scores(dataset, dataset.y, split, features)))
+        outcomes.append(Outcome({**setting, **labels}, features, seconds, scores(dataset, dataset.y, split, features)))
     return outcomes
 
 

@@ -109,6 +109,6 @@ def confusion(
         else:
             predicted = np.full(len(test), np.bincount(y[train]).argmax())
         truth = y[test]
-        for label, said, true in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0)):
-            counts[f"{name}_{label}"] = int(np.sum((predicted == said) & (truth == true)))
+        for label, guess, true in (("tp", 1, 1), ("fp", 1, 0), ("fn", 0, 1), ("tn", 0, 0)):
+            counts[f"{name}_{label}"] = int(np.sum((predicted == guess) & (truth == true)))
     return counts

@@ -1,4 +1,4 @@
-"""Plain values: numbers that JSON can hold, and lists that people can read."""
+"""Plain values: what JSON can hold, and numbers, counts and lists as people read them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,6 @@ def number(value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def relaxation(rho: float) -> float | str:
-    """Return rho of a soft row, or "hard".
-
-    >>> relaxation(0.5), relaxation(np.inf)
-    (0.5, 'hard')
-    """
-    return float(rho) if math.isfinite(rho) else "hard"
-
-
 def plain(value: Any) -> Any:
     """Return anything as types that JSON knows; infinite numbers, paths and the like become text.
 
@@ -44,6 +35,30 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def relaxation(rho: float) -> float | str:
+    """Return rho of a soft inequality, or "hard".
+
+    >>> relaxation(0.5), relaxation(np.inf)
+    (0.5, 'hard')
+    """
+    return float(rho) if math.isfinite(rho) else "hard"
+
+
+def strictness(rho: float | str) -> str:
+    """Return a relaxation, as a number or from :func:`relaxation`, in words.
+
+    >>> strictness(0.5), strictness(np.inf), strictness("hard")
+    ('rho 0.5', 'hard', 'hard')
+    """
+    text = relaxation_text(rho)
+    return text if text == "hard" else f"rho {text}"
+
+
+def relaxation_text(rho: float | str) -> str:
+    """Return a relaxation as a cell of a table shows it: a rounded number, or "hard"."""
+    return "hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho)
+
+
 def listing(items: Sequence[Any], limit: int = 8) -> str:
     """Return a list in words; long ones are cut.
 
@@ -58,13 +73,13 @@ def listing(items: Sequence[Any], limit: int = 8) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
-def counted(n: int, one: str, many: str | None = None) -> str:
+def counted(n: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "row"), counted(6033, "feature"), counted(2, "class", "classes")
-    ('1 row', '6,033 features', '2 classes')
+    >>> counted(1, "model"), counted(6033, "feature"), counted(2, "class", "classes")
+    ('1 model', '6,033 features', '2 classes')
     """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def rounded(value: float, digits: int = 3) -> str:

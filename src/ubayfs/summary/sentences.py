@@ -1,0 +1,369 @@
+"""All sentences of a report and of an answer, made of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .._plain import counted, listing, rounded, strictness
+from ..exceptions import Advice
+
+Facts = Mapping[str, Any]
+
+_LISTED = 12
+_TASKS = {
+    "binary": "tell two classes apart",
+    "multiclass": "tell the classes apart",
+    "multilabel": "predict the labels",
+    "regression": "predict the target",
+    "unsupervised": "represent the data, without a target",
+}
+_PRIORS = {
+    "dirichlet": "Dirichlet prior",
+    "generalized": "Generalized Dirichlet prior",
+    "hyperdirichlet": "Hyperdirichlet prior",
+}
+_SETS = {
+    "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
+    "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
+    "data_alone": "By the data alone (neither prior nor constraints, at most the same size, no feature without a vote)",
+}
+_LEGEND = {
+    "data": "the votes alone are enough: without prior and constraints this set, or an equally good one, has it, too",
+    "prior": "it would not be chosen without the prior, or the prior alone speaks for it",
+    "constraints": (
+        "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
+    ),
+    "prior and constraints": "it needs one of the two, or both",
+    "filler": "no vote, no prior and no constraint speaks for it; it is there because nothing speaks against it",
+    "no vote": "no model chose it",
+    "tie": "another feature would do as well in its place, so that the choice between them is open",
+}
+# Advice for a reader of a report, who may know neither Python nor the command line.
+_ADVICE = {
+    "time_limit": (
+        "The search was ended by its time limit: the set has the score {value:.6g}, and no set has a higher one than "
+        "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
+    ),
+    "size_not_limited": (
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
+        "nothing speaks against them. A maximal size would make the choice meaningful."
+    ),
+    "without_votes": (
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints alone "
+        "are the reason. A minimal number of votes of 1 excludes such features."
+    ),
+    "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
+    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
+    "no_votes": (
+        "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
+    ),
+    "chains_disagree": (
+        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
+        "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
+    ),
+}
+
+
+def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
+    """Return everything that a report says in sentences.
+
+    Parameters
+    ----------
+    facts : mapping
+        The facts of a summary.
+    messages : iterable of str
+        Further warnings; what is advice already is not listed twice.
+    """
+    advice = facts["advice"]
+    known = {str(Advice.from_dict(given)) for given in advice}
+    warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
+    return {
+        "headline": headline(facts),
+        "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
+        "question": _question(facts),
+        "verdict": _verdict(facts),
+        "warnings": list(dict.fromkeys(warnings)),
+        "terms": _terms(facts),
+        "sentences": {
+            "chosen": _chosen(facts),
+            "knowledge": _knowledge(facts),
+            "constraints": _constraints(facts),
+            "ensemble": _ensemble(facts["ensemble"]),
+            "correlation": _correlation(facts["correlation"]),
+            "reproduce": _reproduce(facts),
+        },
+        "legend": _legend(facts["chosen"]),
+    }
+
+
+def advice_message(advice: Advice) -> str:
+    """Return advice in words that neither Python nor the command line are needed for."""
+    return _ADVICE[advice.code].format(**advice.facts) if advice.code in _ADVICE else str(advice)
+
+
+def constraint_label(entry: Facts) -> str:
+    """Return a constraint in a few words."""
+    if entry["from_prior"]:
+        return f"unlikely: {listing(entry['arguments'].get('features', []), 6)}"
+    return f"{entry['title']} ({entry['note']})" if entry["note"] else str(entry["title"])
+
+
+def headline(facts: Facts) -> str:
+    """Return the answer in one sentence."""
+    n = len(facts["chosen"])
+    verb = "was" if n == 1 else "were"
+    return f"{n:,} of {counted(facts['n_features'], 'feature')} {verb} chosen; {_short_verdict(facts)}."
+
+
+def _short_verdict(facts: Facts) -> str:
+    if facts["proved"]:
+        return "proved to be the best set"
+    found = "the best set found" if facts["complete"] else "the best set found in the time given"
+    if facts["gap"] is None:
+        return f"{found}, without a proof"
+    return f"{found}, at most {rounded(facts['gap'])} below the highest possible score"
+
+
+def _verdict(facts: Facts) -> list[str]:
+    """Return how good the answer is."""
+    strength = facts["constraint_strength"]
+    scale = "" if strength is None else f" times the constraint strength {rounded(strength)}"
+    lines = [
+        f"The score of the set, which is maximized, is {rounded(facts['value'], 6)}: the importances of its members "
+        f"add up to {rounded(facts['importance'], 6)}, and its admissibility of "
+        f"{rounded(facts['admissibility'], 6)} (1 when all constraints hold){scale} is added."
+    ]
+    if facts["proved"]:
+        lines.append(
+            f"No set has a higher score: the upper bound over all sets is {rounded(facts['bound'], 6)}, so the gap is "
+            "zero and this is proved to be the best set."
+        )
+    else:
+        early = " The search was ended by its time limit." if not facts["complete"] else ""
+        known = "The optimizer knows no upper bound"
+        if facts["gap"] is not None:
+            known = (
+                f"No set has a higher score than {rounded(facts['bound'], 6)}; the gap of {rounded(facts['gap'])} is "
+                "not closed"
+            )
+        lines.append(f"{known}, so a better set may exist.{early}")
+    equal = sum(other["as_good"] for other in facts["alternatives"])
+    if equal:
+        least = "At least " if equal == len(facts["alternatives"]) else ""
+        sets = counted(equal, "other set is", "other sets are")
+        lines.append(f"{least}{sets} exactly as good: the choice among them is open.")
+    return lines
+
+
+def _question(facts: Facts) -> list[str]:
+    """Return what was asked: the task, the ensemble, the prior, the constraints."""
+    blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
+    constraints = [
+        f"{constraint_label(entry)}{_rho_range(entry)}" for entry in facts["constraints"] if not entry["from_prior"]
+    ]
+    lines = [
+        _task(facts["data"]),
+        _votes_of(facts["ensemble"]),
+        _prior(facts["prior"]),
+        f"{counted(len(blocks), 'block')} of features: {listing(blocks, _LISTED)}." if blocks else "",
+        f"Constraints: {'; '.join(constraints)}." if constraints else "No constraints were set.",
+    ]
+    if facts["min_votes"]:
+        lines.append(f"Only features with at least {counted(facts['min_votes'], 'vote')} could be chosen.")
+    return [line for line in lines if line]
+
+
+def _task(data: Facts) -> str:
+    purpose = _TASKS.get(str(data["task"]), "")
+    target = f" ({data['target']})" if data["target"] and purpose else ""
+    samples = f" on {counted(data['n_samples'], 'sample')}" if data["n_samples"] else ""
+    return (
+        f"Which of {counted(data['n_features'], 'feature')} make the best set"
+        f"{f' to {purpose}' if purpose else ''}{target}{samples}?"
+    )
+
+
+def _votes_of(ensemble: Facts | None) -> str:
+    if ensemble is None:
+        return "Importances were given; no ensemble was run."
+    by = f" ({listing(ensemble['selector_names'])})" if ensemble["selector"] else ""
+    share = ""
+    if ensemble["train_size"] is not None:
+        unit = "groups" if ensemble["grouped"] else "samples"
+        share = f", each on {100 * ensemble['train_size']:g} % of the {unit}"
+    most = ensemble["n_features_per_model"]
+    each = f", each choosing at most {counted(most, 'feature')}" if most is not None else ""
+    return f"{counted(ensemble['n_models'], 'elementary model')}{by} voted{share}{each}."
+
+
+def _prior(prior: Facts | None) -> str:
+    if prior is None:
+        return ""
+    kind, default, weights = _PRIORS.get(prior["kind"], prior["kind"]), prior["default"], prior["weights"]
+    unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
+    if weights:
+        stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
+        more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
+        return (
+            f"{kind}. Weights stated by the expert, in votes: {listing(stated, _LISTED)}{more}; all others have "
+            f"{rounded(default)}.{unlikely}"
+        )
+    opinion = "." if unlikely else ": no opinion." if prior["is_default_weight"] else ": no preference."
+    usual = "the default weight of" if prior["is_default_weight"] else "a weight of"
+    return f"{kind}, with {usual} {_in_votes(default)} for every feature{opinion}{unlikely}"
+
+
+def _stated(word: str | None, name: str, weight: float) -> str:
+    return f"{name} ({rounded(weight)})" if word is None else f"{name}: {word} ({_in_votes(weight)})"
+
+
+def _in_votes(weight: float) -> str:
+    return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
+
+
+def _rho_range(entry: Facts) -> str:
+    low, high = entry["rho"], entry["rho_highest"]
+    if low is None:
+        return ""
+    return (
+        f" ({strictness(low)})" if low == high else f" ({strictness(low)} to {strictness(high).removeprefix('rho ')})"
+    )
+
+
+def _terms(facts: Facts) -> list[str]:
+    """Return the words that a reader meets first, explained."""
+    ensemble = facts["ensemble"]
+    votes = "share of all votes, those of the prior included" if ensemble is not None else "given importance"
+    lines = [
+        "Score: what is maximized, the importances of the chosen features plus the admissibility.",
+        f"Importance: a feature's {votes}.",
+        "Admissibility: 1 when all constraints hold, closer to 0 the more they are violated.",
+    ]
+    if ensemble is not None and ensemble["stability"] is not None:
+        lines.append("Stability: how much the models agree, from 0 (as by chance) to 1 (all chose the same features).")
+    return lines
+
+
+def _legend(records: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return what the marks mean that the chosen features bear."""
+    borne = {mark for record in records for mark in record["reasons"]}
+    if any(len(record["reasons"]) > 1 for record in records):
+        borne.add("prior and constraints")
+    borne |= {"no vote"} if any(record["without_vote"] for record in records) else set()
+    borne |= {"tie"} if any(record["tied"] for record in records) else set()
+    return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in borne]
+
+
+def _chosen(facts: Facts) -> list[str]:
+    if not facts["chosen"]:
+        return ["No feature was chosen."]
+    lines = []
+    if any(record["low"] is not None for record in facts["chosen"]):
+        measures = "Credible intervals" + (" and selection probabilities" if facts["n_draws"] else "")
+        lines.append(
+            f"{measures} show how sure the ensemble is: they shrink and sharpen with the number of models, not with "
+            "the number of samples in the data."
+        )
+    if facts["n_draws"]:
+        lines.append(
+            "Selection probability: how often a feature is chosen when the decision is made again on "
+            f"{counted(facts['n_draws'], 'draw')} from the posterior."
+        )
+    return lines
+
+
+def _knowledge(facts: Facts) -> list[str]:
+    """Return what less knowledge would change."""
+    records = facts["chosen"]
+    lines = [
+        _compared(lead, facts["sets"][key], len(records))
+        for key, lead in _SETS.items()
+        if records and facts["sets"][key] is not None
+    ]
+    if not lines:
+        return []
+    lines.append(
+        "Several sets may be equally good; the one that shares most with the chosen set is meant. So read each line "
+        "as: this set or an equally good one."
+    )
+    tied = [record["feature"] for record in records if record["tied"]]
+    if tied:
+        which = "it is" if len(tied) == 1 else "each of them is"
+        lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
+    return lines
+
+
+def _compared(lead: str, change: Facts, n: int) -> str:
+    filling = change.get("filling")
+    fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
+    if not change["added"] and not change["removed"]:
+        return f"{lead}: the same set would be chosen.{fills}"
+    removed = f" Removed: {listing(change['removed'], _LISTED)}." if change["removed"] else ""
+    added = f" Added: {listing(change['added'], _LISTED)}." if change["added"] else ""
+    staying = n - len(change["removed"])
+    return f"{lead}: {staying} of {counted(n, 'chosen feature')} would stay.{removed}{added}{fills}"
+
+
+def _constraints(facts: Facts) -> list[str]:
+    entries = facts["constraints"]
+    if not entries:
+        return ["No constraints were set."]
+    n_violated = sum(not entry["holds"] for entry in entries)
+    first = "All constraints hold."
+    if n_violated:
+        verb = "is" if n_violated == 1 else "are"
+        first = (
+            f"{n_violated} of {counted(len(entries), 'constraint')} {verb} violated; together they lower the "
+            f"admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
+        )
+    lines = [
+        first,
+        "rho is how strictly a constraint is meant; a hard one is never violated. Factor: what a violation leaves of "
+        "the admissibility.",
+    ]
+    if any(entry["from_prior"] for entry in entries):
+        lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
+    return lines
+
+
+def _ensemble(ensemble: Facts | None) -> list[str]:
+    found = None if ensemble is None else ensemble["stability"]
+    if found is None:
+        return []
+    return [
+        f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
+        f"{found['low']:.2f} to {found['high']:.2f}), which is {found['grade']}: 1 means that every model chose "
+        "the same set, 0 that they agree no more than by chance."
+    ]
+
+
+def _correlation(found: Facts | None) -> list[str]:
+    if found is None or found["redundancy"] is None:
+        return []
+    return [f"Mean absolute Pearson correlation over all pairs (redundancy rate): {found['redundancy']:.2f}."]
+
+
+def _reproduce(facts: Facts) -> list[str]:
+    ensemble = facts["ensemble"] or {}
+    lines = [f"Made with {_versions(facts['versions'])}."]
+    if ensemble.get("versions") not in (None, {k: v for k, v in facts["versions"].items() if k != "python"}):
+        lines.append(f"The evidence was collected with {_versions(ensemble['versions'])}.")
+    if ensemble.get("seed") is not None:
+        lines.append(f"Seed of the ensemble: {_seed(ensemble['seed'])}.")
+    if facts["study"] is not None:
+        lines.append(
+            "The study below has everything but the data; saved as study.yaml where its path to the data is right, it "
+            "repeats this result: ubayfs select study.yaml"
+        )
+    return lines
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _seed(seed: Any) -> str:
+    if isinstance(seed, Mapping) and not seed.get("spawn_key"):
+        return str(seed.get("entropy"))
+    return str(seed)
