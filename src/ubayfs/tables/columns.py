@@ -28,7 +28,7 @@ def is_number_type(dtype: Any) -> bool:
 def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
     """Return a column as floats of shape (n_rows,); NaN where an entry is missing or no number.
 
-    In a text table, which has a decimal sign, a number is what reads as one; else text is text, even if it shows digits.
+    In a text table, which has a decimal sign, a number is what reads as one; else text is text even if it has digits.
     """
     if is_number_type(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
