@@ -21,7 +21,13 @@ _MOST_HINTS = 10
 
 @dataclass(frozen=True)
 class PrefixBlocks:
-    """Blocks of all features whose names are the same up to the first separator, the prefix."""
+    """Blocks of all features whose names are the same up to the first separator.
+
+    Attributes
+    ----------
+    prefix : str
+        The separator.
+    """
 
     prefix: str
 

@@ -197,10 +197,8 @@ class _Resolver:
 
     def _roles(self) -> dict[str, Any]:
         """Return the roles of columns, as far as they are given rightly."""
-        section = self.study.data
-        return {
-            key: getattr(section, key) for key in ("target", "groups", "ignore") if self.problems.is_sound("data", key)
-        }
+        sound = [name for name in ("target", "groups", "ignore") if self.problems.is_sound("data", name)]
+        return {name: getattr(self.study.data, name) for name in sound}
 
     def _feature_names(self) -> list[str] | None:
         if self.data is not None:

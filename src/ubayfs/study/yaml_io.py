@@ -245,14 +245,6 @@ def plain(value: Any, name: str = "the value") -> Any:
     return value
 
 
-class _InLine(dict):
-    """A mapping that is written in one line."""
-
-
-class _ListInLine(list):
-    """A list that is written in one line."""
-
-
 @lru_cache
 def _dumper() -> Any:
     yaml = _pyyaml()
@@ -269,13 +261,14 @@ def _dumper() -> Any:
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             super().increase_indent(flow, False)  # entries of lists are indented below their key
 
+        def serialize(self, node: Any) -> None:
+            if not self.default_flow_style:
+                _lay_out(node, 0)
+            super().serialize(node)
+
     # Line breaks and the like are written as escapes: other styles lose some, and let a text leave its comment.
     Dumper.add_representer(
         str, lambda dumper, data: dumper.represent_scalar(_TAG + "str", data, None if data.isprintable() else '"')
-    )
-    Dumper.add_representer(_InLine, lambda dumper, data: dumper.represent_mapping(_TAG + "map", data, flow_style=True))
-    Dumper.add_representer(
-        _ListInLine, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True)
     )
     return Dumper
 
@@ -284,7 +277,7 @@ def dump_document(value: Mapping[str, Any]) -> str:
     """Write plain values as YAML: one section after the other, short lists and mappings in one line."""
     layout = {"sort_keys": False, "allow_unicode": True, "width": 110, "default_flow_style": False}
     dump = _pyyaml().dump
-    return "\n".join(dump({key: _styled(entry, 1)}, Dumper=_dumper(), **layout) for key, entry in value.items())
+    return "\n".join(dump({key: entry}, Dumper=_dumper(), **layout) for key, entry in value.items())
 
 
 def dump_scalar(value: Any) -> str:
@@ -295,22 +288,17 @@ def dump_scalar(value: Any) -> str:
     >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
     ('mean radius', "'a: b'", "'no'", "'a, b'")
     """
-    text = _pyyaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9)
+    text = _pyyaml().dump([value], Dumper=_dumper(), allow_unicode=True, width=10**9, default_flow_style=True)
     return str(text).strip()[1:-1]
 
 
-def _styled(value: Any, depth: int) -> Any:
-    """Mark what fits into one line: short, below the sections, and with nothing nested but short lists."""
-    if isinstance(value, dict):
-        inline: Any = _InLine({key: _styled(entry, depth + 1) for key, entry in value.items()})
-        block: Any = dict(inline)
-        nested = list(inline.values())
-    elif isinstance(value, list):
-        inline = _ListInLine(_styled(entry, depth + 1) for entry in value)
-        nested = block = list(inline)
-    else:
-        return value
-    leaf = not any(isinstance(entry, dict | list) and not isinstance(entry, _ListInLine) for entry in nested)
-    single = depth == 2 and isinstance(value, dict) and len(nested) == 1  # an entry of the list of constraints
-    fits = leaf and len(nested) <= _FLOW_LIMIT and depth > 1 and not single
-    return inline if fits or not nested else block
+def _lay_out(node: Any, depth: int) -> None:
+    """Choose what is written in one line: what is short, below the sections, and has nothing nested but short lists."""
+    if node.id == "scalar":
+        return
+    entries = node.value if node.id == "sequence" else [entry for _, entry in node.value]
+    for entry in entries:
+        _lay_out(entry, depth + 1)
+    leaf = all(entry.id == "scalar" or (entry.id == "sequence" and entry.flow_style) for entry in entries)
+    single = depth == 2 and node.id == "mapping" and len(entries) == 1  # an entry of the list of constraints
+    node.flow_style = not entries or (leaf and len(entries) <= _FLOW_LIMIT and depth > 1 and not single)
