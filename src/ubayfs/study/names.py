@@ -141,7 +141,7 @@ class Names:
         >>> names.find("radi*"), names.find("radius*")
         (['radius', 'radius*', 'radio'], ['radius*'])
         """
-        if self._unknown or item in self._set:
+        if self._unknown or (isinstance(item, str) and item in self._set):
             return [item]
         if is_pattern(item) if pattern is None else pattern:
             matches = re.compile(fnmatch.translate(item)).match

@@ -269,6 +269,10 @@ class _Resolver:
             members = {
                 name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()
             }
+        index = FeatureIndex(self.names.names)
+        for name, items in members.items():
+            with reported(problems, ("blocks", name)):
+                index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
         self.block_names = Names(members if known else None, "block")
         return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
