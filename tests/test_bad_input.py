@@ -542,7 +542,7 @@ def test_a_checkpoint_of_other_data_or_settings(X, y, tmp_path):
         ({"min_votes": 1.5}, "min_votes must be a whole number >= 0; got 1.5"),
         ({"n_alternatives": -1}, "n_alternatives must be a whole number >= 0; got -1"),
         ({"time_limit": -1}, "time_limit must be a number in (0, inf]; got -1"),
-        ({"constraints": decorrelate()}, "decorrelate needs correlations between features; pass X="),
+        ({"constraints": decorrelate()}, "decorrelate needs the data of the fit; pass X="),
         ({"blocks": "size"}, "blocks must be a mapping of names to features"),
         ({"X": np.ones((9, 3))}, "X must have one column per feature, 5; got 3. Pass the data of the fit"),
     ],

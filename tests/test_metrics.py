@@ -149,7 +149,7 @@ def test_f1_agrees_with_scikit_learn(rng):
         (lambda: jaccard([[1, 0]], [[1, 0, 0]]), r"others must have as many columns as sets, 2; got 3"),
         (
             lambda: redundancy_rate(np.eye(3), [True, False]),
-            r"features as a mask must have one entry per column of X, 3",
+            r"features as a mask must have one entry per feature, 3",
         ),
         (lambda: redundancy_rate(np.eye(3), ["x7"]), r"features names 'x7', which is not a feature"),
         (lambda: feature_f1(["a"], [1]), r"selected and truth must both be names, or both be positions or masks"),

@@ -127,7 +127,7 @@ def test_output_and_routing_settings_are_kept(cancer):
 class TestData:
     def test_decorrelate_needs_the_data_again(self, fitted, cancer):
         X, y = cancer
-        with pytest.raises(ConstraintError, match=r"decorrelate needs correlations.*pass X=, the data of the fit"):
+        with pytest.raises(ConstraintError, match=r"decorrelate needs the data of the fit; pass X="):
             fitted.redecide(constraints=[decorrelate(0.8)])
         other = fitted.redecide(constraints=[decorrelate(0.8)], X=X)
         params = {**fitted.get_params(deep=False), "constraints": [decorrelate(0.8)]}
@@ -145,7 +145,7 @@ class TestData:
 
     def test_data_of_another_fold_are_refused(self, fitted, cancer):
         X = cancer[0]
-        with pytest.raises(InputError, match="X must be the data of the fit, which had 569 rows; got 100"):
+        with pytest.raises(InputError, match="X must be the data of the fit, which had 569 samples; got 100"):
             fitted.redecide(X=X.iloc[:100])
         with pytest.raises(InputError, match="X must have one column per feature, 30; got 5"):
             fitted.redecide(X=X.iloc[:, :5])

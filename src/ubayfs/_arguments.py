@@ -1,4 +1,4 @@
-"""Checks of plain arguments and look-up of names, with messages that help."""
+"""Types and checks of plain arguments, and look-up of names, with messages that help."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ from numpy.typing import NDArray
 
 from .exceptions import InputError
 
+# Arrays by what they hold; names of features are an Array.
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+Generators = Sequence[np.random.Generator]
 RandomState = int | np.random.Generator | np.random.SeedSequence | np.random.RandomState | None
 
 
@@ -77,11 +84,11 @@ def check_real(
     return float(value)
 
 
-def check_int(name: str, value: Any, *, low: int | None = None, error: type[InputError] = InputError) -> int:
+def check_int(name: str, value: Any, *, low: int | None = None) -> int:
     """Return `value` as an int of at least `low`, or raise naming `name`, rule and value."""
     rule = "must be a whole number" + ("" if low is None else f" >= {low}")
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
-        raise error.of(name, f"{rule}; got {value!r}.", value)
+        raise InputError.of(name, f"{rule}; got {value!r}.", value)
     return int(value)
 
 
@@ -95,7 +102,7 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
-def check_feature_names(feature_names: Any, n_features: int) -> NDArray[Any]:
+def check_feature_names(feature_names: Any, n_features: int) -> Array:
     """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
     if feature_names is None:
         feature_names = [f"x{i}" for i in range(n_features)]
@@ -113,15 +120,9 @@ def check_feature_names(feature_names: Any, n_features: int) -> NDArray[Any]:
 
 
 class FeatureIndex:
-    """Positions of features by name or by position, with helpful errors.
+    """Positions of features by name, all different, or by position, with helpful errors."""
 
-    Parameters
-    ----------
-    names : array-like of str of shape (n_features,)
-        The feature names, all different.
-    """
-
-    def __init__(self, names: Sequence[str] | NDArray[Any]) -> None:
+    def __init__(self, names: Sequence[str] | Array) -> None:
         self.names = names
 
     @cached_property
@@ -147,7 +148,7 @@ class FeatureIndex:
             return int(feature)
         raise error.of(argument, f"must refer to features by name (str) or position (int); got {feature!r}.", feature)
 
-    def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> NDArray[np.intp]:
+    def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> Ints:
         """Return the positions of several features; a feature named twice is an error."""
         if isinstance(features, str | Integral) or not isinstance(features, Iterable):
             features = [features]
@@ -162,11 +163,37 @@ class FeatureIndex:
             raise error.of(argument, f"names feature {twice!r} more than once.", twice)
         return found
 
+    def members(self, features: Any, argument: str) -> Ints:
+        """Return the positions of a set, given by names, by positions or as a mask."""
+        if np.iterable(features) and not isinstance(features, str):
+            features = list(features)  # a set or a generator will do
+            if features and all(isinstance(entry, bool | np.bool_) for entry in features):
+                if len(features) != len(self.names):
+                    rule = f"as a mask must have one entry per feature, {len(self.names)}; got {len(features)}."
+                    raise InputError.of(argument, rule, features)
+                return np.flatnonzero(features)
+        return self.positions(features, argument)
 
-def freeze(array: NDArray[Any]) -> NDArray[Any]:
+
+def mask_of(members: Any, n: int) -> Mask:
+    """Return positions as a mask of shape (n,)."""
+    mask = np.zeros(n, dtype=bool)
+    mask[members] = True
+    return mask
+
+
+def freeze(array: Array) -> Array:
     """Make an array read-only and return it: values that results share must not change under them."""
     array.flags.writeable = False
     return array
+
+
+def check_random_state(random_state: Any) -> Any:
+    """Return any accepted `random_state` as it is; a generator is not used up by the check."""
+    sources = (np.random.Generator, np.random.SeedSequence, np.random.RandomState)
+    if random_state is None or isinstance(random_state, sources):
+        return random_state
+    return check_int("random_state", random_state, low=0)
 
 
 def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
@@ -179,7 +206,7 @@ def as_seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.randint(0, 2**31 - 1, size=4).tolist())
     if random_state is None:
         return np.random.SeedSequence()
-    return np.random.SeedSequence(check_int("random_state", random_state, low=0))
+    return np.random.SeedSequence(check_random_state(random_state))
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:

@@ -47,16 +47,9 @@ def _sync_directory(directory: Path) -> None:
 
 
 def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> bytes:
-    """Return arrays and JSON metadata as the content of one .npz file, without pickle.
+    """Return arrays and JSON metadata (plain types) as the content of one .npz file, without pickle.
 
-    Parameters
-    ----------
-    kind : str
-        What the file holds; a reader refuses any other.
-    version : int
-        Version of the format; a reader refuses a newer one.
-    metadata : mapping of plain JSON types
-    **arrays : ndarray
+    A reader refuses another `kind` of file and a newer `version` of the format.
     """
     text = json.dumps({"kind": kind, "version": version, **metadata})
     buffer = io.BytesIO()
@@ -68,19 +61,16 @@ def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays
 def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
     """Write a file, whole or not at all, with messages for the caller.
 
-    Raises
-    ------
-    InputError
-        If `path` names no file in a directory that exists.
-    error
-        If the file cannot be written: no permission, no space left, ...
+    InputError if `path` names no file in a directory that exists; `error` if the file cannot be written: no permission,
+    no space left, ...
     """
     if not path.name:
         raise InputError(f"path must name a file to write; got {str(path)!r}. Add a file name such as 'evidence.npz'.")
     if not path.parent.is_dir():
         raise InputError(
             f"path must lie in a directory that exists; {str(path.parent)!r} does not, so {str(path)!r} cannot be "
-            "written. Make that directory first, or name another path."
+            "written. Make that directory first, or name another path.",
+            argument="path",
         )
     try:
         write_atomically(path, content)
@@ -93,15 +83,7 @@ def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
 
 
 def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> None:
-    """Write what :func:`encode_record` returns to a file, whole or not at all.
-
-    Raises
-    ------
-    InputError
-        If `path` names no file in a directory that exists.
-    EnsembleError
-        If the file cannot be written: no permission, no space left, ...
-    """
+    """Write what :func:`encode_record` returns as :func:`save_content` does."""
     save_content(path, encode_record(kind, version, metadata, **arrays), EnsembleError)
 
 
@@ -134,18 +116,9 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
 def exchange_files(directory: Path, staging: Path, old: Iterable[str], new: Iterable[str]) -> None:
     """Put staged files into the place of others; on any failure everything is put back.
 
-    Parameters
-    ----------
-    directory : Path
-    staging : Path
-        A directory on the same disk: new files are in its folder ``new``; ``old`` beside it has the same folders.
-    old, new : iterable of str
-        Names of files that give way, as far as they are there, and of those that take their place.
-
-    Raises
-    ------
-    InputError
-        If files could not be put back; they are in ``old`` then.
+    New files are in the folder ``new`` of `staging`, a directory on the same disk; ``old`` beside it has the same
+    folders. `old` names files that give way, as far as they are there. InputError if files could not be put back: they
+    are in ``old`` then.
     """
     done: list[tuple[Path, Path]] = []
 

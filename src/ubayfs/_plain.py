@@ -44,19 +44,20 @@ def relaxation(rho: float) -> float | str:
     return float(rho) if math.isfinite(rho) else "hard"
 
 
-def strictness(rho: float | str) -> str:
-    """Return a relaxation, as a number or from :func:`relaxation`, in words.
+def strictness(lowest: float | str, highest: float | str | None = None) -> str:
+    """Return a relaxation or a range of them, as numbers or from :func:`relaxation`, in words.
 
-    >>> strictness(0.5), strictness(np.inf), strictness("hard")
-    ('rho 0.5', 'hard', 'hard')
+    >>> strictness(0.5), strictness(np.inf), strictness(0.5, "hard")
+    ('rho 0.5', 'hard', 'rho 0.5 to hard')
     """
-    text = relaxation_text(rho)
+    text = relaxation_text(lowest, highest)
     return text if text == "hard" else f"rho {text}"
 
 
-def relaxation_text(rho: float | str) -> str:
-    """Return a relaxation as a cell of a table shows it: a rounded number, or "hard"."""
-    return "hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho)
+def relaxation_text(lowest: float | str, highest: float | str | None = None) -> str:
+    """Return a relaxation or a range of them as a cell of a table shows it: rounded numbers, or "hard"."""
+    ends = (lowest,) if highest in (None, lowest) else (lowest, highest)
+    return " to ".join("hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho) for rho in ends)
 
 
 def listing(items: Sequence[Any], limit: int = 8) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._arguments import mask_of
 from .exceptions import Advice
 from .selection import FeatureSet, Problem
 from .utility import Utility
@@ -34,8 +35,7 @@ def _unlimited(utility: Utility) -> int:
     # A must-link has positive entries too, but everything together keeps it.
     limiting = utility.admissibility.violations(np.ones(n))[0] > 0
     columns = system.A.indices[(system.A.data > 0) & limiting[row]]
-    limited = np.zeros(n + system.n_blocks, dtype=bool)
-    limited[columns] = True
+    limited = mask_of(columns, n + system.n_blocks)
     limited[system.blocks[limited[n:]].indices] = True
     limited = limited[:n]
     return int((utility.selectable & ~limited & (utility.theta > 0)).sum())

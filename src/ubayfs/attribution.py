@@ -27,29 +27,19 @@ _SHARED = 4.0
 class Attribution:
     """What would be chosen with less knowledge.
 
-    Attributes
-    ----------
-    chosen : tuple of str
-        The set as it was chosen.
-    without_prior : tuple of str or None
-        The best set with the default weight for every feature and nothing held unlikely, under all constraints.
-    without_constraints : tuple of str
-        The best set of the same size with no constraint at all, under the prior. It is smaller where votes and prior
-        speak for fewer features.
-    data_alone : tuple of str or None
-        The best set of the same size with neither: features with votes only.
-    unvoted : mapping of str to str
-        Members that no model chose, and what they are there for: "prior" where their weight is raised, "constraints"
-        where one would be violated (more) without them, "filler" where nothing speaks for them or against them.
-
     Where several sets are equally good, the one that shares most with the chosen set is meant. Both sets without the
     prior are None when there was none: importances were given.
     """
 
     chosen: tuple[str, ...]
+    # With the default weight for every feature and nothing held unlikely, under all constraints.
     without_prior: tuple[str, ...] | None
+    # Of the same size with no constraint at all, under the prior; smaller where both speak for fewer features.
     without_constraints: tuple[str, ...]
+    # Of the same size with neither: features with votes only.
     data_alone: tuple[str, ...] | None
+    # Members that no model chose: "prior" where their weight is raised, "constraints" where one would be violated
+    # (more) without them, "filler" where nothing speaks for them or against them.
     unvoted: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -84,10 +74,6 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
         From :func:`~ubayfs.workflow.decide` or :func:`~ubayfs.workflow.maximize`.
     random_state : int, Generator, RandomState or None, default 0
         For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
-
-    Returns
-    -------
-    attribution : Attribution
 
     Examples
     --------

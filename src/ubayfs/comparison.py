@@ -42,30 +42,20 @@ class Side:
 class FeatureChange:
     """What happened to a feature from the first result to the second.
 
-    Attributes
-    ----------
-    feature : str
-    change : {"added", "removed", "unchanged"}
-    first, second : Side or None
-        None where the result does not know the feature.
-    causes : tuple of str
-        Of "evidence", "prior" and "constraints": each alone makes the change; "differences taken together" when it
-        takes more than one of them. Empty when the feature is unchanged and when causes could not be tried out.
+    Causes are "evidence", "prior" and "constraints", each of which alone makes the change; "differences taken together"
+    when it takes more than one of them. There are none for an unchanged feature, or when they could not be tried out.
     """
 
     feature: str
-    change: str
-    first: Side | None
+    change: str  # "added", "removed" or "unchanged"
+    first: Side | None  # None where the result does not know the feature
     second: Side | None
     causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting that is not the same in both results; None where it is not set.
-
-    For the setting "constraint", the values are Constraints.
-    """
+    """A setting that is not the same in both results, None where it is not set; of a "constraint", Constraints."""
 
     setting: str
     first: Any
@@ -74,31 +64,15 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two results side by side.
+    """Two results side by side; pairs of numbers are of the first and of the second."""
 
-    Attributes
-    ----------
-    features : tuple of FeatureChange
-        All features that are chosen in at least one result: added, removed, then unchanged ones.
-    differences : tuple of Difference
-        Settings and constraints.
-    weights : tuple of Difference
-        Prior weights by feature, the largest change first.
-    value, gap : tuple of float
-        Score and gap of the first and of the second result.
-    jaccard : float
-        Similarity of the two sets.
-    note : str
-        Why causes could not be tried out; empty if they were.
-    """
-
-    features: tuple[FeatureChange, ...]
-    differences: tuple[Difference, ...]
-    weights: tuple[Difference, ...]
-    value: tuple[float, float]
+    features: tuple[FeatureChange, ...]  # chosen in at least one result: added, removed, then unchanged ones
+    differences: tuple[Difference, ...]  # settings and constraints
+    weights: tuple[Difference, ...]  # of the prior by feature, the largest change first
+    value: tuple[float, float]  # score
     gap: tuple[float, float]
-    jaccard: float
-    note: str = ""
+    jaccard: float  # similarity of the two sets
+    note: str = ""  # why causes could not be tried out; empty if they were
 
     def with_change(self, change: str) -> list[FeatureChange]:
         """Return the features that were added or removed, or are unchanged."""
@@ -106,8 +80,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain types."""
-        shown: dict[str, Any] = plain(_as_dict(self))
-        return shown
+        return dict(plain(_as_dict(self)))
 
     def to_text(self) -> str:
         """Return the comparison in words, for a terminal or a message."""
@@ -117,14 +90,7 @@ class Comparison:
 def compare(first: AnyResult, second: AnyResult) -> Comparison:
     """Compare two results and find out why they differ.
 
-    Parameters
-    ----------
-    first, second : Result or StoredResult
-        From :func:`~ubayfs.results.read_result`. When a study has a `decorrelate` constraint, its data are read again.
-
-    Returns
-    -------
-    comparison : Comparison
+    When a study has a `decorrelate` constraint, its data are read again.
     """
     before, after = first.selection, second.selection
     old, new = set(before.features), set(after.features)
@@ -230,10 +196,8 @@ def _differences(
     for key in sorted(one.keys() | two.keys()):
         if one.get(key) != two.get(key) and (key.split(".")[0] in _COMPARED or key == "prior.kind"):
             yield Difference(key, one.get(key), two.get(key))
-    old, new = (
-        _constraints(result, None if studies is None else study)
-        for result, study in zip((first, second), studies or (None, None), strict=True)
-    )
+    given = (first.study, second.study) if studies is None else (study.decision for study in studies)
+    old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in given)
     yield from (Difference("constraint", removed, None) for removed in old if removed not in new)
     yield from (Difference("constraint", None, added) for added in new if added not in old)
     if studies is not None and _unlikely(studies[0]) != _unlikely(studies[1]):
@@ -241,12 +205,6 @@ def _differences(
     fingerprints = [result.evidence.settings.get("data_fingerprint") for result in (first, second)]
     if fingerprints[0] != fingerprints[1]:
         yield Difference("contents of the data", *(str(fingerprint)[:12] for fingerprint in fingerprints))
-
-
-def _constraints(result: AnyResult, study: ResolvedStudy | None) -> tuple[Constraint, ...]:
-    """Return the demands on the set, tied to the features if the study is."""
-    given = result.study.constraints if study is None else study.decision.constraints
-    return tuple(constraint for constraint in given if not constraint.from_prior)
 
 
 def _unlikely(study: ResolvedStudy) -> str:
@@ -315,14 +273,12 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _changed(feature: FeatureChange) -> str:
     numbers = []
     for label, field in (("votes", "count"), ("weight", "weight"), ("importance", "importance")):
-        before, after = (_number(getattr(side, field, None)) for side in (feature.first, feature.second))
+        before, after = (
+            "unknown" if side is None else f"{getattr(side, field):.4g}" for side in (feature.first, feature.second)
+        )
         numbers.append(f"{label} {before}" if before == after else f"{label} {before} -> {after}")
     because = f"; because of the {' or the '.join(feature.causes)}" if feature.causes else ""
     return f"{feature.feature}: {', '.join(numbers)}{because}"
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4g}"
 
 
 def _setting_lines(comparison: Comparison) -> Iterator[str]:

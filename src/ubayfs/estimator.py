@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import RandomState, check_int, did_you_mean
-from .constraints import Constraint, as_constraints
+from ._arguments import Mask, RandomState, check_int, did_you_mean
+from .constraints import as_constraints
 from .constraints.sizes import max_size
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress
@@ -221,7 +219,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
+    def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
         return self.selection_.mask.copy()
 
@@ -238,16 +236,12 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _decision(self) -> dict[str, Any]:
         """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""
-        given = {name: getattr(self, name) for name in Decision.names()}
-        return {**given, "constraints": self._all_constraints()}
-
-    def _all_constraints(self) -> list[Constraint]:
         if isinstance(self.constraints, Iterator):
             raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
-        given = as_constraints(self.constraints)
-        if self.max_features is None:
-            return given
-        return [*given, max_size(check_int("max_features", self.max_features, low=1), rho=math.inf)]
+        constraints = as_constraints(self.constraints)
+        if self.max_features is not None:
+            constraints.append(max_size(check_int("max_features", self.max_features, low=1), rho=math.inf))
+        return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:
         arguments = self._decision()

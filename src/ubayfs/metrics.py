@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ._arguments import FeatureIndex, check_real
+from ._arguments import FeatureIndex, Floats, check_real
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
 from .exceptions import InputError
@@ -69,6 +68,8 @@ def stability(sets: Any, confidence: float = 0.95) -> Stability:
     >>> print(f"{found.value:.3f} [{found.lower:.3f}, {found.upper:.3f}]")
     0.333 [-0.022, 0.689]
     """
+    from scipy.special import ndtri
+
     chosen = _as_sets("sets", sets)
     n_sets, n_features = chosen.shape
     if n_sets < 2:
@@ -85,17 +86,11 @@ def stability(sets: Any, confidence: float = 0.95) -> Stability:
     agreement = chosen @ frequency / n_features - share * mean_share
     influence = (agreement + value / 2.0 * (2.0 * mean_share * share - share - mean_share + 1.0)) / scale
     variance = float(4.0 / n_sets**2 * ((influence - influence.mean()) ** 2).sum())
-    margin = _normal_quantile(0.5 + level / 2.0) * np.sqrt(variance)
+    margin = float(ndtri(0.5 + level / 2.0)) * np.sqrt(variance)
     return Stability(value, float(value - margin), float(value + margin), variance)
 
 
-def _normal_quantile(probability: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))
-
-
-def jaccard(sets: Any, others: Any = None) -> NDArray[np.float64]:
+def jaccard(sets: Any, others: Any = None) -> Floats:
     """Return the Jaccard similarity, size of the intersection by size of the union, of all pairs of sets.
 
     Parameters
@@ -145,15 +140,7 @@ def redundancy_rate(X: Any, features: Any) -> float:
     1.0
     """
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X)
-    mask = np.asarray(features)
-    if mask.dtype == bool:
-        if mask.shape != (data.n_features,):
-            raise InputError.of(
-                "features", f"as a mask must have one entry per column of X, {data.n_features}; got {mask.shape}."
-            )
-        positions = np.flatnonzero(mask)
-    else:
-        positions = FeatureIndex(data.feature_names).positions(features, "features")
+    positions = FeatureIndex(data.feature_names).members(features, "features")
     n = len(positions)
     if n < 2:
         return float("nan")

@@ -61,36 +61,19 @@ _OURS = (
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A decision, what it rests on, and its summary.
+    """A decision, the study and the evidence that it rests on, and its summary in plain types."""
 
-    Attributes
-    ----------
-    study : Study
-        As used.
-    evidence : Evidence
-    selection : Selection
-    summary : mapping
-        From :func:`~ubayfs.summary.summarize`, in plain types.
-    """
-
-    study: Study
+    study: Study  # as used
     evidence: Evidence
     selection: Selection
-    summary: Mapping[str, Any]
+    summary: Mapping[str, Any]  # from ubayfs.summary.summarize
 
 
 class StoredResult:
     """A result in a directory, of which each part is read when it is first used.
 
-    Parameters
-    ----------
-    directory : str or path
-
-    Raises
-    ------
-    InputError
-        If there is no such directory, or files are missing; when a part is used, if it is damaged or of a version that
-        cannot be read.
+    An InputError tells that there is no such directory, or that files are missing; when a part is used, that it is
+    damaged or of a version that cannot be read.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -195,11 +178,6 @@ def check_directory(
     source : str or path, optional
         Of the study. It is never replaced, and neither are the tables that the study names; only a study that is part
         of a result may give way to its successor.
-
-    Raises
-    ------
-    InputError
-        If there is a file instead of a directory, files would be overwritten, or nothing can be written there.
     """
     directory = Path(directory)
     existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
@@ -252,7 +230,7 @@ def write_result(
     figures: Figures | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write a result, whole or not at all.
+    """Write a result, whole or not at all, and return the paths of its files.
 
     All files are made in a hidden directory first and moved to their places when the last one is complete. Whatever
     goes wrong before that, or on the way, leaves the directory as it was.
@@ -270,23 +248,13 @@ def write_result(
     force : bool
         Whether files of an earlier result are replaced. Those that this result does not have are removed, any other
         file stays.
-
-    Returns
-    -------
-    paths : list of Path
-        The files written.
-
-    Raises
-    ------
-    InputError
-        If something stands in the way; nothing is changed then.
     """
     directory = Path(directory)
-    table = None if data is None or isinstance(data, FeatureData) else data
-    check_directory(directory, None if table is not None else result.study, force=force)
+    table = None if isinstance(data, FeatureData) else data
+    check_directory(directory, result.study if table is None else None, force=force)
     reduced = None
     if result.study.outputs.reduced_table:
-        reduced = _reduced(table if table is not None else _table_of(result.study), result)
+        reduced = _reduced(_table_of(result.study) if table is None else table, result)
     if figures is None:
         figures = render_figures(read_displays(result.summary["displays"]), result.study.outputs.figures)
     made = [path for path in (directory, *directory.parents) if not path.exists()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import FeatureIndex, freeze
+from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
@@ -82,43 +82,20 @@ class SetMetrics:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything a decision rests on: utility, names, votes, weights and, if given, the data.
-
-    Attributes
-    ----------
-    utility : Utility
-    feature_names : ndarray of str of shape (n_features,)
-    counts : ndarray of int of shape (n_features,) or None
-        None when importances were given without an ensemble.
-    weights : ndarray of float of shape (n_features,) or None
-    X : ndarray of shape (n_samples, n_features) or None
-    optimizer : Optimizer or None
-        What made the decision, for those who repeat it on other importances.
-    """
+    """Everything a decision rests on: utility, names, votes, weights and, if given, the data."""
 
     utility: Utility
-    feature_names: NDArray[Any]
-    counts: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
-    X: NDArray[Any] | None = None
-    optimizer: Optimizer | None = None
+    feature_names: Array  # (n_features,)
+    counts: NDArray[np.int64] | None = None  # (n_features,); None when importances were given without an ensemble
+    weights: Floats | None = None  # (n_features,)
+    X: Array | None = None  # (n_samples, n_features)
+    optimizer: Optimizer | None = None  # what made the decision
 
-    def mask(self, features: Any) -> NDArray[np.bool_]:
+    def mask(self, features: Any) -> Mask:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
-        n = len(self.feature_names)
-        if np.iterable(features) and not isinstance(features, str):
-            features = list(features)  # a set or a generator will do
-            if features and all(isinstance(entry, bool | np.bool_) for entry in features):
-                if len(features) != n:
-                    raise InputError.of(
-                        "features", f"as a mask must have one entry per feature, {n}; got {len(features)}."
-                    )
-                return np.array(features, dtype=bool)
-        mask = np.zeros(n, dtype=bool)
-        mask[FeatureIndex(self.feature_names).positions(features, "features")] = True
-        return mask
+        return mask_of(FeatureIndex(self.feature_names).members(features, "features"), len(self.feature_names))
 
-    def measure(self, chosen: NDArray[np.bool_]) -> SetMetrics:
+    def measure(self, chosen: Mask) -> SetMetrics:
         """Return the metrics of a set."""
         utility = self.utility
         log_kappa = float(utility.admissibility.log_admissibility(chosen)[0])
@@ -140,7 +117,7 @@ class Problem:
             without_votes=tuple(self.feature_names[unvoted].tolist()),
         )
 
-    def _violations(self, chosen: NDArray[np.bool_]) -> tuple[Violation, ...]:
+    def _violations(self, chosen: Mask) -> tuple[Violation, ...]:
         system = self.utility.system
         amounts = self.utility.admissibility.violations(chosen)[0]
         rows = np.flatnonzero(amounts)
@@ -176,7 +153,7 @@ class FeatureSet:
     metrics : SetMetrics
     """
 
-    indices: NDArray[np.intp]
+    indices: Ints
     features: tuple[str, ...]
     value: float
     bound: float
@@ -222,10 +199,10 @@ class Selection:
 
     best: FeatureSet
     alternatives: tuple[FeatureSet, ...]
-    feature_names: NDArray[Any]
-    importance: NDArray[np.float64]
+    feature_names: Array
+    importance: Floats
     counts: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     posterior: Posterior | None = None
     problem: Problem | None = None
@@ -237,7 +214,7 @@ class Selection:
         return self.best.features
 
     @property
-    def indices(self) -> NDArray[np.intp]:
+    def indices(self) -> Ints:
         """Positions of the chosen features, ascending."""
         return self.best.indices
 
@@ -262,11 +239,9 @@ class Selection:
         return self.best.metrics
 
     @cached_property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> Mask:
         """The chosen set as a mask of shape (n_features,)."""
-        mask = np.zeros(len(self.feature_names), dtype=bool)
-        mask[self.indices] = True
-        return freeze(mask)
+        return freeze(mask_of(self.indices, len(self.feature_names)))
 
     def __repr__(self) -> str:
         shown = ", ".join(self.features[:10]) + (", ..." if len(self.features) > 10 else "")
@@ -289,17 +264,15 @@ class Selection:
             )
         return self.problem.measure(self.problem.mask(features))
 
-    def similarity(self) -> NDArray[np.float64]:
+    def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.
 
         Returns
         -------
         similarity : ndarray of float of shape (1 + n_alternatives, 1 + n_alternatives)
         """
-        masks = np.zeros((1 + len(self.alternatives), len(self.feature_names)), dtype=bool)
-        for row, found in zip(masks, (self.best, *self.alternatives), strict=True):
-            row[found.indices] = True
-        return jaccard(masks)
+        n_features = len(self.feature_names)
+        return jaccard([mask_of(found.indices, n_features) for found in (self.best, *self.alternatives)])
 
     def table(self) -> pd.DataFrame:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
@@ -379,7 +352,7 @@ def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
     }
 
 
-def _set_from_dict(content: Mapping[str, Any], names: NDArray[Any]) -> FeatureSet:
+def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
     metrics = dict(content["metrics"])
     violations = tuple(
         Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]), row["position"])

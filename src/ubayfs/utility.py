@@ -19,10 +19,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ._arguments import check_feature_names
+from ._arguments import Floats, Ints, Mask, check_feature_names
 from .constraints.system import ConstraintSystem, once_per_system, resolve
 from .exceptions import InputError
 
@@ -57,15 +56,10 @@ def score_tolerance(score: float) -> float:
     return RELATIVE_TOLERANCE * max(1.0, abs(score)) if np.isfinite(score) else RELATIVE_TOLERANCE
 
 
-def log_row_admissibility(violation: Any, rho: Any) -> NDArray[np.float64]:
-    """Return log(2 xi / (1 + xi)), xi = exp(-rho * violation), elementwise; 0 where nothing is violated.
+def log_row_admissibility(violation: Any, rho: Any) -> Floats:
+    """Return log(2 xi / (1 + xi)), xi = exp(-rho * violation), elementwise; 0 where the violation is not positive.
 
-    Parameters
-    ----------
-    violation : array-like of float
-        Amount by which an inequality is exceeded; not positive means that it holds.
-    rho : array-like of float, positive
-        Broadcast against `violation`; inf gives -inf where it is violated.
+    `rho` is positive and broadcast against `violation`; inf gives -inf where it is violated.
 
     Examples
     --------
@@ -94,7 +88,7 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
 
 
 @once_per_system
-def _tolerance(system: ConstraintSystem) -> NDArray[np.float64]:
+def _tolerance(system: ConstraintSystem) -> Floats:
     A, largest = system.A, np.zeros(system.n_inequalities)
     filled = np.flatnonzero(np.diff(A.indptr))
     if len(filled):
@@ -113,7 +107,7 @@ def _block_columns(system: ConstraintSystem) -> sparse.csr_array:
 
 
 @once_per_system
-def _violated_by_empty_set(system: ConstraintSystem) -> NDArray[np.intp]:
+def _violated_by_empty_set(system: ConstraintSystem) -> Ints:
     return np.flatnonzero(system.b < -_tolerance(system))
 
 
@@ -127,7 +121,7 @@ class Admissibility:
     system: ConstraintSystem
 
     @property
-    def tolerance(self) -> NDArray[np.float64]:
+    def tolerance(self) -> Floats:
         """Excess up to which each inequality still holds, of shape (n_inequalities,)."""
         return _tolerance(self.system)
 
@@ -140,17 +134,17 @@ class Admissibility:
         touched.data = (touched.data > 0.0).astype(np.float64)
         return sparse.csr_array(sparse.hstack([chosen, touched], format="csr"))
 
-    def excess(self, products: NDArray[np.float64], rows: Any) -> NDArray[np.float64]:
+    def excess(self, products: Floats, rows: Any) -> Floats:
         """Return by how much products a^T z exceed the bounds of `rows`; 0 where these hold."""
         excess = products - self.system.b[rows]
         return np.where(excess > self.tolerance[rows], excess, 0.0)
 
-    def violations(self, sets: Any) -> NDArray[np.float64]:
+    def violations(self, sets: Any) -> Floats:
         """Return by how much each set exceeds each bound, of shape (n_sets, n_inequalities); 0 where it holds."""
         products = (self.indicators(sets) @ _columns(self.system)).toarray()
         return self.excess(products, slice(None))
 
-    def log_admissibility(self, sets: Any) -> NDArray[np.float64]:
+    def log_admissibility(self, sets: Any) -> Floats:
         """Return log kappa of each set, of shape (n_sets,); -inf exactly when a hard inequality is violated.
 
         Looks only at inequalities that a set touches and at those that the empty set violates: with a million
@@ -173,23 +167,12 @@ class Admissibility:
 
 @dataclass(frozen=True, eq=False)
 class Utility:
-    """What is maximized: importance of the selected features plus weighted admissibility.
+    """What is maximized: importance of the selected features plus weighted admissibility."""
 
-    Attributes
-    ----------
-    theta : ndarray of float of shape (n_features,)
-        Importance of each feature, not negative.
-    system : ConstraintSystem
-    constraint_strength : float
-        The paper's lambda, positive.
-    selectable : ndarray of bool of shape (n_features,)
-        Features that a set may contain at all.
-    """
-
-    theta: NDArray[np.float64]
+    theta: Floats  # importance of each feature, not negative, (n_features,)
     system: ConstraintSystem
-    constraint_strength: float
-    selectable: NDArray[np.bool_]
+    constraint_strength: float  # the paper's lambda, positive
+    selectable: Mask  # features that a set may contain at all, (n_features,)
 
     @cached_property
     def admissibility(self) -> Admissibility:
@@ -201,19 +184,19 @@ class Utility:
         """Number of features."""
         return len(self.theta)
 
-    def __call__(self, sets: Any) -> NDArray[np.float64]:
+    def __call__(self, sets: Any) -> Floats:
         """Return the utility of each set, of shape (n_sets,); -inf when a hard inequality is violated."""
         sets = as_sparse_sets(sets)
         return self.combine(sets @ self.theta, self.admissibility.log_admissibility(sets))
 
-    def combine(self, importance: Any, log_kappa: Any) -> NDArray[np.float64]:
+    def combine(self, importance: Any, log_kappa: Any) -> Floats:
         """Return importance + lambda * exp(log_kappa), or -inf where log_kappa is."""
         return np.where(np.isneginf(log_kappa), -np.inf, importance + self.constraint_strength * np.exp(log_kappa))
 
 
 def log_admissibility(
     sets: Any, constraints: Any, feature_names: Any = None, blocks: Any = None, X: Any = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the log admissibility (log kappa) of any sets.
 
     Parameters
@@ -246,7 +229,7 @@ def log_admissibility(
     return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
 
 
-def check_importance(theta: Any) -> NDArray[np.float64]:
+def check_importance(theta: Any) -> Floats:
     """Return importances as a vector of finite numbers >= 0 with a finite sum, or raise."""
     try:
         importance = np.array(theta, dtype=np.float64)

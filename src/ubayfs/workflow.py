@@ -12,9 +12,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._arguments import RandomState, as_generator, check_feature_names, check_int, check_real
+from ._arguments import (
+    Floats,
+    RandomState,
+    as_generator,
+    check_feature_names,
+    check_int,
+    check_random_state,
+    check_real,
+)
 from .advice import advice_on
 from .constraints import Constraint, as_constraints, resolve
 from .data.blocks import Blocks
@@ -40,10 +47,6 @@ __all__ = [
 ]
 
 
-def _unchecked(value: Any) -> Any:
-    return value
-
-
 def _as_given(check: Callable[[Any], Any], value: Any) -> Any:
     check(value)
     return value
@@ -61,7 +64,7 @@ def _limit(value: Any) -> float | None:
     return None if value is None else as_optimizer("exact", value).time_limit  # type: ignore[attr-defined]
 
 
-def _as(check: Callable[[Any], Any], part: str, in_posterior: bool = False) -> dict[str, Any]:
+def _as(check: Callable[[Any], Any] | None, part: str, in_posterior: bool = False) -> dict[str, Any]:
     """Describe an argument: its check, the part of the knowledge it belongs to, and whether the posterior needs it."""
     return {"check": check, "part": part, "in_posterior": in_posterior}
 
@@ -70,7 +73,7 @@ def _as(check: Callable[[Any], Any], part: str, in_posterior: bool = False) -> d
 class Decision:
     """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
 
-    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(_unchecked, "prior", True))
+    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(None, "prior", True))
     prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
     constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
@@ -79,11 +82,11 @@ class Decision:
     min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
     n_alternatives: int = field(default=0, metadata=_as(partial(check_int, "n_alternatives", low=0), "search"))
-    random_state: RandomState = field(default=None, metadata=_as(_unchecked, "search", True))
+    random_state: RandomState = field(default=None, metadata=_as(check_random_state, "search", True))
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            object.__setattr__(self, one.name, self.check_argument(one.name, getattr(self, one.name)))
+        for name in self.names():
+            object.__setattr__(self, name, self.check_argument(name, getattr(self, name)))
         as_optimizer(self.optimizer, self.time_limit)  # do the two go together?
 
     @classmethod
@@ -94,15 +97,16 @@ class Decision:
     @classmethod
     def check_argument(cls, name: str, value: Any) -> Any:
         """Return one argument in the form in which it is used, or raise if it breaks a rule whatever the data are."""
-        return cls.__dataclass_fields__[name].metadata["check"](value)
+        check = cls.__dataclass_fields__[name].metadata["check"]
+        return value if check is None else check(value)
 
     @classmethod
     def names(cls, part: str | None = None, in_posterior: bool | None = None) -> tuple[str, ...]:
         """Return the names of all arguments, or of those that belong to one part or to the posterior."""
         return tuple(
-            one.name
-            for one in fields(cls)
-            if part in (None, one.metadata["part"]) and in_posterior in (None, one.metadata["in_posterior"])
+            field.name
+            for field in fields(cls)
+            if part in (None, field.metadata["part"]) and in_posterior in (None, field.metadata["in_posterior"])
         )
 
     def check(self, feature_names: Any) -> None:
@@ -112,8 +116,7 @@ class Decision:
         (correlations, contradicting hard constraints) shows in :meth:`make` only.
         """
         resolve_weights(self.weights, feature_names, self.blocks)
-        # decorrelate names no feature, and its arguments were checked when it was made.
-        named = [one for one in self.constraints if one.kind != "decorrelate"]
+        named = [constraint for constraint in self.constraints if not constraint.needs_data]
         resolve(named, feature_names, self.blocks)
 
     def make(self, evidence: Evidence | Posterior, X: Any = None) -> Selection:
@@ -176,14 +179,13 @@ class Decision:
         )
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
-        made: dict[str, Any] = {
-            "constraints": [one.to_dict() for one in self.constraints],
-            "min_votes": self.min_votes,
-        }
-        if posterior is not None:
-            made |= {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
-        return made | {
-            "constraint_strength": self.constraint_strength,
+        """Return how the selection is made, in plain types; values of the posterior are in the posterior."""
+        others = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
+        known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
+        return {
+            "constraints": [constraint.to_dict() for constraint in self.constraints],
+            **known,
+            **{name: getattr(self, name) for name in others},
             "optimizer": repr(optimizer),
             "solver": dict(solution.info),
         }
@@ -319,7 +321,7 @@ def selection_probabilities(
     n_draws: int = 100,
     random_state: RandomState = None,
     on_progress: Progress | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return how often each feature is selected when the decision is made on draws from the posterior.
 
     A feature close to 1 is chosen whatever the exact importances are; one near 0.5 is a matter of chance. Like

@@ -1,7 +1,6 @@
 """What the command says, and where; what Ctrl-C does to work that can be cut short."""
 
 import fcntl
-import io
 import os
 import pty
 import signal
@@ -13,7 +12,7 @@ import warnings
 
 import pytest
 
-from ubayfs.cli.console import advice_as_values, progress, stoppable, table, tell, tell_beside_bar
+from ubayfs.cli.console import advice_as_values, progress, stoppable, table, tell
 from ubayfs.exceptions import OptimizationWarning
 
 
@@ -57,35 +56,6 @@ def test_progress_may_begin_anew(capsys):
         update(50, 100)
         update(25, 100)
         update(100, 100)
-
-
-class Terminal(io.StringIO):
-    """Keeps what is drawn."""
-
-    def isatty(self):
-        return True
-
-
-def test_another_label_begins_a_bar_anew_and_lines_stand_apart(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress("cells", "splits") as update:
-        update(0, 20, "first (1 of 2)")
-        update(20, 20, "first (1 of 2)")
-        update(50, 100, "second (2 of 2)")
-        tell_beside_bar("a note")
-    drawn = [part.strip() for part in sys.stderr.getvalue().replace("\n", "\r").split("\r")]
-    assert any(part.startswith("first (1 of 2):") and "0/20" in part for part in drawn)
-    # What was done before is no speed: nothing is known of the time that is left.
-    assert any(part.startswith("second (2 of 2):  50%") and "50/100" in part and "<?" in part for part in drawn)
-    assert "a note" in drawn
-
-
-def test_labels_are_silent_when_nobody_watches(capsys):
-    with progress("cells", "splits") as update:
-        update(0, 20, "first")
-        update(3, 5, "second")
-        tell_beside_bar("a note")
-    assert capsys.readouterr() == ("", "a note\n")
 
 
 def test_the_first_interrupt_asks_to_stop_the_second_stops(capsys):

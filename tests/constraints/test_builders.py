@@ -360,7 +360,7 @@ UNRESOLVABLE = [
         None,
         r"block 'size' names 'aera', which is not a feature\. Did you mean 'area'\?",
     ),
-    (decorrelate(), None, None, r"decorrelate needs correlations between features; pass X=, the data of the fit"),
+    (decorrelate(), None, None, r"decorrelate needs the data of the fit; pass X="),
     (decorrelate(), None, X, r"X must have one column per feature, 3; got 4"),
     (
         decorrelate(),

@@ -87,7 +87,7 @@ def test_what_an_algorithm_adds_has_a_part_without_a_constraint():
 def test_a_constraint_that_does_not_fit_tells_its_position():
     with pytest.raises(ConstraintError, match="names 'z'") as caught:
         resolve([max_size(2), require("a"), exclude("z")], ["a", "b"])
-    assert (caught.value.position, caught.value.argument, caught.value.value) == (2, "exclude", "z")
+    assert (caught.value.position, caught.value.argument, caught.value.value) == (2, "features", "z")
 
 
 def test_contradicting_constraints_are_known_by_position_not_by_label():

@@ -414,15 +414,15 @@ def test_memory_errors_of_a_batch_are_mended_by_single_runs(table):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([0, 12], "distinct column positions from 0 to 11; got 12"),
+        ([0, 12], "distinct column indices from 0 to 11; got 12"),
         ([-1], "from 0 to 11; got -1"),
-        ([3, 3], r"got duplicates in \[3, 3\]"),
-        ([0, 1, 2, 3, 4], "must return at most 4 distinct column positions; got 5"),
-        ([0.5], "as whole numbers; got float64 such as"),
-        (["a"], "as whole numbers; got <U1 such as"),
-        ([True, False], "as whole numbers; got bool"),
-        (None, r"in one dimension; got NoneType of shape \(\)"),
-        ([[0, 1]], r"in one dimension; got list of shape \(1, 2\)"),
+        ([3, 3], "index 3 came more than once"),
+        ([0, 1, 2, 3, 4], "at most n_features=4 of them; got 5"),
+        ([0.5], "got list of float64 and shape"),
+        (["a"], "got list of <U1 and shape"),
+        ([True, False], "got list of bool and shape"),
+        (None, r"got NoneType of object and shape \(\)"),
+        ([[0, 1]], r"got list of int64 and shape \(1, 2\)"),
     ],
 )
 def test_nonsense_from_a_selector_is_an_input_error(table, answer, message):

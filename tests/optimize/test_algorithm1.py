@@ -28,6 +28,7 @@ from ubayfs.constraints import (
 from ubayfs.constraints.system import ConstraintSystem
 from ubayfs.optimize import algorithm1
 from ubayfs.optimize.algorithm1 import NO_CHANGE, Chains, draw_offers, feasible_start, initial_sets
+from ubayfs.optimize.presolve import LinkedUtility
 from ubayfs.utility import Utility
 
 N = 8
@@ -38,6 +39,11 @@ def problem(constraints, n=N, theta=None, blocks=BLOCKS, X=None, strength=1.0):
     theta = np.linspace(1, 2, n) / n if theta is None else np.asarray(theta, float)
     system = resolve(constraints, [f"x{i}" for i in range(n)], blocks, X)
     return Utility(theta, system, strength, np.ones(n, dtype=bool))
+
+
+def guided_sets(utility, n_sets, rng):
+    linked = LinkedUtility.of(utility)
+    return linked.expand(feasible_start(linked, n_sets, rng))
 
 
 def log_kappa_of(utility):
@@ -159,7 +165,7 @@ def test_features_that_cannot_be_selected_are_never_offered():
     utility = problem([max_size(5)])
     utility.selectable[[1, 4]] = False
     assert not initial_sets(utility, 50, np.random.default_rng(0))[:, [1, 4]].any()
-    assert not feasible_start(utility, 50, np.random.default_rng(0))[:, [1, 4]].any()
+    assert not guided_sets(utility, 50, np.random.default_rng(0))[:, [1, 4]].any()
 
 
 @pytest.mark.parametrize("hard", [require(2), must_link([0, 7], rho=inf)])
@@ -185,7 +191,7 @@ HARD = {
 @pytest.mark.parametrize("name", sorted(HARD))
 def test_feasible_start_keeps_hard_rows(name):
     utility = problem(HARD[name])
-    sets = feasible_start(utility, 40, np.random.default_rng(1))
+    sets = guided_sets(utility, 40, np.random.default_rng(1))
     feasible = np.isfinite(utility(sets))
     # Features are only ever added: a chain that begins with the feature of two blocks cannot mend the limit of two.
     assert feasible.any() if name == "blocks" else feasible.all()
@@ -201,7 +207,7 @@ def test_feasible_start_is_the_best_set_on_the_way_of_algorithm_1_without_hard_r
     order, log_uniform = draw_offers(utility, 4, np.random.default_rng(seed))
     run = Chains(utility, 4)
     run.run(order, log_uniform)
-    found = feasible_start(utility, 4, np.random.default_rng(seed))
+    found = guided_sets(utility, 4, np.random.default_rng(seed))
     np.testing.assert_allclose(utility(found), utility(run.best), rtol=1e-12)
 
 
@@ -209,7 +215,7 @@ def test_feasible_start_stops_where_a_soft_size_limit_is_left_behind():
     rng = np.random.default_rng(0)
     utility = problem([max_size(5)], 400, rng.dirichlet(np.full(400, 0.1)), None)
     assert initial_sets(utility, 20, np.random.default_rng(0)).sum(axis=1).min() > 50
-    sets = feasible_start(utility, 20, np.random.default_rng(0))
+    sets = guided_sets(utility, 20, np.random.default_rng(0))
     assert sets.sum(axis=1).max() <= 8
     assert utility(sets).min() > 1.0
 
@@ -226,4 +232,4 @@ def test_nothing_selectable():
     utility = problem([max_size(2)])
     utility.selectable[:] = False
     assert not initial_sets(utility, 3, np.random.default_rng(0)).any()
-    assert feasible_start(utility, 3, np.random.default_rng(0)).shape == (3, N)
+    assert guided_sets(utility, 3, np.random.default_rng(0)).shape == (3, N)

@@ -117,7 +117,7 @@ def test_a_time_limit_reaches_the_optimizer_or_is_refused():
     assert as_optimizer("exact", 2.5) == Exact(time_limit=2.5)
     assert as_optimizer(Exact(time_limit=9.0), 2.5) == Exact(time_limit=2.5)
     assert as_optimizer(Exact(time_limit=9.0)) == Exact(time_limit=9.0)
-    with pytest.raises(InputError, match="time_limit is not supported by Genetic; use optimizer='exact'"):
+    with pytest.raises(InputError, match="time_limit is not supported by Genetic; use the optimizer 'exact'"):
         as_optimizer("genetic", 2.5)
     with pytest.raises(InputError, match=r"time_limit must be a number in \(0, inf\]; got 0"):
         as_optimizer("exact", 0)

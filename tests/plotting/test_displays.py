@@ -106,7 +106,7 @@ def test_paths_that_cannot_be_written_are_refused(cancer_selection, tmp_path, mo
     def full(path, content):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ubayfs.plotting.base.write_atomically", full)
+    monkeypatch.setattr("ubayfs._files.write_atomically", full)
     with pytest.raises(UBayFSError, match=r"figure.png could not be written \(No space left on device\)"):
         display.save(tmp_path / "figure.png")
     assert list(tmp_path.iterdir()) == []

@@ -7,15 +7,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from ..exceptions import UBayFSWarning
-
-
-class Progress(Protocol):
-    """Draws how much is done; another label begins a bar anew."""
-
-    def __call__(self, done: int, total: int, label: str | None = None) -> None: ...  # noqa: D102
 
 
 def say(text: str = "") -> None:
@@ -30,40 +24,23 @@ def tell(text: str) -> None:
         sys.stderr.write(f"{text}\n")
 
 
-def tell_beside_bar(text: str) -> None:
-    """Print a line that is not part of the answer while a bar may be drawn: the bar makes room for it."""
-    from tqdm import tqdm
-
-    if sys.stderr is not None:
-        tqdm.write(text, file=sys.stderr)
-
-
 @contextmanager
-def progress(label: str, unit: str) -> Iterator[Progress]:
+def progress(label: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     """Give a callback that draws a bar with the remaining time; it draws nothing when stderr is no terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield _silent
+        yield lambda done, total: None
         return
     from tqdm import tqdm
 
     with tqdm(desc=label, unit=unit, leave=False, file=sys.stderr, dynamic_ncols=True) as bar:
 
-        def update(done: int, total: int, label: str | None = None) -> None:
+        def update(done: int, total: int) -> None:
             bar.total = total
-            if label is not None and label != bar.desc:
-                bar.set_description_str(label, refresh=False)
-                bar.reset(total)
-                bar.initial = bar.n = done  # earlier work says nothing about the time that is left
-                bar.refresh()
             if done < bar.n:  # an ensemble that resumes from its checkpoint starts anew
                 bar.reset(total)
             bar.update(done - bar.n)
 
         yield update
-
-
-def _silent(done: int, total: int, label: str | None = None) -> None:
-    pass
 
 
 @contextmanager

@@ -62,6 +62,7 @@ def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, 
     from ..plotting import Figures, read_displays, render_figures
     from ..plotting.figures import page_format
     from ..report import RENDERERS, render_html
+    from ..summary import advice_facts
 
     summary, drawn = result.summary, Figures({})
     if figures or any(path.suffix == ".html" for path in reports):
@@ -69,7 +70,7 @@ def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, 
         formats = {of_page, *(format for _, format in figures.values())}
         displays = read_displays(summary["displays"])
         drawn = render_figures(displays, sorted(formats), result.figures(summary["displays"]))
-        tell_advice({"code": advice.code, "facts": advice.facts, "message": str(advice)} for advice in drawn.advice)
+        tell_advice(advice_facts(drawn.advice))
     texts = {
         path: render_html(summary, drawn) if path.suffix == ".html" else RENDERERS[path.suffix](summary)
         for path in reports

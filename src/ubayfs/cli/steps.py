@@ -80,7 +80,11 @@ def finish(
         selection = study.decide(evidence)
     known = answer(selection, study=study)
     tell_advice(known["advice"])
-    unread = _shown(known)
+    unread = None  # whoever reads the answer may have left, which must not lose the result
+    try:
+        print_answer(known)
+    except OSError as error:
+        unread = error
     if directory is None:
         tell("Nothing was written; add -o DIRECTORY to write this result.")
     else:
@@ -89,17 +93,6 @@ def finish(
             say(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
     if unread is not None:
         raise unread
-
-
-def _shown(known: Mapping[str, Any]) -> OSError | None:
-    """Print the answer at once; whoever reads it may have left, which must not lose the result."""
-    try:
-        print_answer(known)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError as error:
-        return error
-    return None
 
 
 def _write(
@@ -114,7 +107,7 @@ def _write(
     """Summarize, draw what is not drawn yet, write; return the number of files."""
     from ..plotting import read_displays, render_figures
     from ..results import Result, write_result
-    from ..summary import summarize
+    from ..summary import advice_facts, summarize
 
     before = None if earlier is None else earlier.summary
     if before is not None:
@@ -127,12 +120,10 @@ def _write(
     displays = summary["displays"]
     drawn = None if earlier is None else earlier.figures(displays)
     figures = render_figures(read_displays(displays), outputs.figures, drawn)
-    of_figures = [
-        {"code": advice.code, "facts": dict(advice.facts), "message": str(advice)} for advice in figures.advice
-    ]
+    of_figures = advice_facts(figures.advice)
     tell_advice(of_figures)
-    summary["advice"] = [*summary["advice"], *of_figures]
-    summary["warnings"] = [*summary["warnings"], *(advice["message"] for advice in of_figures)]
+    summary["advice"] += of_figures
+    summary["warnings"] += [advice["message"] for advice in of_figures]
     result = Result(study.standalone(), evidence, selection, summary)
     return len(write_result(directory, result, data=study.table, figures=figures, force=force))
 
@@ -178,9 +169,8 @@ def tell_advice(advice: Iterable[Mapping[str, Any]]) -> None:
     from ..exceptions import Advice
 
     for given in advice:
-        facts = Advice.from_dict(given).facts
-        text = _ADVICE[given["code"]].format(**facts) if given["code"] in _ADVICE else given["message"]
-        tell(f"Note: {text}")
+        text = _ADVICE.get(given["code"])
+        tell(f"Note: {given['message'] if text is None else text.format(**Advice.from_dict(given).facts)}")
 
 
 def print_answer(known: Mapping[str, Any]) -> None:
@@ -198,6 +188,8 @@ def print_answer(known: Mapping[str, Any]) -> None:
             say(f"  {entry['label']}: by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
     bound = "no bound known" if known["bound"] is None else f"bound {known['bound']:.6g}, gap {known['gap']:.2g}"
     say(f"\nScore {known['value']:.6g}, {bound}.")
+    if sys.stdout is not None:
+        sys.stdout.flush()  # before the work that follows
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import check_real
+from .._arguments import Floats, check_real
 from ..exceptions import ConstraintError, InputError
 
 _SHOWN = 60  # entries of an argument that repr still lists
@@ -134,7 +133,7 @@ def as_relaxation(rho: Any) -> float:
         raise ConstraintError.of("rho", f"{error.rule} 0 leaves the constraint out, inf makes it hard.", rho) from None
 
 
-def as_relaxations(rho: Any) -> NDArray[np.float64]:
+def as_relaxations(rho: Any) -> Floats:
     """Return rho of one or several inequalities."""
     values = as_numbers("rho", rho, finite=False)
     if not (values >= 0).all():
@@ -144,7 +143,7 @@ def as_relaxations(rho: Any) -> NDArray[np.float64]:
     return values
 
 
-def per_inequality(argument: str, values: NDArray[np.float64], n: int) -> float | tuple[float, ...]:
+def per_inequality(argument: str, values: Floats, n: int) -> float | tuple[float, ...]:
     """Return one number for all inequalities, or one for each."""
     if values.ndim == 0:
         return float(values)
@@ -155,7 +154,7 @@ def per_inequality(argument: str, values: NDArray[np.float64], n: int) -> float 
     return tuple(values.tolist())
 
 
-def as_numbers(argument: str, values: Any, finite: bool = True) -> NDArray[np.float64]:
+def as_numbers(argument: str, values: Any, finite: bool = True) -> Floats:
     """Return an array of float, or raise if something else or (unless allowed) not finite is in it."""
     try:
         array = np.asarray(values)

@@ -14,10 +14,9 @@ from functools import cached_property, partial, wraps
 from typing import Any, ParamSpec
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import FeatureIndex
+from .._arguments import Array, FeatureIndex, Floats, Ints
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InputError
@@ -51,6 +50,11 @@ class Constraint:
     note: str = field(default="", compare=False)
 
     @property
+    def needs_data(self) -> bool:
+        """Whether its inequalities depend on the data of the fit."""
+        return KINDS[self.kind].needs_data
+
+    @property
     def rho(self) -> float | tuple[float, ...] | None:
         """The relaxation; None for kinds that derive it from data."""
         return dict(self.arguments).get("rho")
@@ -76,42 +80,24 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Inequalities:
-    """What one constraint means: a^T z <= b with relaxation rho, on features or on blocks.
+    """What one constraint means: a^T z <= b with relaxation rho, on features or on blocks."""
 
-    Attributes
-    ----------
-    A : csr_array of float of shape (n_inequalities, n_features), or (n_inequalities, n_blocks) when `on_blocks`
-    b, rho : ndarray of float of shape (n_inequalities,)
-    label : callable
-        Number of an inequality -> words for people. Called only for those that are shown: there may be a million.
-    title : str
-        All of them in a few words, such as ``must-link radius, area, perimeter``.
-    on_blocks : bool
-    """
-
-    A: sparse.csr_array
-    b: NDArray[np.float64]
-    rho: NDArray[np.float64]
+    A: sparse.csr_array  # (n_inequalities, n_features), or (n_inequalities, n_blocks) when `on_blocks`
+    b: Floats  # (n_inequalities,)
+    rho: Floats  # (n_inequalities,)
+    # Number of an inequality -> words; called only for those that are shown, there may be a million.
     label: Callable[[int], str]
-    title: str = ""
+    title: str = ""  # all of them in a few words, such as "must-link radius, area, perimeter"
     on_blocks: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What names in constraints refer to.
-
-    Attributes
-    ----------
-    index : FeatureIndex
-    blocks : Blocks
-    X : array-like, DataFrame, FeatureData or None
-        The data of the fit; only correlations need it.
-    """
+    """What names in constraints refer to."""
 
     index: FeatureIndex
     blocks: Blocks
-    X: Any = None
+    X: Any = None  # the data of the fit; only correlations need it
 
     @cached_property
     def membership(self) -> sparse.csr_array:
@@ -128,40 +114,35 @@ class Context:
             rule = "is about blocks, but none were given; pass blocks=, a mapping of names to features."
             raise ConstraintError(f"{kind} {rule}", argument="blocks", rule=rule)
 
-    def positions(self, items: Any, on: str, kind: str) -> NDArray[np.intp]:
-        """Return the positions of features or blocks, given by name or position."""
-        if on == "features":
-            return self.index.positions(items, kind, ConstraintError)
+    def positions(self, items: Any, on: str, kind: str, argument: str = "features") -> Ints:
+        """Return the positions of features or blocks that an argument of a constraint gives by name or position."""
+        try:
+            return self.index.positions(items, kind, ConstraintError) if on == "features" else self._blocks(items, kind)
+        except ConstraintError as error:
+            error.argument = argument
+            raise
+
+    def _blocks(self, items: Any, kind: str) -> Ints:
         self.require_blocks(kind)
         found = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
         if len(np.unique(found)) < len(found):
             raise ConstraintError.of(kind, f"names a block more than once: {listing(self.blocks.names, found)}.", items)
         return found
 
-    @cached_property
-    def values(self) -> NDArray[Any]:
-        """The data of the fit as a matrix whose columns are the features."""
+    def values(self, kind: str) -> Array:
+        """Return the data of the fit as a matrix whose columns are the features."""
         if self.X is None:
-            raise ConstraintError(
-                "decorrelate needs correlations between features; pass X=, the data of the fit.", argument="X"
-            )
+            raise ConstraintError(f"{kind} needs the data of the fit; pass X=.", argument="X")
         return FeatureData.of_fit(self.X, self.index.names).X
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of constraint: its builder and what it means.
+    """A kind of constraint: its builder and what it means."""
 
-    Attributes
-    ----------
-    build : callable
-        Takes what the user says and returns a Constraint.
-    inequalities : callable
-        Takes a Context and the checked arguments and returns Inequalities.
-    """
-
-    build: Callable[..., Constraint]
-    inequalities: Callable[..., Inequalities]
+    build: Callable[..., Constraint]  # takes what the user says
+    inequalities: Callable[..., Inequalities]  # takes a Context and the checked arguments
+    needs_data: bool = False  # whether the inequalities depend on the data, not on names alone
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -174,14 +155,12 @@ KINDS: dict[str, Kind] = {}
 
 
 def builder(
-    inequalities: Callable[..., Inequalities],
+    inequalities: Callable[..., Inequalities], needs_data: bool = False
 ) -> Callable[[Callable[P, dict[str, Any]]], Callable[P, Constraint]]:
     """Make a builder of a function that checks arguments, and register it under its name.
 
-    Parameters
-    ----------
-    inequalities : callable
-        What the kind means: ``(context, **checked arguments) -> Inequalities``.
+    `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``; it may ask the context
+    for the data of the fit if the kind says that it needs them.
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:
@@ -197,7 +176,7 @@ def builder(
                 ) from None
 
         build.__signature__ = inspect.signature(check).replace(return_annotation="Constraint")  # type: ignore[attr-defined]
-        KINDS[kind] = Kind(build, inequalities)
+        KINDS[kind] = Kind(build, inequalities, needs_data)
         return build
 
     return decorate
@@ -223,7 +202,7 @@ def as_constraints(constraints: Any) -> list[Constraint]:
 # Labels are partials of plain functions rather than closures, so that systems, and all that holds one, can be pickled.
 
 
-def listing(names: Any, positions: NDArray[np.intp]) -> str:
+def listing(names: Any, positions: Ints) -> str:
     """Return the first few names at some positions."""
     first = ", ".join(str(names[int(i)]) for i in positions[:_LISTED])
     return first + (f" and {len(positions) - _LISTED:,} more" if len(positions) > _LISTED else "")
@@ -234,12 +213,12 @@ def one_text(text: str, number: int) -> str:
     return text
 
 
-def one_name(text: str, names: Any, positions: NDArray[np.intp], number: int) -> str:
+def one_name(text: str, names: Any, positions: Ints, number: int) -> str:
     """Label of an inequality on one feature or block."""
     return f"{text} {names[int(positions[number])]}"
 
 
-def two_names(text: str, names: Any, first: NDArray[np.intp], second: NDArray[np.intp], number: int) -> str:
+def two_names(text: str, names: Any, first: Ints, second: Ints, number: int) -> str:
     """Label of an inequality on two features or blocks."""
     return text.format(names[int(first[number])], names[int(second[number])])
 
@@ -260,7 +239,7 @@ def one_row(positions: Any, coefficient: Any, n_columns: int) -> sparse.csr_arra
     return sparse.csr_array((data, positions, [0, len(positions)]), shape=(1, n_columns))
 
 
-def single_rows(positions: NDArray[np.intp], coefficient: float, n_columns: int) -> sparse.csr_array:
+def single_rows(positions: Ints, coefficient: float, n_columns: int) -> sparse.csr_array:
     """Return one row per position with one coefficient there."""
     data = np.full(len(positions), coefficient)
     return sparse.csr_array((data, positions, np.arange(len(positions) + 1)), shape=(len(positions), n_columns))

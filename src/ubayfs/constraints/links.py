@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_choice, check_real
+from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
 from ..exceptions import ConstraintError
 from .arguments import as_items, as_relaxation
@@ -70,17 +69,13 @@ def must_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[str
     return _linked(features, rho, on, at_least=2)
 
 
-def _one_sum(context: Context, features: Any, sign: float, rho: float, on: str, kind: str) -> Inequalities:
+def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, kind: str) -> Inequalities:
     positions, names = context.positions(features, on, kind), context.names(on)
     label = f"{kind.replace('_', '-')} {listing(names, positions)}"
     return inequalities(one_row(positions, sign, len(names)), sign, rho, label, on=on)
 
 
-def _not_together(context: Context, features: Any, rho: float, on: str) -> Inequalities:
-    return _one_sum(context, features, 1.0, rho, on, "cannot_link")
-
-
-@builder(_not_together)
+@builder(partial(_one_sum, sign=1.0, kind="cannot_link"))
 def cannot_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
     """Select at most one of these features: one inequality, so that each further one counts.
 
@@ -93,8 +88,8 @@ def cannot_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[s
 
 
 def _if_then(context: Context, if_features: Any, then_features: Any, rho: float, on: str) -> Inequalities:
-    left = context.positions(if_features, on, "implies")
-    right = context.positions(then_features, on, "implies")
+    left = context.positions(if_features, on, "implies", "if_features")
+    right = context.positions(then_features, on, "implies", "then_features")
     names, both = context.names(on), np.intersect1d(left, right)
     if len(both):
         raise ConstraintError.of("implies", f"has {names[int(both[0])]!r} on both sides; drop it from one.")
@@ -120,29 +115,21 @@ def implies(if_features: Any, then_features: Any, rho: float = 1.0, on: str = "f
     }
 
 
-def _any_of(context: Context, features: Any, rho: float, on: str) -> Inequalities:
-    return _one_sum(context, features, -1.0, rho, on, "at_least_one")
-
-
-@builder(_any_of)
+@builder(partial(_one_sum, sign=-1.0, kind="at_least_one"))
 def at_least_one(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
     """Select at least one of these features: one inequality."""
     return _linked(features, rho, on)
 
 
 def _each(
-    context: Context, features: Any, coefficient: float, b: float, rho: float, on: str, kind: str
+    context: Context, features: Any, rho: float, on: str, coefficient: float, b: float, kind: str
 ) -> Inequalities:
     positions, names = context.positions(features, on, kind), context.names(on)
     A, label = single_rows(positions, coefficient, len(names)), partial(one_name, kind, names, positions)
     return inequalities(A, b, rho, label, f"{kind} {listing(names, positions)}", on)
 
 
-def _required(context: Context, features: Any, rho: float, on: str) -> Inequalities:
-    return _each(context, features, -1.0, -1.0, rho, on, "require")
-
-
-@builder(_required)
+@builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"))
 def require(features: Any, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
     """Select these features: one inequality each; hard unless `rho` is finite.
 
@@ -154,18 +141,14 @@ def require(features: Any, rho: float = math.inf, on: str = "features") -> dict[
     return _linked(features, rho, on)
 
 
-def _excluded(context: Context, features: Any, rho: float, on: str) -> Inequalities:
-    return _each(context, features, 1.0, 0.0, rho, on, "exclude")
-
-
-@builder(_excluded)
+@builder(partial(_each, coefficient=1.0, b=0.0, kind="exclude"))
 def exclude(features: Any, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
     """Do not select these features: one inequality each; hard unless `rho` is finite."""
     return _linked(features, rho, on)
 
 
 def _correlated(context: Context, threshold: float, method: str) -> Inequalities:
-    first, second, strength = correlation.PAIRS.find(context.values, threshold, method)
+    first, second, strength = correlation.PAIRS.find(context.values("decorrelate"), threshold, method)
     with np.errstate(divide="ignore"):
         odds = strength / (1.0 - strength)
     names, n = context.index.names, len(first)
@@ -175,13 +158,11 @@ def _correlated(context: Context, threshold: float, method: str) -> Inequalities
     return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds, label, title)
 
 
-def _correlated_names(
-    method: str, names: Any, first: NDArray[np.intp], second: NDArray[np.intp], strength: Any, number: int
-) -> str:
+def _correlated_names(method: str, names: Any, first: Ints, second: Ints, strength: Any, number: int) -> str:
     return two_names("decorrelate {}, {}", names, first, second, number) + f" (|{method}| {strength[number]:.2f})"
 
 
-@builder(_correlated)
+@builder(_correlated, needs_data=True)
 def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, Any]:
     """Avoid correlated features: one soft inequality per pair whose absolute correlation exceeds a threshold.
 

@@ -17,12 +17,12 @@ def _size(n: Any, rho: Any) -> dict[str, Any]:
     return {"n": check_int("n", n, low=0), "rho": as_relaxation(rho)}
 
 
-def _at_most(context: Context, n: int, rho: float) -> Inequalities:
+def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
-    return inequalities(one_row(np.arange(n_features), 1.0, n_features), n, rho, f"max-size {n}")
+    return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
 
-@builder(_at_most)
+@builder(partial(_limited, sign=1.0, text="max-size"))
 def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
 
@@ -36,20 +36,15 @@ def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
     return _size(n, rho)
 
 
-def _at_least(context: Context, n: int, rho: float) -> Inequalities:
-    n_features = len(context.index.names)
-    return inequalities(one_row(np.arange(n_features), -1.0, n_features), -n, rho, f"min-size {n}")
-
-
-@builder(_at_least)
+@builder(partial(_limited, sign=-1.0, text="min-size"))
 def min_size(n: int, rho: float = 1.0) -> dict[str, Any]:
     """Select at least `n` features: one inequality of minus ones."""
     return _size(n, rho)
 
 
 def _exactly(context: Context, n: int, rho: float) -> Inequalities:
-    both = _at_most(context, n, rho), _at_least(context, n, rho)
-    A = sparse.csr_array(sparse.vstack([part.A for part in both], format="csr"))
+    n_features = len(context.index.names)
+    A = sparse.csr_array(np.repeat([[1.0], [-1.0]], n_features, axis=1))
     return inequalities(A, [n, -n], rho, partial(_either, n), f"exact-size {n}")
 
 
@@ -66,7 +61,7 @@ def exact_size(n: int, rho: float = 1.0) -> dict[str, Any]:
 def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
     context.require_blocks("max_per_block")
     names = context.blocks.names
-    chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block")
+    chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block", "blocks")
     A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
     text = f"max-per-block {n}:"
     return inequalities(A, n, rho, partial(one_name, text, names, chosen), f"{text} {listing(names, chosen)}")

@@ -13,10 +13,9 @@ from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import FeatureIndex
+from .._arguments import FeatureIndex, Floats, Ints, Mask
 from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
 from .constraint import KINDS, Constraint, Context, Inequalities, as_constraints
@@ -26,25 +25,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Part:
-    """The inequalities of one constraint in a system.
+    """The inequalities of one constraint in a system."""
 
-    Attributes
-    ----------
-    start, stop : int
-        Numbers of its inequalities; equal when it has none.
-    label : callable
-        Number of an inequality, counted from `start` -> words for people.
-    title : str
-        The constraint in words.
-    constraint : Constraint or None
-        None for inequalities that an algorithm added.
-    """
-
-    start: int
-    stop: int
-    label: Callable[[int], str]
-    title: str = ""
-    constraint: Constraint | None = None
+    start: int  # number of its first inequality
+    stop: int  # equal to `start` when it has none
+    label: Callable[[int], str]  # number of an inequality, counted from `start` -> words
+    title: str = ""  # the constraint in words
+    constraint: Constraint | None = None  # None for inequalities that an algorithm added
 
     @property
     def kind(self) -> str:
@@ -78,11 +65,11 @@ class ConstraintSystem:
     """
 
     A: sparse.csr_array
-    b: NDArray[np.float64]
-    rho: NDArray[np.float64]
+    b: Floats
+    rho: Floats
     blocks: sparse.csr_array
     parts: tuple[Part, ...] = ()
-    numbers: NDArray[np.intp] | None = None
+    numbers: Ints | None = None
     derived: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -139,7 +126,7 @@ class ConstraintSystem:
         return int(self.blocks.shape[0])
 
     @property
-    def from_prior(self) -> NDArray[np.bool_]:
+    def from_prior(self) -> Mask:
         """Mask of the inequalities that stand for prior knowledge, of shape (n_inequalities,)."""
         mask = np.zeros(self.n_inequalities, dtype=bool)
         for part in self.parts:
@@ -147,7 +134,7 @@ class ConstraintSystem:
                 mask[self.rows_of(part)] = True
         return mask
 
-    def rows_of(self, part: Part) -> NDArray[np.intp]:
+    def rows_of(self, part: Part) -> Ints:
         """Return the positions of the inequalities of one constraint."""
         if self.numbers is None:
             return np.arange(part.start, part.stop)
@@ -210,7 +197,7 @@ def _starts(system: ConstraintSystem) -> list[int]:
     return [part.start for part in system.parts]
 
 
-def _renumbered(label: Callable[[int], str], used: NDArray[np.intp], number: int) -> str:
+def _renumbered(label: Callable[[int], str], used: Ints, number: int) -> str:
     return label(int(used[number]))
 
 

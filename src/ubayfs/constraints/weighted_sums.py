@@ -21,7 +21,7 @@ def _coefficients(context: Context, values: Any, on: str, kind: str, argument: s
     """Return one row of coefficients: pairs (item, coefficient), the others 0, or one coefficient per item."""
     n_columns = len(context.names(on))
     if values and isinstance(values[0], tuple):
-        positions = context.positions([item for item, _ in values], on, kind)
+        positions = context.positions([item for item, _ in values], on, kind, argument)
         return one_row(positions, [coefficient for _, coefficient in values], n_columns)
     if len(values) != n_columns:
         rule = f"must have one number per {on[:-1]}, {n_columns}; got {len(values)}."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._arguments import FeatureIndex, did_you_mean
+from .._arguments import FeatureIndex, Ints, did_you_mean
 from ..exceptions import ConstraintError
 
 
@@ -47,10 +47,12 @@ class Blocks:
             if isinstance(features, str | int | np.integer):
                 features = (features,)
             if not isinstance(features, Iterable):
-                raise ConstraintError(f"block {name!r} must list its features; got {features!r}.")
+                raise ConstraintError(f"block {name!r} must list its features; got {features!r}.", argument="blocks")
             members[name] = tuple(features)
             if not members[name]:
-                raise ConstraintError(f"block {name!r} has no features; leave it out or name its members.")
+                raise ConstraintError(
+                    f"block {name!r} has no features; leave it out or name its members.", argument="blocks"
+                )
         object.__setattr__(self, "members", members)
 
     @classmethod
@@ -108,25 +110,19 @@ class Blocks:
         return self.names.index(name)
 
     def matrix(self, feature_names: Any) -> sparse.csr_array:
-        """Return the membership matrix.
-
-        Parameters
-        ----------
-        feature_names : array-like of str of shape (n_features,)
-
-        Returns
-        -------
-        matrix : csr_array of bool of shape (n_blocks, n_features)
-        """
+        """Return the membership matrix, a csr_array of bool of shape (n_blocks, n_features)."""
         index = feature_names if isinstance(feature_names, FeatureIndex) else FeatureIndex(feature_names)
         columns = [
             index.positions(features, f"block {name!r}", ConstraintError) for name, features in self.members.items()
         ]
-        lengths = [len(c) for c in columns]
-        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        indices = np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
-        shape = (len(columns), len(index.names))
-        return sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
+        return sets_matrix(columns, len(index.names))
+
+
+def sets_matrix(sets: Sequence[Ints], n_features: int) -> sparse.csr_array:
+    """Return sets, each given by the positions of its members, as a csr_array of bool, one row per set."""
+    indptr = np.concatenate([[0], np.cumsum([len(members) for members in sets], dtype=np.int64)])
+    indices = np.concatenate([np.empty(0, dtype=np.intp), *sets])
+    return sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(sets), n_features))
 
 
 def _block_name(value: Any) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import freeze
+from .._arguments import Array, Floats, Ints, freeze
 from .feature_data import feature_chunks
 from .mapped_array import hash_values
 
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+Pairs = tuple[Ints, Ints, Floats]
 
 # Columns per block of correlations, and rows of one chunk of sample pairs: both bound memory only.
 _BLOCK = 512
@@ -24,23 +22,12 @@ _SAMPLE_PAIRS = 8192
 _ROUNDING = 1e-12
 
 
-def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield the absolute correlations of some features with themselves and all later ones.
+def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[slice, Floats]]:
+    """Yield the absolute correlations of some features, a slice, with themselves and all later ones.
 
-    Parameters
-    ----------
-    X : ndarray of float of shape (n_samples, n_features)
-        Finite.
-    method : {"pearson", "spearman", "kendall"}
-        Spearman uses average ranks, Kendall is tau-b; both respect ties.
-
-    Yields
-    ------
-    part : slice
-        Consecutive features.
-    values : ndarray of float of shape (len(part), n_features - part.start)
-        In [0, 1]; entry (i, j) belongs to the features ``part.start + i`` and ``part.start + j``. A constant
-        feature has correlation 0 with everything, itself included.
+    `X` is finite; `method` is a key of `METHODS`: Spearman uses average ranks, Kendall is tau-b; both respect ties.
+    Entry (i, j) of the values, in [0, 1] and of shape (len(part), n_features - part.start), belongs to the features
+    ``part.start + i`` and ``part.start + j``. A constant feature has correlation 0 with everything, itself included.
     """
     for part, values in METHODS[method](X):
         np.abs(values, out=values)
@@ -48,15 +35,11 @@ def absolute_correlations(X: NDArray[Any], method: str = "pearson") -> Iterator[
         yield part, values
 
 
-def correlated_pairs(X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pairs:
     """Return all pairs of features whose absolute correlation exceeds a threshold.
 
-    Returns
-    -------
-    first, second : ndarray of int of shape (n_pairs,)
-        ``first < second``, in lexicographic order.
-    strength : ndarray of float of shape (n_pairs,)
-        The absolute correlation; exactly 1 when it differs from 1 by rounding only.
+    Three arrays of shape (n_pairs,): first < second, in lexicographic order, and the absolute correlation, which is
+    exactly 1 when it differs from 1 by rounding only.
 
     Examples
     --------
@@ -78,17 +61,10 @@ def correlated_pairs(X: NDArray[Any], threshold: float, method: str = "spearman"
 
 
 class PairCache:
-    """Correlated pairs of the tables seen last.
+    """Correlated pairs of the `n_tables` tables seen last; results with more than `n_pairs` pairs are not stored.
 
     An expert decides many times on the same data, and correlations take most of the time of a decision. A table is
     known by its values: one that was changed in place is another table.
-
-    Parameters
-    ----------
-    n_tables : int
-        How many results are stored.
-    n_pairs : int
-        Results with more pairs than this are not stored.
     """
 
     def __init__(self, n_tables: int = 2, n_pairs: int = 2**21) -> None:
@@ -99,7 +75,7 @@ class PairCache:
     def __len__(self) -> int:
         return len(self._stored)
 
-    def find(self, X: NDArray[Any], threshold: float, method: str = "spearman") -> Pairs:
+    def find(self, X: Array, threshold: float, method: str = "spearman") -> Pairs:
         """Return what :func:`correlated_pairs` returns, read-only; from an earlier call if the values are the same."""
         key = (hash_values(X), threshold, method)
         with self._lock:
@@ -125,11 +101,11 @@ class PairCache:
 PAIRS = PairCache()
 
 
-def _pearson(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _pearson(X: Array) -> Iterator[tuple[slice, Floats]]:
     return _products(_standardized(X))
 
 
-def _spearman(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _spearman(X: Array) -> Iterator[tuple[slice, Floats]]:
     from scipy.stats import rankdata
 
     ranks = np.empty(X.shape)
@@ -138,24 +114,24 @@ def _spearman(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     return _products(_standardized(ranks))
 
 
-def _standardized(X: NDArray[Any]) -> NDArray[np.float64]:
+def _standardized(X: Array) -> Floats:
     """Return the columns of X with mean 0 and length 1; constant ones become 0."""
     standardized = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
     # The mean of equal numbers may be off by rounding, so constant columns are told by equality. Dividing by the
     # largest entry first keeps squares of huge or tiny values in range.
     standardized[:, (X[:1] == X).all(axis=0)] = 0.0
-    for scale in (np.abs(standardized).max(axis=0), None):
-        length = np.linalg.norm(standardized, axis=0) if scale is None else scale
-        standardized /= np.where(length > 0, length, 1.0)
+    for order in (np.inf, 2):
+        scale = np.linalg.norm(standardized, order, axis=0)
+        standardized /= np.where(scale > 0, scale, 1.0)
     return standardized
 
 
-def _products(standardized: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _products(standardized: Floats) -> Iterator[tuple[slice, Floats]]:
     for part in feature_chunks(standardized.shape[1], _BLOCK):
         yield part, standardized[:, part].T @ standardized[:, part.start :]
 
 
-def _kendall(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _kendall(X: Array) -> Iterator[tuple[slice, Floats]]:
     """Tau-b: the signs of all differences between samples, correlated without centering.
 
     Concordant minus discordant pairs of samples is one matrix product of signs. The signs are small integers and a
@@ -180,7 +156,7 @@ def _kendall(X: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         yield part, balance / scale[part, None] / scale[part.start :]
 
 
-METHODS: dict[str, Callable[[NDArray[Any]], Iterator[tuple[slice, NDArray[np.float64]]]]] = {
+METHODS: dict[str, Callable[[Array], Iterator[tuple[slice, Floats]]]] = {
     "pearson": _pearson,
     "spearman": _spearman,
     "kendall": _kendall,

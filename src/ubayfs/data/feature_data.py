@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask
 from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
 from .target import Target, check_length, plain, read_target
@@ -80,10 +79,10 @@ class FeatureData:
         What the reader of the table did about missing values; None if there were none.
     """
 
-    X: NDArray[Any]
+    X: Array
     target: Target
-    feature_names: NDArray[Any]
-    groups: NDArray[np.intp] | None = None
+    feature_names: Array
+    groups: Ints | None = None
     path: str | None = None
     missing: MissingValues | None = None
 
@@ -145,7 +144,7 @@ class FeatureData:
         return int(self.X.shape[1])
 
     @cached_property
-    def constant(self) -> NDArray[np.bool_]:
+    def constant(self) -> Mask:
         """Mask of columns that have one value in all samples, of shape (n_features,)."""
         mask = np.empty(self.n_features, dtype=bool)
         for part in feature_chunks(self.n_features):
@@ -182,7 +181,7 @@ def _some(names: Any, limit: int = 5) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _read_matrix(X: Any) -> tuple[Array, Array]:
     """Return X as a finite float matrix, and its feature names."""
     if X is None:
         raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
@@ -213,7 +212,7 @@ def _read_matrix(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return values, names
 
 
-def _read_array(X: Any) -> NDArray[Any]:
+def _read_array(X: Any) -> Array:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise InputError.of("X", "is a sparse matrix; dense data are needed, for example X.toarray().")
     if isinstance(X, np.ma.MaskedArray):
@@ -245,7 +244,7 @@ def _not_numeric(columns: Any, types: set[str]) -> str:
     )
 
 
-def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
+def _as_floats(values: Array) -> Floats:
     """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
     if values.dtype == object:
         from pandas import isna
@@ -254,7 +253,7 @@ def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
     return values.astype(np.float64)
 
 
-def _why_not_numbers(column: NDArray[Any]) -> str | None:
+def _why_not_numbers(column: Array) -> str | None:
     """Return why a column holds more than numbers and missing values, or None; text never is a number."""
     if column.dtype != object:
         return None if column.dtype.kind in "biuf" else str(column.dtype)
@@ -266,7 +265,7 @@ def _why_not_numbers(column: NDArray[Any]) -> str | None:
     return f"object: {', '.join(sorted(wrong))}" if wrong else None
 
 
-def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _read_frame(frame: Any) -> tuple[Array, Array]:
     """Read a pandas or polars frame; text, dates and categories are refused by name."""
     import pandas as pd
 
@@ -298,7 +297,7 @@ def _read_frame(frame: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
 
 
-def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
+def _check_finite(values: Array, names: Array) -> None:
     # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
     bad: list[str] = []
     kinds: set[str] = set()
@@ -325,7 +324,7 @@ def _check_finite(values: NDArray[Any], names: NDArray[Any]) -> None:
         )
 
 
-def _read_groups(groups: Any, n_samples: int) -> NDArray[np.intp] | None:
+def _read_groups(groups: Any, n_samples: int) -> Ints | None:
     if groups is None:
         return None
     from pandas import factorize, isna

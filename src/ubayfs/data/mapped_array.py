@@ -6,41 +6,27 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from socket import gethostname
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array
 from ..exceptions import EnsembleError, InputError
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table in a .npy file, by name: small enough to send to any machine that can read the file.
-
-    Attributes
-    ----------
-    path : str
-    values_hash : str
-        Of the values that are expected in it.
-    """
+    """A table in a .npy file, by name: small enough to send to any machine that can read the file."""
 
     path: str
-    values_hash: str
+    values_hash: str  # of the values that are expected in it
 
-    def open(self) -> NDArray[Any]:
-        """Map the file; another file under the same path is refused.
-
-        Raises
-        ------
-        EnsembleError
-            If this machine cannot read the file, or finds other values in it.
-        """
+    def open(self) -> Array:
+        """Map the file; EnsembleError if this machine cannot read it, or finds other values in it."""
         return _open_checked(self)
 
 
 @lru_cache(maxsize=1)  # a worker runs many batches on one file; it reads the file through to check it once
-def _open_checked(file: TableFile) -> NDArray[Any]:
+def _open_checked(file: TableFile) -> Array:
     way_out = "Put the file where every worker reads it under the same path, or send its values: X=numpy.load(path)."
     try:
         X = map_table(file.path)
@@ -51,48 +37,37 @@ def _open_checked(file: TableFile) -> NDArray[Any]:
     return X
 
 
-def map_table(path: str) -> NDArray[Any]:
-    """Memory-map a .npy file of floats, for reading only.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    X : memmap of float32 or float64 of shape (n_samples, n_features)
-    """
+def map_table(path: str) -> Array:
+    """Memory-map a .npy file of float32 or float64, of shape (n_samples, n_features), for reading only."""
     if not path.endswith(".npy"):
         raise InputError.of(
             "X",
             f"must be a table of numbers, or the path of a .npy file (made with numpy.save); got the path {path!r}. "
             "Read other files first, for example with pandas.read_csv or pandas.read_parquet.",
         )
+
+    def refused(reason: str) -> InputError:
+        return InputError.of("X", f"is the path {path!r}, which {reason}")
+
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as error:
-        raise InputError.of("X", f"is the path {path!r}, which does not exist.") from error
+        raise refused("does not exist.") from error
     except (OSError, ValueError, EOFError) as error:
-        raise InputError.of(
-            "X",
-            f"is the path {path!r}, which cannot be mapped as a .npy file ({error}). Write it again with numpy.save.",
-        ) from error
+        raise refused(f"cannot be mapped as a .npy file ({error}). Write it again with numpy.save.") from error
     if not isinstance(X, np.ndarray):
         X.close()
-        raise InputError.of(
-            "X", f"is the path {path!r}, which is an archive of arrays (.npz). Write one with numpy.save."
-        )
+        raise refused("is an archive of arrays (.npz). Write one with numpy.save.")
     if X.dtype not in (np.float32, np.float64) or X.ndim != 2:
-        raise InputError.of(
-            "X",
-            f"is the path {path!r}, which holds {X.dtype} values of shape {X.shape}, but float32 or float64 values "
-            "of shape (n_samples, n_features) are needed. Convert the file once, for example with numpy.save(new_path, "
-            "numpy.load(path).astype(numpy.float32)).",
+        raise refused(
+            f"holds {X.dtype} values of shape {X.shape}, but float32 or float64 values of shape "
+            "(n_samples, n_features) are needed. Convert the file once, for example with numpy.save(new_path, "
+            "numpy.load(path).astype(numpy.float32))."
         )
     return X
 
 
-def hash_values(X: NDArray[Any]) -> str:
+def hash_values(X: Array) -> str:
     """Return a hash of the shape, the precision and the values of a table, whatever its layout in memory."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     for rows in range(0, len(X), 64):

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_choice
+from .._arguments import Array, Ints, check_choice
 from ..exceptions import InputError
 
 # What a set of features is for, by task; in the words of a report.
@@ -55,9 +54,9 @@ class Target:
     """
 
     task: str
-    values: NDArray[Any] | None = None
-    labels: NDArray[Any] | None = None
-    classes: NDArray[Any] | None = None
+    values: Array | None = None
+    labels: Array | None = None
+    classes: Array | None = None
     ordered: bool = False
 
     @property
@@ -66,11 +65,11 @@ class Target:
         return 0 if self.classes is None else len(self.classes)
 
     @property
-    def strata(self) -> NDArray[np.intp] | None:
+    def strata(self) -> Ints | None:
         """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
         return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None
 
-    def take(self, samples: NDArray[Any]) -> Target:
+    def take(self, samples: Array) -> Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
         if self.values is None or self.labels is None:
             return self
@@ -81,8 +80,7 @@ def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per sample."""
     if length != n_samples:
         raise InputError.of(
-            name,
-            f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples.",
+            name, f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples."
         )
 
 
@@ -126,7 +124,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     return _class_target(labels, kind, task is not None, ordered_categories)
 
 
-def _read_labels(y: Any) -> NDArray[Any]:
+def _read_labels(y: Any) -> Array:
     try:
         labels = np.asarray(y)
     except ValueError as error:
@@ -142,7 +140,7 @@ def _read_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
-def _check_target_complete(labels: NDArray[Any]) -> None:
+def _check_target_complete(labels: Array) -> None:
     from pandas import isna
 
     if isna(labels).any():
@@ -153,7 +151,7 @@ def _check_target_complete(labels: NDArray[Any]) -> None:
         raise InputError("Complex data not supported: y must hold real numbers or class labels.", argument="y")
 
 
-def _infer_task(labels: NDArray[Any]) -> str:
+def _infer_task(labels: Array) -> str:
     # What scikit-learn would find, too, without the second that its import takes.
     if labels.ndim == 1 and labels.dtype.kind in "biuU" and len(np.unique(labels)) == 2:
         return "binary"
@@ -172,7 +170,7 @@ def _infer_task(labels: NDArray[Any]) -> str:
     return _TASK_OF_TARGET[kind]
 
 
-def _regression_target(labels: NDArray[Any]) -> Target:
+def _regression_target(labels: Array) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -190,18 +188,14 @@ def _regression_target(labels: NDArray[Any]) -> Target:
     return Target("regression", values, labels)
 
 
-def _multilabel_target(labels: NDArray[Any]) -> Target:
+def _multilabel_target(labels: Array) -> Target:
+    rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); {error}.", argument="y"
-        ) from error
+        raise InputError(f"{rule}; {error}.", argument="y") from error
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise InputError(
-            f"task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels); got shape {values.shape}.",
-            argument="y",
-        )
+        raise InputError(f"{rule}; got shape {values.shape}.", argument="y")
     if (values.min(axis=0) == values.max(axis=0)).all():
         raise InputError(
             "every label column of y is constant (one class each); there is nothing to explain.", argument="y"
@@ -209,7 +203,7 @@ def _multilabel_target(labels: NDArray[Any]) -> Target:
     return Target("multilabel", values.astype(np.int64), labels)
 
 
-def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) -> Target:
+def _class_target(labels: Array, kind: str, given: bool, ordered: Any) -> Target:
     if labels.ndim != 1:
         raise InputError(
             f"task={kind!r} needs one column of class labels; got y of shape {labels.shape}.", argument="y"
@@ -238,7 +232,7 @@ def _class_target(labels: NDArray[Any], kind: str, given: bool, ordered: Any) ->
     return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
 
 
-def _task_for(labels: NDArray[Any]) -> str:
+def _task_for(labels: Array) -> str:
     """Say which task suits more than two different labels."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
         return "It holds fractions: use task='regression'."

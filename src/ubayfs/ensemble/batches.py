@@ -14,44 +14,30 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Ints
 from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
 from ..exceptions import InputError
-from ..selectors.base import ElementarySelector
+from ..selectors.base import ElementarySelector, checked_columns
 from .evidence import RunFailure
 from .subsampling import SubsamplePlan
 
 # Fixed boundaries: checkpoints of one ensemble fit together whatever n_models or n_jobs was.
 BATCH_SIZE = 25
 
-Outcome = NDArray[np.intp] | RunFailure
+Outcome = Ints | RunFailure
 
 
 @dataclass(frozen=True, eq=False)
 class EnsembleTask:
-    """What every run needs besides the table: picklable, so that it can travel to other processes.
+    """What every run needs besides the table: picklable, so that it can travel to other processes."""
 
-    Attributes
-    ----------
-    target : Target
-        Of all samples.
-    plan : SubsamplePlan
-    selectors : tuple of ElementarySelector
-        Run m uses number m modulo their count.
-    n_features : int
-        The most that a run may choose.
-    entropy : int or tuple of int
-        With `spawn_key`, the seed of the ensemble.
-    spawn_key : tuple of int
-    """
-
-    target: Target
+    target: Target  # of all samples
     plan: SubsamplePlan
-    selectors: tuple[ElementarySelector, ...]
-    n_features: int
-    entropy: int | Sequence[int]
+    selectors: tuple[ElementarySelector, ...]  # run m uses number m modulo their count
+    n_features: int  # the most that a run may choose
+    entropy: int | Sequence[int]  # with `spawn_key`, the seed of the ensemble
     spawn_key: tuple[int, ...] = ()
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
@@ -103,20 +89,13 @@ def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
 
 
 def run_batch(
-    table: NDArray[Any] | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
+    table: Array | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
 ) -> Batch:
-    """Run one batch.
+    """Run one batch: the runs start, ..., stop - 1.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_samples, n_features), or TableFile
-        An argument of its own, so that joblib can map or scatter it once for all batches.
-    task : EnsembleTask
-    start, stop : int
-        The runs start, ..., stop - 1.
-    inner_threads : int, optional
-        The most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
-        leaves both alone.
+    The table is an argument of its own, so that joblib can map or scatter it once for all batches. `inner_threads` is
+    the most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
+    leaves both alone.
     """
     X = table.open() if isinstance(table, TableFile) else table
     if not X.flags.aligned:
@@ -161,7 +140,7 @@ def _libraries(n_modules: int) -> Any:
     return ThreadpoolController()
 
 
-def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:
+def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:
     """Run one selector; when it raises on many runs, find out which by running them one at a time."""
     subsamples, rngs = [], []
     for run in runs:
@@ -179,7 +158,7 @@ def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelec
     outcomes: list[Outcome] = []
     for run, rows, picks in zip(runs, subsamples, found, strict=True):
         try:
-            columns = _checked_columns(picks, X.shape[1], task.n_features, selector)
+            columns = checked_columns(picks, X.shape[1], task.n_features, selector.name)
         except InputError as error:
             outcomes.append(_failure(run, selector, error))
             continue
@@ -190,24 +169,6 @@ def _run_selector(X: NDArray[Any], task: EnsembleTask, selector: ElementarySelec
 
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:
-    return RunFailure(run, selector.name, f"{type(error).__name__}: {error}", isinstance(error, InputError))
-
-
-def _checked_columns(picks: Any, n_columns: int, n_features: int, selector: ElementarySelector) -> NDArray[np.intp]:
-    """Return what a selector chose as column positions, or raise saying what is wrong with it."""
-    columns = np.asarray(picks)
-    who = f"selector {selector.name!r} must return at most {n_features} distinct column positions"
-    if columns.ndim != 1:
-        raise InputError(f"{who} in one dimension; got {type(picks).__name__} of shape {columns.shape}.")
-    if len(columns) == 0:
-        return np.empty(0, dtype=np.intp)
-    if columns.dtype.kind not in "iu":
-        raise InputError(f"{who} as whole numbers; got {columns.dtype} such as {columns[0]!r}.")
-    outside = columns[(columns < 0) | (columns >= n_columns)]
-    if len(outside):
-        raise InputError(f"{who} from 0 to {n_columns - 1}; got {outside[0]}.")
-    if len(np.unique(columns)) < len(columns):
-        raise InputError(f"{who}; got duplicates in {columns.tolist()}.")
-    if len(columns) > n_features:
-        raise InputError(f"{who}; got {len(columns)}.")
-    return columns.astype(np.intp)
+    by_caller = isinstance(error, InputError)
+    text = str(error) if by_caller else f"{type(error).__name__}: {error}"
+    return RunFailure(run, selector.name, text, by_caller)

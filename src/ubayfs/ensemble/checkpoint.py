@@ -44,28 +44,17 @@ def identity(settings: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The finished batches of one ensemble in one directory.
-
-    Attributes
-    ----------
-    directory : Path
-    ensemble : str
-        Identity of the ensemble; batches of any other are not read.
-    """
+    """The finished batches of one ensemble in one directory."""
 
     directory: Path
-    ensemble: str
+    ensemble: str  # identity of the ensemble; batches of any other are not read
 
     @classmethod
     def open(cls, directory: Path, settings: Mapping[str, Any]) -> Checkpoint:
         """Open a checkpoint, or begin one.
 
-        Raises
-        ------
-        InputError
-            If the directory cannot be made or written.
-        EnsembleError
-            If it belongs to other data or settings; the message names what differs.
+        InputError: the directory cannot be made or written. EnsembleError: it belongs to other data or settings; the
+        message names what differs.
         """
         stored = read_manifest(directory)
         manifest = {"kind": _MANIFEST_KIND, "version": _VERSION, "settings": dict(settings)}

@@ -6,15 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from scipy import sparse
-
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
+from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleError, InputError
 from ..selectors.adapters import as_selector, check_task, describe
@@ -134,13 +133,7 @@ def collect_evidence(
 def check_ensemble(
     n_models: Any = 1, train_size: Any = 0.5, n_features_per_model: Any = None, n_jobs: Any = None
 ) -> tuple[int, float]:
-    """Raise what :func:`collect_evidence` would raise for these arguments, before there are any data.
-
-    Returns
-    -------
-    n_models : int
-    train_size : float
-    """
+    """Return `n_models` and `train_size`, or raise what :func:`collect_evidence` would, before there are any data."""
     n_models = check_int("n_models", n_models, low=1)
     train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
     if n_features_per_model is not None:
@@ -215,14 +208,14 @@ def _run_all(
     return sorted(finished, key=lambda batch: batch.start)
 
 
+@dataclass(eq=False)
 class _Watch:
     """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
 
-    def __init__(self, finished: list[Batch], n_models: int, on_progress: Progress | None) -> None:
-        self.finished = finished
-        self.n_models = n_models
-        self.on_progress = on_progress
-        self.stopped = False
+    finished: list[Batch]
+    n_models: int
+    on_progress: Progress | None
+    stopped: bool = False
 
     def report(self) -> None:
         done = sum(len(batch.outcomes) for batch in self.finished)
@@ -236,16 +229,15 @@ class _Watch:
 def _judge(batches: list[Batch], failures: tuple[RunFailure, ...]) -> None:
     """Raise when too many runs failed."""
     n_run = sum(len(batch.outcomes) for batch in batches)
-    if failures:
-        counts = Counter(failure.error for failure in failures)
-        error, times = counts.most_common(1)[0]
-        if len(failures) == n_run and all(failure.by_caller for failure in failures):
-            raise InputError(f"every elementary run failed: {error.removeprefix('InputError: ')}")
-        if 2 * len(failures) > n_run:
-            raise EnsembleError(
-                f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
-                "An ensemble needs at least half of its runs."
-            )
+    if 2 * len(failures) <= n_run:
+        return
+    error, times = Counter(failure.error for failure in failures).most_common(1)[0]
+    if len(failures) == n_run and all(failure.by_caller for failure in failures):
+        raise InputError(f"every elementary run failed: {error}", argument="selector")
+    raise EnsembleError(
+        f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
+        "An ensemble needs at least half of its runs."
+    )
 
 
 def _gather(
@@ -257,10 +249,7 @@ def _gather(
         for run, outcome in enumerate(batch.outcomes, start=batch.start)
         if not isinstance(outcome, RunFailure)
     }
-    indptr = np.concatenate([[0], np.cumsum([len(columns) for columns in found.values()], dtype=np.int64)])
-    indices = np.concatenate([*found.values(), np.empty(0, dtype=np.intp)])
-    shape = (len(found), data.n_features)
-    sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices.astype(np.int64), indptr), shape=shape)
+    sets = sets_matrix(list(found.values()), data.n_features)
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)
     return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import check_feature_names, freeze
+from .._arguments import Array, Mask, check_feature_names, freeze
 from .._files import load_record, save_record
 from ..exceptions import Advice, EnsembleError, InputError
 
@@ -32,7 +32,7 @@ class RunFailure:
     selector : str
         Name of the selector.
     error : str
-        The error, as ``"ValueError: its message"``.
+        The error, as ``"ValueError: its message"``; the message alone when `by_caller`.
     by_caller : bool
         True for an :class:`~ubayfs.exceptions.InputError`: something that was handed in is wrong.
     """
@@ -64,8 +64,8 @@ class Evidence:
     """
 
     sets: sparse.csr_array
-    feature_names: NDArray[Any]
-    constant: NDArray[np.bool_]
+    feature_names: Array
+    constant: Mask
     runs: tuple[str, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -225,7 +225,7 @@ def _read_sets(sets: Any) -> sparse.csr_array:
     return csr
 
 
-def _check_same_features(first: NDArray[Any], other: NDArray[Any], number: int) -> None:
+def _check_same_features(first: Array, other: Array, number: int) -> None:
     if len(first) != len(other):
         raise EnsembleError(f"cannot merge: part 1 has {len(first)} features, part {number} has {len(other)}.")
     different = np.flatnonzero(first != other)

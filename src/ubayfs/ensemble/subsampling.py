@@ -19,8 +19,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Ints, Mask
 from ..data.feature_data import FeatureData
 from ..data.target import plain
 from ..exceptions import InputError
@@ -28,23 +28,13 @@ from ..exceptions import InputError
 
 @dataclass(frozen=True, eq=False)
 class SubsamplePlan:
-    """How many units of each stratum a subsample holds.
+    """How many units of each stratum a subsample holds."""
 
-    Attributes
-    ----------
-    strata : ndarray of int of shape (n_units,)
-        Stratum of each unit, 0..n_strata-1.
-    takes : ndarray of int of shape (n_strata,)
-        Units of each stratum in a subsample, at least one.
-    unit_of_row : ndarray of int of shape (n_samples,) or None
-        Group of each sample; None when samples are the units.
-    """
+    strata: Ints  # stratum of each unit, 0..n_strata-1, (n_units,)
+    takes: Ints  # units of each stratum in a subsample, at least one, (n_strata,)
+    unit_of_row: Ints | None = None  # group of each sample, (n_samples,); None: samples are the units
 
-    strata: NDArray[np.intp]
-    takes: NDArray[np.intp]
-    unit_of_row: NDArray[np.intp] | None = None
-
-    def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+    def draw(self, rng: np.random.Generator) -> Mask:
         """Draw one subsample: a mask of the samples inside, of shape (n_samples,)."""
         lots = rng.random(len(self.strata))
         inside = np.zeros(len(self.strata), dtype=bool)
@@ -53,17 +43,14 @@ class SubsamplePlan:
         return inside if self.unit_of_row is None else inside[self.unit_of_row]
 
     @cached_property
-    def _members(self) -> list[NDArray[np.intp]]:
+    def _members(self) -> list[Ints]:
         return [np.flatnonzero(self.strata == stratum) for stratum in range(len(self.takes))]
 
 
 def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     """Plan subsamples of a share `train_size` of the samples, or of the groups if there are any.
 
-    Raises
-    ------
-    InputError
-        If a subsample would be empty or everything, or a class cannot be represented in it.
+    InputError if a subsample would be empty or everything, or a class cannot be represented in it.
     """
     if data.groups is not None:
         return _plan_groups(data, train_size)
@@ -124,32 +111,21 @@ def _class_error(argument: str, name: Any, rule: str) -> InputError:
 
 def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
     n_inside = round(train_size * n_units)
+    if at_least <= n_inside < n_units:
+        return n_inside
     if n_inside < at_least:
-        raise InputError(
-            f"train_size={train_size:g} of {n_units} {units} leaves {n_inside} {units} in a subsample; at least "
-            f"{at_least} are needed. Raise train_size.",
-            argument="train_size",
-            value=train_size,
+        wrong = f"leaves {n_inside} {units} in a subsample; at least {at_least} are needed. Raise train_size."
+    else:
+        wrong = (
+            "takes all of them, so that all subsamples would be the same. Lower train_size to at most "
+            f"{(n_units - 1) / n_units:.3g}, or give more {units}."
         )
-    if n_inside >= n_units:
-        raise InputError(
-            f"train_size={train_size:g} of {n_units} {units} takes all of them, so that all subsamples would be the "
-            f"same. Lower train_size to at most {(n_units - 1) / n_units:.3g}, or give more {units}.",
-            argument="train_size",
-            value=train_size,
-        )
-    return n_inside
+    message = f"train_size={train_size:g} of {n_units} {units} {wrong}"
+    raise InputError(message, argument="train_size", value=train_size)
 
 
-def allocate(sizes: NDArray[Any], total: int) -> NDArray[np.intp]:
-    """Share `total` places among strata by size: largest remainders, and at least one place each.
-
-    Parameters
-    ----------
-    sizes : ndarray of int of shape (n_strata,)
-        Units in each stratum, all positive.
-    total : int
-        At least n_strata and less than the sum of `sizes`.
+def allocate(sizes: Array, total: int) -> Ints:
+    """Share `total` places, fewer than units, among strata by size: largest remainders, and at least one place each.
 
     Examples
     --------

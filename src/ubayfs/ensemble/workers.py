@@ -20,6 +20,11 @@ from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleError, MissingDependencyError, UBayFSError
 from .batches import Batch, EnsembleTask, run_batch, thread_limit
 
+# (start, stop) of a batch of runs; batches as they are finished; whether the caller wants no more of them.
+Bounds = tuple[int, int]
+Batches = Generator[Batch, None, None]
+Stopped = Callable[[], bool]
+
 # Entries of the table times runs that a worker does at once when its selectors are joint (see ElementarySelector): a
 # tenth of a second. With more to do, batches are what progress and cancelling need.
 _MOST_AT_ONCE = 1 << 26
@@ -96,29 +101,12 @@ def _memory_settings() -> Iterator[None]:
 
 
 def completed_batches(
-    data: FeatureData,
-    ensemble: EnsembleTask,
-    bounds: Sequence[tuple[int, int]],
-    n_jobs: int | None,
-    stopped: Callable[[], bool],
-) -> Generator[Batch, None, None]:
-    """Yield batches as they are finished, in any order.
+    data: FeatureData, ensemble: EnsembleTask, bounds: Sequence[Bounds], n_jobs: int | None, stopped: Stopped
+) -> Batches:
+    """Yield batches, given by (start, stop), in the order of finishing; none is begun once `stopped()` is true.
 
-    Parameters
-    ----------
-    data : FeatureData
-    ensemble : EnsembleTask
-    bounds : sequence of (start, stop)
-        The batches to run.
-    n_jobs : int or None
-        As joblib understands it; a Dask cluster always uses all of its threads.
-    stopped : callable
-        Once it returns True, no further batch is begun.
-
-    Raises
-    ------
-    EnsembleError
-        If a selector cannot be sent to the workers, or these are lost too often.
+    `n_jobs` is as joblib understands it; a Dask cluster always uses all of its threads. EnsembleError if a selector
+    cannot be sent to the workers, or these are lost too often.
     """
     in_this_process = _shares_memory(_backend())
     missing, losses = list(bounds), list[Exception]()
@@ -156,12 +144,8 @@ def _shares_memory(backend: Any) -> bool:
 
 
 def _attempt(
-    data: FeatureData,
-    ensemble: EnsembleTask,
-    missing: Sequence[tuple[int, int]],
-    n_jobs: int | None,
-    stopped: Callable[[], bool],
-) -> Generator[Batch, None, None]:
+    data: FeatureData, ensemble: EnsembleTask, missing: Sequence[Bounds], n_jobs: int | None, stopped: Stopped
+) -> Batches:
     from joblib import effective_n_jobs
 
     backend = _backend()
@@ -188,12 +172,8 @@ def _cluster_threads(backend: Any) -> int:
 
 
 def _in_this_process(
-    data: FeatureData,
-    ensemble: EnsembleTask,
-    missing: Sequence[tuple[int, int]],
-    n_workers: int,
-    stopped: Callable[[], bool],
-) -> Generator[Batch, None, None]:
+    data: FeatureData, ensemble: EnsembleTask, missing: Sequence[Bounds], n_workers: int, stopped: Stopped
+) -> Batches:
     """Yield batches that this thread or others have finished; those of a small table are run together."""
     inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
     if all(selector.joint for selector in ensemble.selectors):
@@ -214,7 +194,7 @@ def _in_this_process(
                 yield from batch.pieces()
 
 
-def _joined(bounds: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+def _joined(bounds: Sequence[Bounds], most: int) -> list[Bounds]:
     """Join bounds that follow each other without a gap, at most so many.
 
     Examples
@@ -222,7 +202,7 @@ def _joined(bounds: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int
     >>> _joined([(0, 25), (25, 50), (50, 75), (100, 110)], 2)
     [(0, 50), (50, 75), (100, 110)]
     """
-    joined: list[tuple[int, int]] = []
+    joined: list[Bounds] = []
     n_inside = most
     for start, stop in bounds:
         if joined and n_inside < most and joined[-1][1] == start:
@@ -235,12 +215,8 @@ def _joined(bounds: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int
 
 
 def _in_threads(
-    data: FeatureData,
-    ensemble: EnsembleTask,
-    bounds: Iterator[tuple[int, int]],
-    n_workers: int,
-    inner_threads: int | None,
-) -> Generator[Batch, None, None]:
+    data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[Bounds], n_workers: int, inner_threads: int | None
+) -> Batches:
     """Yield batches that threads have finished.
 
     joblib's own loop sleeps 10 ms at a time, as long as a small ensemble takes. As its threads do, these let the
@@ -249,7 +225,7 @@ def _in_threads(
     results = SimpleQueue[Batch | BaseException | None]()
     lock, left = Lock(), False
 
-    def next_bounds() -> tuple[int, int] | None:
+    def next_bounds() -> Bounds | None:
         with lock:
             return None if left else next(bounds, None)
 
@@ -278,9 +254,7 @@ def _in_threads(
         left = True
 
 
-def _in_processes(
-    data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
-) -> Generator[Batch, None, None]:
+def _in_processes(data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[Bounds], n_workers: int) -> Batches:
     """Yield batches that processes (or whatever joblib is configured for) have finished."""
     from joblib import Parallel, delayed
 
@@ -319,8 +293,8 @@ def _threads_per_worker(n_workers: int) -> int:
 
 
 def _on_dask(
-    backend: Any, data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[tuple[int, int]], n_workers: int
-) -> Generator[Batch, None, None]:
+    backend: Any, data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[Bounds], n_workers: int
+) -> Batches:
     """Yield batches that the workers of a Dask cluster have finished.
 
     joblib's own loop would run everything in this process whenever the cluster has a single thread, for example while

@@ -23,9 +23,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Array, Floats, Ints, Mask
 from ..utility import RELATIVE_TOLERANCE, Utility, log_row_admissibility
 from .presolve import LinkedUtility, entries_of
 
@@ -40,21 +40,12 @@ _CANDIDATES = 2**18
 NO_CHANGE = 0.1 * RELATIVE_TOLERANCE
 
 
-def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Sample sets by the paper's Algorithm 1, as printed.
+def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> Mask:
+    """Sample sets by the paper's Algorithm 1, as printed, of shape (n_sets, n_features).
 
-    Parameters
-    ----------
-    utility : Utility
-        Its `theta` weights the permutations (features of weight 0 come last); its inequalities decide on acceptance.
-    n_sets : int
-    rng : Generator
-
-    Returns
-    -------
-    sets : ndarray of bool of shape (n_sets, n_features)
-        Only selectable features. All sets are empty when the empty set violates a hard inequality: its admissibility
-        is 0, and the algorithm then accepts nothing. :func:`feasible_start` copes with that.
+    Importances weight the permutations (features of weight 0 come last), and the inequalities decide on acceptance. All
+    sets are empty when the empty set violates a hard inequality: its admissibility is 0, and the algorithm then accepts
+    nothing. :func:`feasible_start` copes with that.
     """
     order, log_uniform = draw_offers(utility, n_sets, rng)
     chains = Chains(utility, n_sets)
@@ -63,27 +54,16 @@ def initial_sets(utility: Utility, n_sets: int, rng: np.random.Generator) -> NDA
     return chains.chosen
 
 
-def feasible_start(utility: Utility, n_sets: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Sample sets to begin a search with: the best set that each chain of Algorithm 1 passes through.
+def feasible_start(linked: LinkedUtility, n_sets: int, rng: np.random.Generator) -> Mask:
+    """Sample sets of units to begin with, (n_sets, n_units): the best that each chain of Algorithm 1 passes through.
 
     Where a soft inequality limits the size, Algorithm 1 continues to accept features at a rate of exp(-rho) long after
     the limit is exceeded (with max-size 10 and rho = 1 it ends with 3,700 of 10,000 features), so that the last set of
     a chain is a poor start. Two more things differ, and only where there are hard inequalities: chains begin with the
     required features and are offered features that are allowed only together as a whole; and while hard inequalities
     are violated (at least one of these, at least five in all, ...), features that reduce the violation are accepted
-    first.
-
-    Returns
-    -------
-    sets : ndarray of bool of shape (n_sets, n_features)
-        They may still violate hard inequalities; whether these can hold at all is not decided here.
+    first. The sets may still violate hard inequalities; whether these can hold at all is not decided here.
     """
-    linked = LinkedUtility.of(utility)
-    return linked.expand(start_over_units(linked, n_sets, rng))
-
-
-def start_over_units(linked: LinkedUtility, n_sets: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return the sets of :func:`feasible_start` as sets of units, of shape (n_sets, n_units)."""
     order, log_uniform = draw_offers(linked.utility, n_sets, rng)
     chains = Chains(linked.utility, n_sets)
     every_chain = np.arange(n_sets)
@@ -95,17 +75,11 @@ def start_over_units(linked: LinkedUtility, n_sets: int, rng: np.random.Generato
     return chains.best
 
 
-def draw_offers(
-    utility: Utility, n_sets: int, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Draw the random numbers of Algorithm 1: the order of the features, and a uniform number for each.
+def draw_offers(utility: Utility, n_sets: int, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """Draw the random numbers of Algorithm 1, two arrays of shape (n_sets, n_selectable).
 
-    Returns
-    -------
-    order : ndarray of int of shape (n_sets, n_selectable)
-        One permutation per set, sampled without replacement with probabilities proportional to theta.
-    log_uniform : ndarray of float of shape (n_sets, n_selectable)
-        Logarithm of the number that decides on the feature offered at that step.
+    The order of the features is one permutation per set, sampled without replacement with probabilities proportional to
+    theta; the logarithm of a uniform number decides on the feature offered at each step.
     """
     selectable = np.flatnonzero(utility.selectable)
     theta = utility.theta[selectable]
@@ -121,15 +95,8 @@ def draw_offers(
 class Chains:
     """Sets that grow feature by feature, and what each further feature would change in them.
 
-    Parameters
-    ----------
-    utility : Utility
-    n_chains : int
-
-    Attributes
-    ----------
-    violation : ndarray of float of shape (n_chains,)
-        By how much each chain violates hard rows now, relative to the size of these rows.
+    The attribute `violation`, of shape (n_chains,), is by how much each chain violates hard rows now, relative to the
+    size of these rows.
     """
 
     def __init__(self, utility: Utility, n_chains: int) -> None:
@@ -174,21 +141,21 @@ class Chains:
         self._best_size = self._size.copy()
         self._best_value, self._best_violation = self._value(), self.violation.copy()
 
-    def _value(self) -> NDArray[np.float64]:
+    def _value(self) -> Floats:
         """Return importance + lambda * kappa of the soft rows, of shape (n_chains,)."""
         return self._importance + self._utility.constraint_strength * np.exp(self._log_kappa)
 
     @property
-    def chosen(self) -> NDArray[np.bool_]:
+    def chosen(self) -> Mask:
         """The features of each chain now, of shape (n_chains, n_features)."""
         return self._selected[:, : self._n_features]
 
     @property
-    def best(self) -> NDArray[np.bool_]:
+    def best(self) -> Mask:
         """The best set each chain passed through: least violation of hard rows, then highest score."""
         return self._rank < self._best_size[:, None]
 
-    def _can_improve(self, chains: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def _can_improve(self, chains: Ints) -> Mask:
         """Return which chains may still reach a better set than their best one.
 
         Wide rows without negative coefficients are only violated more as a chain grows. If the importance of all
@@ -201,20 +168,12 @@ class Chains:
         highest = self._total_importance + self._utility.constraint_strength * np.exp(log_kappa)
         return (self._best_violation[chains] > NO_CHANGE) | (highest > self._best_value[chains])
 
-    def run(
-        self, order: NDArray[np.intp], log_uniform: NDArray[np.float64], while_it_can_improve: bool = False
-    ) -> None:
-        """Offer features to each chain, in its own order.
+    def run(self, order: Ints, log_uniform: Floats, while_it_can_improve: bool = False) -> None:
+        """Offer features to each chain, in its own order; see :func:`draw_offers`.
 
         A feature that reduces the violation of hard rows is accepted, one that increases it is refused; others are
-        accepted when `log_uniform` does not exceed the logarithm of the ratio of admissibilities.
-
-        Parameters
-        ----------
-        order, log_uniform : ndarray of shape (n_chains, n_steps)
-            See :func:`draw_offers`.
-        while_it_can_improve : bool
-            Stop a chain as soon as it cannot reach a better set than its best one.
+        accepted when `log_uniform` does not exceed the logarithm of the ratio of admissibilities. A chain may stop as
+        soon as it cannot reach a better set than its best one.
         """
         n_chains, n_steps = order.shape
         step = np.zeros(n_chains, dtype=np.intp)
@@ -239,11 +198,11 @@ class Chains:
                 running = running[self._can_improve(running)]
             width = max(1, min(width, _CANDIDATES // max(1, len(running)), n_steps))
 
-    def accept(self, chains: NDArray[np.intp], features: NDArray[np.intp]) -> None:
+    def accept(self, chains: Ints, features: Ints) -> None:
         """Add one feature to each of some different chains."""
         self._add(chains, features, *self._effect(chains, features))
 
-    def _add(self, chains: NDArray[np.intp], features: NDArray[np.intp], gain: Any, violation: Any) -> None:
+    def _add(self, chains: Ints, features: Ints, gain: Any, violation: Any) -> None:
         self._log_kappa[chains] += gain
         self.violation[chains] += violation
         self._importance[chains] += self._utility.theta[features]
@@ -259,14 +218,14 @@ class Chains:
         self._selected[owner, self._n_features + touched.indices] = True
         self._record_best(chains)
 
-    def _record_best(self, chains: NDArray[np.intp]) -> None:
+    def _record_best(self, chains: Ints) -> None:
         value, violation, lowest = self._value(), self.violation[chains], self._best_violation[chains]
         higher = value[chains] > self._best_value[chains]
         better = chains[(violation < lowest - NO_CHANGE) | ((violation <= lowest + NO_CHANGE) & higher)]
         self._best_size[better] = self._size[better]
         self._best_value[better], self._best_violation[better] = value[better], self.violation[better]
 
-    def _effect(self, chains: NDArray[np.intp], features: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _effect(self, chains: Ints, features: Ints) -> tuple[Array, Array]:
         """Return how log kappa (soft rows) and the violation of hard rows change when a feature joins a chain."""
         gain, violation = self._gain[chains, features], self._added_violation[chains, features]
         if len(self._wide_rows):
@@ -278,7 +237,7 @@ class Chains:
             violation += _sums(owner, change[1], len(chains))
         return gain, violation
 
-    def _change(self, activity: Any, added: Any, rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _change(self, activity: Any, added: Any, rows: Any) -> tuple[Array, Array]:
         """Return the change of log admissibility (soft) and of violation (hard) of rows when a^T z rises by `added`."""
         before, after = self._rows.excess(activity, rows), self._rows.excess(activity + added, rows)
         hard = self._hard[rows]
@@ -290,7 +249,7 @@ class Chains:
         gain[differs] = log_row_admissibility(after[differs], rho) - log_row_admissibility(before[differs], rho)
         return gain, violation
 
-    def _added_to_wide_rows(self, chains: NDArray[np.intp], features: NDArray[np.intp]) -> sparse.csr_array:
+    def _added_to_wide_rows(self, chains: Ints, features: Ints) -> sparse.csr_array:
         """Return what features add to a^T z: their own coefficients and those of blocks they are the first to touch."""
         added = self._wide_of_feature[features]
         if self._blocks_of_feature.shape[1]:
@@ -300,7 +259,7 @@ class Chains:
             added = sparse.csr_array(added + blocks @ self._wide_of_block)
         return added
 
-    def _update_neighbors(self, chains: NDArray[np.intp], features: NDArray[np.intp]) -> None:
+    def _update_neighbors(self, chains: Ints, features: Ints) -> None:
         """Update what other features would change in the narrow rows of features about to be accepted."""
         entries, owner = entries_of(self._narrow_columns.indptr, features)
         if len(entries) == 0:
@@ -317,6 +276,6 @@ class Chains:
             np.add.at(total, (chain[owner], other), new - old)
 
 
-def _sums(owner: NDArray[Any], values: NDArray[np.float64], n_owners: int) -> NDArray[np.float64]:
+def _sums(owner: Array, values: Floats, n_owners: int) -> Floats:
     # without weights to add, bincount returns integers
     return np.bincount(owner, weights=values, minlength=n_owners).astype(np.float64, copy=False)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Mask
 from ..constraints.constraint import Inequalities
 from ..exceptions import InfeasibleError, OptimizationError
 from ..utility import Utility
@@ -17,7 +17,7 @@ from .base import Optimizer, Solution
 from .exact import Exact
 
 
-def without(utility: Utility, chosen: NDArray[np.bool_]) -> Utility:
+def without(utility: Utility, chosen: Mask) -> Utility:
     """Return the utility with one set excluded by a hard inequality (a no-good cut).
 
     Members count +1 and all others -1: only the set itself reaches its own size, so a bound of one less excludes it
@@ -34,14 +34,7 @@ def find_alternatives(
 ) -> tuple[Solution, ...]:
     """Return the next best sets, best first; fewer when no more sets satisfy the hard inequalities.
 
-    Parameters
-    ----------
-    optimizer : Optimizer
-        Its time limit, if it has one, holds for all alternatives together.
-    utility : Utility
-    best : Solution
-        The set that they are alternatives to.
-    n_alternatives : int
+    The time limit of the optimizer, if it has one, holds for all alternatives to `best` together.
     """
     limit = getattr(optimizer, "time_limit", None)
     deadline = None if limit is None else time.monotonic() + limit

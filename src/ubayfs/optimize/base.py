@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._arguments import Mask
 from ..utility import Utility
 
 
@@ -30,7 +28,7 @@ class Solution:
         Facts about the search for people: number of programs, generations, ...
     """
 
-    chosen: NDArray[np.bool_]
+    chosen: Mask
     value: float
     bound: float
     complete: bool = True
@@ -52,18 +50,11 @@ class Optimizer(Protocol):
 
 @dataclass(eq=False)
 class Limit:
-    """The work that an exact search has left; every program uses some of it.
+    """The work that an exact search has left; every program uses some of it."""
 
-    Attributes
-    ----------
-    deadline : float or None
-        Time by `time.monotonic` at which to stop.
-    nodes : int or None
-        Branch-and-bound nodes left; each program takes at least one. Unlike time, they end the search at the same
-        place on every machine.
-    """
-
-    deadline: float | None = None
+    deadline: float | None = None  # by time.monotonic
+    # Branch-and-bound nodes; each program takes at least one. Unlike time, they end the search at the same place on
+    # every machine.
     nodes: int | None = None
 
     def reached(self) -> bool:

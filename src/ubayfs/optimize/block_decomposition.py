@@ -18,8 +18,8 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Floats, Ints, Mask, mask_of
 from ..utility import Utility, score_tolerance
 from .base import Limit
 from .cells import CellResult, CellSearch, best_of_all, few_sets, lowest_log_kappa
@@ -34,18 +34,10 @@ _MOST_PROGRAMS = 32
 
 
 class Groups(NamedTuple):
-    """Parts of a problem that cover every set with a higher score than the one known.
+    """Parts of a problem that cover every set with a higher score than the one known."""
 
-    Attributes
-    ----------
-    members : ndarray of bool of shape (n_groups, n_features)
-        Features that a set in this part may contain.
-    log_kappa : ndarray of float of shape (n_groups,)
-        Upper bound of log kappa of the sets in this part that are in no earlier one.
-    """
-
-    members: NDArray[np.bool_]
-    log_kappa: NDArray[np.float64]
+    members: Mask  # features that a set in this part may contain, (n_groups, n_features)
+    log_kappa: Floats  # upper bound for the sets in this part that are in no earlier one, (n_groups,)
 
 
 def search(utility: Utility, known: float, largest_importance: float, limit: Limit | None = None) -> CellResult:
@@ -64,11 +56,7 @@ def search(utility: Utility, known: float, largest_importance: float, limit: Lim
 def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     """Return the groups of the inequality that needs fewest; None if there is none such or it needs too many.
 
-    Parameters
-    ----------
-    utility : Utility
-    log_kappa : float
-        Sets with a lower log kappa are of no interest.
+    Sets below `log_kappa` are of no interest.
     """
     if utility.system.n_blocks == 0:
         return None
@@ -94,7 +82,7 @@ def block_groups(utility: Utility, log_kappa: float) -> Groups | None:
     return Groups(elsewhere.T == 0.0, -grid.penalty(row, inside.sum(axis=1) - grid.ceiling[row]))
 
 
-def group_bounds(utility: Utility, groups: Groups) -> NDArray[np.float64]:
+def group_bounds(utility: Utility, groups: Groups) -> Floats:
     """Bound the score of the sets in each group by their sizes; shape (n_groups,)."""
     sizes = SizeBounds.of(utility)
     ordered = groups.members[:, sizes.order]
@@ -126,7 +114,7 @@ def _best_of(utility: Utility, groups: Groups, known: float, limit: Limit) -> Ce
     return CellResult(chosen, best, max(best, settled), n_programs)
 
 
-def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, limit: Limit) -> CellResult:
+def _solve_part(utility: Utility, features: Ints, best: float, limit: Limit) -> CellResult:
     """Search for a better set among some features."""
     whole = reduce(utility, rows_within(utility.system, features), features).utility
     sizes = SizeBounds.of(whole)
@@ -138,6 +126,4 @@ def _solve_part(utility: Utility, features: NDArray[np.intp], best: float, limit
     result = CellSearch(part.utility, best, float(sizes.importance[plausible[-1]]), limit).run()
     if result.chosen is None:
         return result
-    chosen = np.zeros(utility.n_features, dtype=bool)
-    chosen[features[contenders[result.chosen]]] = True
-    return result._replace(chosen=chosen)
+    return result._replace(chosen=mask_of(features[contenders[result.chosen]], utility.n_features))

@@ -10,8 +10,8 @@ import heapq
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Mask
 from ..utility import RELATIVE_TOLERANCE, Utility, score_tolerance
 from .base import Limit
 from .program import Programs
@@ -37,22 +37,11 @@ class Cell(NamedTuple):
 
 
 class CellResult(NamedTuple):
-    """What a search found.
+    """What a search found."""
 
-    Attributes
-    ----------
-    chosen : ndarray of bool or None
-        The best set; None if no set has a higher score than the one known.
-    value : float
-        The highest score: of `chosen`, or of the set known.
-    bound : float
-        No set has a higher score than this; -inf if no set satisfies the hard inequalities.
-    n_programs : int
-    """
-
-    chosen: NDArray[np.bool_] | None
-    value: float
-    bound: float
+    chosen: Mask | None  # the best set; None if no set has a higher score than the one known
+    value: float  # the highest score: of `chosen`, or of the set known
+    bound: float  # no set has a higher score; -inf if none satisfies the hard inequalities
     n_programs: int
 
 
@@ -77,7 +66,7 @@ class CellSearch:
         self.largest_importance = largest_importance
         self.programs = Programs(utility)
         self.best = known
-        self.chosen: NDArray[np.bool_] | None = None
+        self.chosen: Mask | None = None
         self.settled = -np.inf  # the highest bound among the finished cells
         self.cells: list[Cell] = []
 
@@ -132,7 +121,7 @@ class CellSearch:
             self._split(cell._replace(negative_bound=-bound), answer.chosen)
         return True
 
-    def _split(self, cell: Cell, chosen: NDArray[np.bool_]) -> None:
+    def _split(self, cell: Cell, chosen: Mask) -> None:
         log_kappa = float(self.utility.admissibility.log_admissibility(chosen)[0])
         tangents_added = self.programs.refine(chosen)
         if np.isfinite(cell.low) and cell.low < log_kappa < cell.high:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Floats, Ints, Mask
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import Admissibility, Utility, log_row_admissibility
 from .cells import lowest_log_kappa
@@ -32,13 +32,10 @@ _MOST_GROUPED = 300
 
 
 @once_per_system
-def exclusions(system: ConstraintSystem) -> NDArray[np.float64]:
+def exclusions(system: ConstraintSystem) -> Floats:
     """Return an upper bound of log kappa of sets with both of two features, from rows without negative coefficients.
 
-    Returns
-    -------
-    log_kappa : ndarray of float of shape (n_features, n_features)
-        Symmetric; -inf where two features together violate a hard row.
+    It is a symmetric matrix of shape (n_features, n_features); -inf where two features together violate a hard row.
     """
     A, n = system.A, system.n_features
     tolerance = Admissibility(system).tolerance
@@ -60,27 +57,16 @@ def exclusions(system: ConstraintSystem) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class GroupBounds:
-    """Upper bounds of the score by size, for sets better than a known one; from features that exclude each other.
+    """Upper bounds of the score by size, for sets better than a known one; from features that exclude each other."""
 
-    Attributes
-    ----------
-    features : ndarray of int
-        Most important first; features that are in no better set may be absent.
-    theta : ndarray of float
-        Importance of each of them.
-    group : ndarray of int
-        Group of each; groups are numbered by their most important feature.
-    importance, log_kappa, value : ndarray of float of shape (n_sizes,)
-        For s = 0, 1, ...: highest importance of s features, log admissibility of the inequalities that depend only on
-        the size, and the bound of the score that follows.
-    """
-
-    features: NDArray[np.intp]
-    theta: NDArray[np.float64]
-    group: NDArray[np.intp]
-    importance: NDArray[np.float64]
-    log_kappa: NDArray[np.float64]
-    value: NDArray[np.float64]
+    features: Ints  # most important first; features that are in no better set may be absent
+    theta: Floats  # importance of each of them
+    group: Ints  # of each of them; groups are numbered by their most important feature
+    # For s = 0, 1, ...: highest importance of s features, log admissibility of the inequalities that depend only on the
+    # size, and the bound of the score that follows.
+    importance: Floats
+    log_kappa: Floats
+    value: Floats
 
     @classmethod
     def of(cls, utility: Utility, sizes: SizeBounds, cutoff: float) -> GroupBounds:
@@ -95,11 +81,11 @@ class GroupBounds:
         log_kappa = sizes.log_kappa[: len(importance)]
         return cls(features, theta, group, importance, log_kappa, utility.combine(importance, log_kappa))
 
-    def plausible(self, cutoff: float) -> NDArray[np.intp]:
+    def plausible(self, cutoff: float) -> Ints:
         """Return the sizes whose bound exceeds a score already reached."""
         return np.flatnonzero(self.value > cutoff)
 
-    def contenders(self, cutoff: float, strength: float) -> NDArray[np.intp]:
+    def contenders(self, cutoff: float, strength: float) -> Ints:
         """Return the features that may be part of a set with a score above `cutoff`, most important first."""
         if len(self.features) == 0 or len(self.plausible(cutoff)) == 0:
             return np.empty(0, dtype=np.intp)
@@ -117,7 +103,7 @@ class GroupBounds:
         return self.features[np.maximum(among_best, self.theta + smaller[rank]) > cutoff]
 
 
-def _exclusions_among(utility: Utility, features: NDArray[np.intp]) -> NDArray[np.float64]:
+def _exclusions_among(utility: Utility, features: Ints) -> Floats:
     """Return :func:`exclusions` of some features only."""
     system = utility.system
     if utility.n_features <= _MOST_GROUPED:
@@ -128,14 +114,14 @@ def _exclusions_among(utility: Utility, features: NDArray[np.intp]) -> NDArray[n
 
 
 @once_per_system
-def _only_rising(system: ConstraintSystem) -> NDArray[np.bool_]:
+def _only_rising(system: ConstraintSystem) -> Mask:
     """Return which rows have no negative coefficient and no blocks; shape (n_inequalities,)."""
     owner = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
     wrong = (system.A.data < 0) | (system.A.indices >= system.n_features)
     return np.bincount(owner[wrong], minlength=system.n_inequalities) == 0
 
 
-def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> NDArray[np.intp]:
+def _groups(utility: Utility, sizes: SizeBounds, cutoff: float, largest: int, floor: float) -> Ints:
     """Return the group of each feature in `sizes.order`, up to the first one that no better set can contain."""
     head = sizes.order[:_MOST_GROUPED]
     cost = _exclusions_among(utility, head)

@@ -53,9 +53,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_int, check_real
+from .._arguments import Mask, check_int, check_real, mask_of
 from ..exceptions import InputError, OptimizationError
 from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
@@ -117,12 +116,7 @@ class Exact:
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
         """Return the best set, or None if no set satisfies all hard inequalities: without searching for the reason.
 
-        Parameters
-        ----------
-        utility : Utility
-        limit : Limit, optional
-            Its nodes are spent; when none are left, the best set found so far is returned, with a bound that still
-            holds.
+        When the nodes of `limit` are spent, the best set found so far is returned, with a bound that still holds.
         """
         limit, half_time = limit or Limit(), None
         if self.time_limit is not None:
@@ -146,7 +140,7 @@ class Exact:
             return None
         return _Rounds(utility, groups, known, best, bound, limit).run()
 
-    def _begin_with(self, utility: Utility) -> NDArray[np.bool_] | None:
+    def _begin_with(self, utility: Utility) -> Mask | None:
         if self.begin_with is None:
             return None
         if max(self.begin_with, default=-1) >= utility.n_features:
@@ -154,22 +148,14 @@ class Exact:
                 f"begin_with must contain positions of features, from 0 to {utility.n_features - 1}; got "
                 f"{max(self.begin_with)}. Pass the indices of a set of the same features."
             )
-        chosen = np.zeros(utility.n_features, dtype=bool)
-        chosen[list(self.begin_with)] = True
-        return chosen & utility.selectable
+        return mask_of(list(self.begin_with), utility.n_features) & utility.selectable
 
 
 class _Rounds:
     """Solves programs with more and more pair rows until the best set of one has the same score under all rows."""
 
     def __init__(
-        self,
-        utility: Utility,
-        sizes: GroupBounds,
-        known: NDArray[np.bool_] | None,
-        best: float,
-        bound: float,
-        limit: Limit,
+        self, utility: Utility, sizes: GroupBounds, known: Mask | None, best: float, bound: float, limit: Limit
     ) -> None:
         self.utility, self.sizes, self.limit = utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
@@ -192,7 +178,7 @@ class _Rounds:
             if solved is None or not fillers.promote(solved):
                 return self._finish(self._proved())
 
-    def _solve_program(self, fillers: Fillers, largest_size: int) -> NDArray[np.bool_] | None:
+    def _solve_program(self, fillers: Fillers, largest_size: int) -> Mask | None:
         """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
         utility = self.utility
         contenders = self.sizes.contenders(self.best, utility.constraint_strength)
@@ -218,7 +204,11 @@ class _Rounds:
 
     def _finish(self, complete: bool) -> Solution:
         if self.known is None:
-            raise _no_set_yet(self.utility)
+            n_hard = int(np.isinf(self.utility.system.rho).sum())
+            raise OptimizationError(
+                f"time_limit was reached before any set was found that satisfies all {n_hard} hard inequalities; it is "
+                "not known whether one exists. Give more time, or make some constraints soft with a finite rho."
+            )
         return _solution(
             self.utility, self.known, max(self.bound, self.best), complete, n_programs=self.n_programs,
             n_rounds=self.n_rounds, n_features=self.n_features, n_rows=self.n_rows,
@@ -227,14 +217,12 @@ class _Rounds:
 
 def _best_by_size(utility: Utility, sizes: SizeBounds) -> Solution:
     """Return the best set when all rows depend only on the size: the best set of each size is known, so scan sizes."""
-    size = sizes.best_size()
-    chosen = np.zeros(utility.n_features, dtype=bool)
-    chosen[sizes.order[:size]] = True
+    chosen = mask_of(sizes.order[: sizes.best_size()], utility.n_features)
     value = float(utility(chosen)[0])
     return Solution(chosen, value, value, True, {"n_programs": 0})
 
 
-def _solution(utility: Utility, chosen: NDArray[np.bool_], bound: float, complete: bool, **info: Any) -> Solution:
+def _solution(utility: Utility, chosen: Mask, bound: float, complete: bool, **info: Any) -> Solution:
     """Return a set as a Solution, without members of zero importance that no row needs."""
     value = float(utility(chosen)[0])
     for feature in np.flatnonzero(chosen & (utility.theta == 0)):
@@ -245,28 +233,16 @@ def _solution(utility: Utility, chosen: NDArray[np.bool_], bound: float, complet
     return Solution(chosen, value, max(bound, value), complete, info)
 
 
-def _no_set_yet(utility: Utility) -> OptimizationError:
-    n_hard = int(np.isinf(utility.system.rho).sum())
-    return OptimizationError(
-        f"time_limit was reached before any set was found that satisfies all {n_hard} hard inequalities; it is not "
-        "known whether one exists. Give more time, or make some constraints soft with a finite rho."
-    )
-
-
 class WarmStarted:
     """An exact optimizer that begins with the best of the sets it found before.
 
     For utilities that differ in their importances only. Under random importances no two sets are equally good, so that
     the beginning changes the time and not the answer.
-
-    Parameters
-    ----------
-    optimizer : Exact
     """
 
     def __init__(self, optimizer: Exact) -> None:
         self._optimizer = optimizer
-        self._sets: list[NDArray[np.bool_]] = []
+        self._sets: list[Mask] = []
         self._admissibility_part: list[float] = []  # of the score of each set: lambda * kappa
 
     def maximize(self, utility: Utility, random_state: Any = None) -> Solution:

@@ -5,35 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import RandomState, as_generator, check_choice, check_int, check_real
+from .._arguments import Array, Floats, Ints, Mask, RandomState, as_generator, check_choice, check_int, check_real
 from ..utility import Admissibility, Utility
-from .algorithm1 import initial_sets, start_over_units
+from .algorithm1 import feasible_start, initial_sets
 from .base import Solution
 from .presolve import LinkedUtility
 from .size_bounds import SizeBounds
 
 STARTS = ("guided", "paper")
-
-
-class GeneticInfo(NamedTuple):
-    """Facts about a search.
-
-    Attributes
-    ----------
-    n_generations, n_evaluations : int
-    best_by_generation : tuple of float
-        Best score so far, the start first; it never falls. -inf as long as every set violates a hard inequality.
-    """
-
-    n_generations: int
-    n_evaluations: int
-    best_by_generation: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -74,10 +58,7 @@ class Genetic:
         check_choice("start", self.start, STARTS)
 
     def maximize(
-        self,
-        utility: Utility,
-        random_state: RandomState = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        self, utility: Utility, random_state: RandomState = None, on_progress: Callable[[int, int], None] | None = None
     ) -> Solution:
         """Return the best set found.
 
@@ -94,7 +75,8 @@ class Genetic:
             Satisfies all hard inequalities if any set of any generation does; otherwise the set that violates them
             least, with value -inf. Only the exact optimizer can decide whether hard inequalities contradict each
             other. The bound is that of :class:`~ubayfs.optimize.size_bounds.SizeBounds`: the highest score of sets of
-            any size. `info` has the fields of :class:`GeneticInfo`.
+            any size. `info` has `n_generations`, `n_evaluations` and `best_by_generation`: the best score so far, the
+            start first; it never falls, and is -inf as long as every set violates a hard inequality.
         """
         rng = as_generator(random_state)
         linked, first = self._begin(utility, rng)
@@ -113,24 +95,24 @@ class Genetic:
         # Sums in another order differ by rounding; the bound must not fall below a value that attains it.
         sizes = SizeBounds.of(utility)
         bound = float(sizes.value.max()) * (1.0 + len(sizes.order) * np.finfo(float).eps)
-        info = GeneticInfo(self.n_generations, fitness.n_evaluations, tuple(best))
-        return Solution(chosen, value, bound, info=info._asdict())
+        facts = {"n_generations": self.n_generations, "n_evaluations": fitness.n_evaluations}
+        return Solution(chosen, value, bound, info={**facts, "best_by_generation": tuple(best)})
 
-    def _begin(self, utility: Utility, rng: np.random.Generator) -> tuple[LinkedUtility, NDArray[np.bool_]]:
+    def _begin(self, utility: Utility, rng: np.random.Generator) -> tuple[LinkedUtility, Mask]:
         """Return the units that the search moves (features, or linked ones together), and the first generation."""
         if self.start == "paper":
             features = LinkedUtility(utility, np.arange(utility.n_features), np.empty(0, dtype=np.intp))
             return features, initial_sets(utility, self.n_sets, rng)
         linked = LinkedUtility.of(utility)
-        return linked, start_over_units(linked, self.n_sets, rng)
+        return linked, feasible_start(linked, self.n_sets, rng)
 
 
 class _Population(NamedTuple):
     """Sets with their scores, and how far they violate hard inequalities (0 if they do not)."""
 
-    sets: NDArray[Any]
-    values: NDArray[Any]
-    violation: NDArray[Any]
+    sets: Array
+    values: Array
+    violation: Array
 
     def joined(self, other: _Population) -> _Population:
         return _Population(*(np.concatenate(parts) for parts in zip(self, other, strict=True)))
@@ -157,7 +139,7 @@ class _Fitness:
         hard = system.take(np.flatnonzero(np.isinf(system.rho)))
         return Admissibility(replace(hard, rho=np.ones(hard.n_inequalities)))
 
-    def evaluate(self, sets: NDArray[np.bool_]) -> _Population:
+    def evaluate(self, sets: Mask) -> _Population:
         batch = sparse.csr_array(sets, dtype=np.float64)
         values, violation = self._utility(batch), np.zeros(len(sets))
         violating = np.flatnonzero(np.isneginf(values))
@@ -178,7 +160,7 @@ class _Breeder:
         theta = utility.theta[self._features]
         self._feature_chance = np.cumsum(1.0 / max(1, len(theta)) + theta / (theta.sum() or 1.0))
 
-    def children(self, sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def children(self, sets: Mask) -> Mask:
         """Return new sets from a population, best set first."""
         # Features in no set stay out of all children before mutation: crossover works on the others.
         live = np.flatnonzero(sets.any(axis=0))
@@ -200,12 +182,12 @@ class _Breeder:
             children[adding, self._features[self._draw(self._feature_chance, len(adding))]] = True
         return children
 
-    def _draw(self, cumulative: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+    def _draw(self, cumulative: Floats, n: int) -> Ints:
         """Draw `n` positions, given cumulative weights."""
         drawn = np.searchsorted(cumulative, self._rng.random(n) * cumulative[-1], side="right")
         return np.minimum(drawn, len(cumulative) - 1)
 
-    def _drop_one(self, sets: NDArray[np.bool_], which: NDArray[np.intp]) -> None:
+    def _drop_one(self, sets: Mask, which: Ints) -> None:
         """Remove one member, drawn uniformly, from some sets."""
         if sets.shape[1] and len(which):
             lottery = self._rng.random((len(which), sets.shape[1])) * sets[which]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Ints
 from ..exceptions import InfeasibleError
 from ..utility import Utility
 from .cells import best_of_all, few_sets
@@ -15,10 +15,7 @@ from .program import Programs
 def explain_conflict(utility: Utility) -> InfeasibleError:
     """Return the error that names an irreducible group of hard inequalities which contradict each other.
 
-    Parameters
-    ----------
-    utility : Utility
-        Its hard inequalities cannot all hold.
+    The hard inequalities of the utility cannot all hold.
     """
     hard = np.flatnonzero(np.isinf(utility.system.rho))
     group = _irreducible(utility, np.empty(0, dtype=np.intp), hard, False)
@@ -36,14 +33,14 @@ def explain_conflict(utility: Utility) -> InfeasibleError:
     return InfeasibleError(message, labels, tuple(positions))
 
 
-def _feasible(utility: Utility, rows: NDArray[np.intp]) -> bool:
+def _feasible(utility: Utility, rows: Ints) -> bool:
     part = reduce(utility, rows, np.flatnonzero(utility.selectable)).utility
     if few_sets(part):
         return bool(np.isfinite(best_of_all(part, -np.inf).value))
     return not Programs(part).solve(-np.inf, -1.0, None).infeasible
 
 
-def _irreducible(utility: Utility, fixed: NDArray[np.intp], rows: NDArray[np.intp], check: bool) -> NDArray[np.intp]:
+def _irreducible(utility: Utility, fixed: Ints, rows: Ints, check: bool) -> Ints:
     """Return an irreducible part of `rows` (inequalities) that contradicts itself and `fixed`.
 
     Halves the rows instead of leaving them out one by one: a group of g among n rows takes about

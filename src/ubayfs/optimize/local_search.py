@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 from .presolve import entries_of, reduce, rows_within
@@ -24,38 +24,23 @@ _POOL = 400
 _LARGEST_START = 200
 
 
-class _Columns(NamedTuple):
-    """A sparse matrix by columns: the entries of column j are those from ``starts[j]`` to ``starts[j + 1]``."""
-
-    starts: NDArray[np.intp]
-    rows: NDArray[np.intp]
-    values: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, matrix: sparse.csr_array) -> _Columns:
-        columns = sparse.csc_array(matrix)
-        return cls(columns.indptr.astype(np.intp), columns.indices.astype(np.intp), columns.data.astype(np.float64))
-
-    def of_columns(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
-        """Return rows and values of the entries of some columns, and the number of the column of each."""
-        entries, owner = entries_of(self.starts, columns)
-        return self.rows[entries], self.values[entries], owner
-
-
 @once_per_system
-def _columns(system: ConstraintSystem) -> tuple[_Columns, _Columns]:
-    """Return the columns of the rows and of the blocks."""
-    return _Columns.of(system.A), _Columns.of(system.blocks)
+def _by_columns(system: ConstraintSystem) -> tuple[sparse.csc_array, sparse.csc_array]:
+    """Return the rows and the blocks by columns."""
+    return sparse.csc_array(system.A), sparse.csc_array(system.blocks)
+
+
+def _entries(matrix: sparse.csc_array, columns: Ints) -> tuple[Ints, Floats, Ints]:
+    """Return rows and values of the entries of some columns, and the number of the column of each.
+
+    Indexing plain arrays is ten times as fast as slicing sparse ones, which a search does thousands of times.
+    """
+    entries, owner = entries_of(matrix.indptr, columns)
+    return matrix.indices[entries], matrix.data[entries], owner
 
 
 class LocalSearch:
-    """Adds, drops and swaps features as long as the merit rises.
-
-    Parameters
-    ----------
-    utility : Utility
-        All its features are selectable.
-    """
+    """Adds, drops and swaps features, all of them selectable, as long as the merit rises."""
 
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
@@ -64,14 +49,13 @@ class LocalSearch:
         self.hard = np.isinf(system.rho)
         self.rho = np.where(self.hard, 1.0, system.rho)
         self.b = system.b + utility.admissibility.tolerance
-        # Indexing plain arrays is ten times as fast as slicing sparse ones, which a search does thousands of times.
-        self.columns, self.blocks = _columns(system)
+        self.columns, self.blocks = _by_columns(system)
         self.n_blocks = system.n_blocks
         # One unit of hard violation outweighs everything else.
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 
     @cached_property
-    def groups(self) -> list[NDArray[np.intp]]:
+    def groups(self) -> list[Ints]:
         """Features to add together: each with all others that rows ``d_i - d_j <= 0`` then require."""
         system = self.utility.system
         A = system.A
@@ -90,7 +74,7 @@ class LocalSearch:
             found[tuple(sorted(members.tolist()))] = None
         return [np.array(group, dtype=np.intp) for group in found]
 
-    def _terms(self, activity: NDArray[Any], rows: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
         """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
         excess = activity - self.b[rows]
         log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
@@ -101,22 +85,14 @@ class LocalSearch:
         hard_terms[violated] = np.where(hard, excess, 0.0)
         return log_terms, hard_terms
 
-    def merit(self, chosen: NDArray[np.bool_]) -> float:
+    def merit(self, chosen: Mask) -> float:
         """Return the score of a set, less a penalty for violated hard rows."""
-        return float(self.one_more(chosen, np.empty(0, dtype=np.intp))[0])
+        return float(self.one_flipped(chosen, np.empty(0, dtype=np.intp))[0])
 
-    def one_more(self, chosen: NDArray[np.bool_], extra: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the merit of a set, then of the set with each one of `extra` added."""
-        return self._one_flipped(chosen, extra)
-
-    def one_less(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the merit of a set, then of the set without each one of its members."""
-        return self._one_flipped(chosen, np.flatnonzero(chosen))
-
-    def _one_flipped(self, chosen: NDArray[np.bool_], features: NDArray[np.intp]) -> NDArray[np.float64]:
+    def one_flipped(self, chosen: Mask, features: Ints) -> Floats:
         """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
         members = np.flatnonzero(chosen)
-        n_chosen = np.bincount(self.blocks.of_columns(members)[0], minlength=self.n_blocks)
+        n_chosen = np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
         activity = self._activity(members, n_chosen)
         log_terms, hard_terms = self._terms(activity, slice(None))
         sign = np.where(chosen[features], -1.0, 1.0)
@@ -131,25 +107,23 @@ class LocalSearch:
         hard_all = np.where(hard_all < RELATIVE_TOLERANCE, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
 
-    def _activity(self, members: NDArray[np.intp], n_chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _activity(self, members: Ints, n_chosen: Ints) -> Floats:
         """Return a^T z of every row; `n_chosen` are the members of each block."""
         columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
-        rows, values, _ = self.columns.of_columns(columns)
+        rows, values, _ = _entries(self.columns, columns)
         return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
 
-    def _changes(
-        self, features: NDArray[np.intp], sign: NDArray[np.float64], n_chosen: NDArray[np.intp]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.intp]]:
+    def _changes(self, features: Ints, sign: Floats, n_chosen: Ints) -> tuple[Ints, Floats, Ints]:
         """Return what each flipped feature changes in a^T z: rows, changes, and the number of the feature.
 
         That is its own column, and those of blocks that it is the first or the last to touch.
         """
-        rows, values, owner = self.columns.of_columns(features)
+        rows, values, owner = _entries(self.columns, features)
         if self.n_blocks == 0:
             return rows, sign[owner] * values, owner
-        blocks, _, toucher = self.blocks.of_columns(features)
+        blocks, _, toucher = _entries(self.blocks, features)
         turned = n_chosen[blocks] == np.where(sign[toucher] > 0, 0, 1)
-        more_rows, more_values, touched = self.columns.of_columns(self.n + blocks[turned])
+        more_rows, more_values, touched = _entries(self.columns, self.n + blocks[turned])
         rows, values = np.concatenate([rows, more_rows]), np.concatenate([values, more_values])
         owner = np.concatenate([owner, toucher[turned][touched]])
         # A row may hold both a feature and its blocks: one change for each feature and row.
@@ -158,9 +132,7 @@ class LocalSearch:
         owner, rows = np.divmod(pairs, max(len(self.b), 1))
         return rows, sign[owner] * values, owner
 
-    def improve(
-        self, chosen: NDArray[np.bool_], deadline: float | None = None, max_moves: int = 200
-    ) -> NDArray[np.bool_]:
+    def improve(self, chosen: Mask, deadline: float | None = None, max_moves: int = 200) -> Mask:
         """Follow the best move (add, add a group, drop, swap) until none helps or the deadline, by `monotonic`."""
         chosen = chosen.copy()
         best = self.merit(chosen)
@@ -175,9 +147,9 @@ class LocalSearch:
             chosen, best = candidate, value
         return chosen
 
-    def _best_move(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], float]:
+    def _best_move(self, chosen: Mask) -> tuple[Mask, float]:
         inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-        values = self._one_flipped(chosen, np.concatenate([outside, inside]))
+        values = self.one_flipped(chosen, np.concatenate([outside, inside]))
         pick = int(np.argmax(values))
         best, value = chosen.copy(), float(values[pick])
         if pick:
@@ -193,14 +165,14 @@ class LocalSearch:
                 best, value = changed, merit
         return best, value
 
-    def _best_swap(self, chosen: NDArray[np.bool_], best: float) -> tuple[NDArray[np.bool_], float]:
+    def _best_swap(self, chosen: Mask, best: float) -> tuple[Mask, float]:
         """Return the best set reached by one feature out and one in."""
         result = chosen
         outside = np.flatnonzero(~chosen)
         for out in np.flatnonzero(chosen):
             base = chosen.copy()
             base[out] = False
-            values = self.one_more(base, outside)
+            values = self.one_flipped(base, outside)
             pick = int(np.argmax(values))
             if values[pick] > best + ROUNDING:
                 best, result = float(values[pick]), base
@@ -210,14 +182,13 @@ class LocalSearch:
         return result, best
 
 
-def _pool(utility: Utility) -> NDArray[np.intp]:
+def _pool(utility: Utility) -> Ints:
     """Return the features that moves consider."""
     theta, system, n = utility.theta, utility.system, utility.n_features
     candidates = np.flatnonzero(utility.selectable)
     if len(candidates) <= _POOL:
         return candidates
-    considered = np.zeros(n, dtype=bool)
-    considered[candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]]] = True
+    considered = mask_of(candidates[np.argsort(-theta[candidates], kind="stable")[:_POOL]], n)
     demanding = np.flatnonzero(system.b < -utility.admissibility.tolerance)[:_POOL]
     rows = sparse.coo_array(system.A[demanding])
     required = rows.coords[1][rows.data < 0]
@@ -227,17 +198,11 @@ def _pool(utility: Utility) -> NDArray[np.intp]:
     return np.flatnonzero(considered & utility.selectable)
 
 
-def good_set(
-    utility: Utility, deadline: float | None = None, begin_with: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_] | None:
+def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask | None = None) -> Mask | None:
     """Return a good set that satisfies all hard inequalities, or None when none is found by the deadline.
 
-    Parameters
-    ----------
-    utility : Utility
-    deadline : float or None
-    begin_with : ndarray of bool of shape (n_features,), optional
-        A set of selectable features to improve; other starts are tried only if it leads to no set or is too large.
+    `begin_with` is a set of selectable features to improve; other starts are tried only if it leads to no set or is too
+    large.
     """
     pool = _pool(utility)
     if begin_with is not None and begin_with.sum() > _LARGEST_START:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import Utility
 
@@ -32,7 +32,7 @@ _LARGEST_CORE = 1500
 
 
 @once_per_system
-def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
+def pair_rows(system: ConstraintSystem) -> Ints:
     """Return the rows that allow at most one of two features."""
     A, n = system.A, system.n_features
     two = np.flatnonzero(np.diff(A.indptr) == 2)
@@ -43,7 +43,7 @@ def pair_rows(system: ConstraintSystem) -> NDArray[np.intp]:
 
 
 @once_per_system
-def _rows_without_pairs(system: ConstraintSystem) -> NDArray[np.intp]:
+def _rows_without_pairs(system: ConstraintSystem) -> Ints:
     return np.setdiff1d(np.arange(system.n_inequalities), pair_rows(system), assume_unique=True)
 
 
@@ -56,13 +56,12 @@ def _pair_graph(system: ConstraintSystem) -> sparse.csr_array:
     return sparse.csr_array(half + half.T)
 
 
-def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray[np.intp]:
+def rows_within(system: ConstraintSystem, features: Ints) -> Ints:
     """Return the rows that matter for sets of some features: all but the pair rows with an end elsewhere.
 
     "At most one of two" cannot be violated when only one of them is selectable: a million such rows are skipped.
     """
-    inside = np.zeros(system.n_features, dtype=bool)
-    inside[features] = True
+    inside = mask_of(features, system.n_features)
     pairs = pair_rows(system)
     first, columns = system.A.indptr[pairs], system.A.indices
     idle = np.zeros(system.n_inequalities, dtype=bool)
@@ -70,7 +69,7 @@ def rows_within(system: ConstraintSystem, features: NDArray[np.intp]) -> NDArray
     return np.flatnonzero(~idle)
 
 
-def entries_of(starts: NDArray[Any], lines: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def entries_of(starts: Array, lines: Ints) -> tuple[Ints, Ints]:
     """Return the entries of some lines (rows or columns) of a compressed sparse matrix, and the number of the line.
 
     Line j has the entries from ``starts[j]`` to ``starts[j + 1]``; lines are numbered by their place in `lines`.
@@ -80,7 +79,7 @@ def entries_of(starts: NDArray[Any], lines: NDArray[np.intp]) -> tuple[NDArray[n
     return np.arange(len(owner)) + (first - np.cumsum(lengths) + lengths)[owner], owner
 
 
-def column_classes(columns: sparse.csc_array, importance: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
+def column_classes(columns: sparse.csc_array, importance: Floats | None = None) -> Ints:
     """Label the columns of a matrix so that equal columns (and importances, if given) share a label."""
     columns = sparse.csc_array(columns)
     columns.sort_indices()
@@ -102,16 +101,14 @@ class Reduced:
     """A smaller utility, and the positions of its features in the full one."""
 
     utility: Utility
-    features: NDArray[np.intp]
+    features: Ints
 
-    def lift(self, chosen: NDArray[np.bool_], n_features: int) -> NDArray[np.bool_]:
+    def lift(self, chosen: Mask, n_features: int) -> Mask:
         """Return the set over all features."""
-        full = np.zeros(n_features, dtype=bool)
-        full[self.features[chosen]] = True
-        return full
+        return mask_of(self.features[chosen], n_features)
 
 
-def reduce(utility: Utility, rows: NDArray[np.intp], features: NDArray[np.intp]) -> Reduced:
+def reduce(utility: Utility, rows: Ints, features: Ints) -> Reduced:
     """Restrict a utility to some rows and features; blocks that no row uses disappear."""
     system, n = utility.system, utility.n_features
     everything = np.ones(len(features), dtype=bool)
@@ -134,10 +131,7 @@ def reduce(utility: Utility, rows: NDArray[np.intp], features: NDArray[np.intp])
 class Fillers:
     """Pair rows, and the features whose pair rows are left out as long as they do not matter.
 
-    Attributes
-    ----------
-    core : ndarray of bool of shape (n_features,)
-        Features whose pair rows with each other are part of the programs; only grows.
+    Those of the features in the mask `core`, which only grows, with each other are part of the programs.
     """
 
     def __init__(self, utility: Utility, largest_size: int) -> None:
@@ -154,12 +148,12 @@ class Fillers:
         self.core = self._initial_core(largest_size)
         self.n_promoted = 0
 
-    def _signature(self, rows: NDArray[np.intp]) -> sparse.csc_array:
+    def _signature(self, rows: Ints) -> sparse.csc_array:
         """Columns of rows and blocks, one per feature."""
         system, n = self.utility.system, self.utility.n_features
         return sparse.csc_array(sparse.vstack([system.A[rows][:, :n], system.blocks.astype(np.float64)]))
 
-    def _initial_core(self, largest_size: int) -> NDArray[np.bool_]:
+    def _initial_core(self, largest_size: int) -> Mask:
         utility = self.utility
         core = utility.selectable & (self.degree > 0)
         if not core.any():
@@ -174,14 +168,14 @@ class Fillers:
             core[self.waiting] = False
         return core
 
-    def program_rows(self, contenders: NDArray[np.intp]) -> NDArray[np.intp]:
+    def program_rows(self, contenders: Ints) -> Ints:
         """Return the rows of the next program: all but the pair rows with an end outside of core and contenders."""
         present = np.zeros(len(self.core), dtype=bool)
         present[contenders] = self.core[contenders]
         inside = present[self.first] & present[self.second]
         return np.sort(np.concatenate([self.others, self.pairs[inside]]))
 
-    def representatives(self, contenders: NDArray[np.intp], rows: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    def representatives(self, contenders: Ints, rows: Ints, size: int) -> Ints:
         """Return, of each class of features with equal columns, the `size` most important contenders."""
         labels = column_classes(self._signature(rows)[:, contenders])
         # Among equals those in few pairs come first: they are the least likely to exclude each other.
@@ -191,7 +185,7 @@ class Fillers:
         rank = np.arange(len(order)) - np.repeat(start, np.diff(np.append(start, len(order))))
         return np.sort(contenders[order[rank < size]])
 
-    def complete(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def complete(self, chosen: Mask) -> Mask:
         """Exchange members outside the core for tied features, so that few pair rows are violated."""
         movable = np.flatnonzero(chosen & ~self.core & (self.degree > 0))
         if len(movable) == 0:
@@ -204,18 +198,14 @@ class Fillers:
             result[same[np.lexsort((self.degree[same], blocked[same]))[0]]] = True
         return result
 
-    def promote(self, chosen: NDArray[np.bool_]) -> bool:
+    def promote(self, chosen: Mask) -> bool:
         """Add features in violated pairs of a set to the core, and others that may replace them.
 
-        The latter are features tied with them and the most important ones outside the core, more in each round.
-
-        Returns
-        -------
-        any_new : bool
-            False when the set violates no pair row that was left out: then its score holds under all rows.
+        The latter are features tied with them and the most important ones outside the core, more in each round. False
+        when the set violates no pair row that was left out: then its score holds under all rows.
         """
         violated = chosen[self.first] & chosen[self.second]
-        ends: NDArray[Any] = np.concatenate([self.first[violated], self.second[violated]])
+        ends: Array = np.concatenate([self.first[violated], self.second[violated]])
         new = np.unique(ends[~self.core[ends]])
         if len(new) == 0:
             return False
@@ -230,20 +220,11 @@ class Fillers:
 
 @dataclass(frozen=True, eq=False)
 class LinkedUtility:
-    """A utility over units: single features, or groups that hard rows allow only as a whole.
+    """A utility over units: single features, or groups that hard rows allow only as a whole."""
 
-    Attributes
-    ----------
-    utility : Utility
-        Over units; a set of units has the score of the set of their members.
-    unit_of : ndarray of int of shape (n_features,)
-    required : ndarray of int
-        Units that hard rows require, directly or because a required unit needs them.
-    """
-
-    utility: Utility
-    unit_of: NDArray[np.intp]
-    required: NDArray[np.intp]
+    utility: Utility  # over units; a set of units has the score of the set of their members
+    unit_of: Ints  # (n_features,)
+    required: Ints  # units that hard rows require, directly or because a required unit needs them
 
     @classmethod
     def of(cls, utility: Utility) -> LinkedUtility:
@@ -262,12 +243,12 @@ class LinkedUtility:
         required = np.unique(unit_of[_required(utility, needs)])
         return cls(_over_units(utility, members), unit_of, required)
 
-    def expand(self, units: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def expand(self, units: Mask) -> Mask:
         """Return sets of units, of shape (..., n_units), as sets of features."""
         return units[..., self.unit_of]
 
 
-def _hard_rows_of_length(utility: Utility, length: int) -> NDArray[np.intp]:
+def _hard_rows_of_length(utility: Utility, length: int) -> Ints:
     """Return the hard rows with exactly `length` entries, all of them on features."""
     system = utility.system
     rows = np.flatnonzero(np.isinf(system.rho) & (np.diff(system.A.indptr) == length))
@@ -290,14 +271,13 @@ def _needs(utility: Utility) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(origin), dtype=bool), (origin, target)), shape=(n, n))
 
 
-def _required(utility: Utility, needs: sparse.csr_array) -> NDArray[np.bool_]:
+def _required(utility: Utility, needs: sparse.csr_array) -> Mask:
     """Return the mask of features that are in every set which satisfies the hard rows."""
     system = utility.system
     rows = _hard_rows_of_length(utility, 1)
     entries = system.A.indptr[rows]
     demanding = utility.admissibility.excess(np.zeros(len(rows)), rows) > 0
-    required = np.zeros(utility.n_features, dtype=bool)
-    required[system.A.indices[entries[demanding]]] = True
+    required = mask_of(system.A.indices[entries[demanding]], utility.n_features)
     needed_by = sparse.csr_array(needs.T, dtype=np.float64)
     while True:
         more = required | (needed_by @ required.astype(np.float64) > 0)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Array, Floats, Ints, Mask
 from ..utility import Utility, log_row_admissibility
 from .base import Limit
 from .row_grid import RowGrid
@@ -33,7 +33,7 @@ _ALL_CHORDS = 40
 class Answer(NamedTuple):
     """The solver's answer to a program: a set (or None), an upper bound, whether the cell is empty."""
 
-    chosen: NDArray[np.bool_] | None
+    chosen: Mask | None
     bound: float
     infeasible: bool
 
@@ -45,8 +45,8 @@ class Layout(NamedTuple):
     """
 
     n_indicators: int
-    penalized: NDArray[np.intp]
-    stepped: NDArray[np.intp]
+    penalized: Ints
+    stepped: Ints
 
     def penalty(self, row: int) -> int:
         """Column of the penalty of a row."""
@@ -67,7 +67,7 @@ class _Rows:
     """Collects sparse rows ``low <= a x <= high``."""
 
     n_columns: int
-    parts: list[tuple[sparse.csr_array, NDArray[Any], NDArray[Any]]] = field(default_factory=list)
+    parts: list[tuple[sparse.csr_array, Array, Array]] = field(default_factory=list)
 
     def add(self, A: Any, low: Any, high: Any) -> None:
         """Add rows over the first columns; the columns that `A` lacks are zero."""
@@ -91,27 +91,14 @@ class _Rows:
 
 
 class Programs:
-    """Builds and solves the programs of one utility.
-
-    Parameters
-    ----------
-    utility : Utility
-        All its features are selectable.
-
-    Attributes
-    ----------
-    tangents : dict of int to list of float
-        Levels at which rows off the grid, or with very many levels, have a tangent; grows while cells are solved.
-    forbidden : list of ndarray of bool
-        Sets already evaluated that the solver must not return again.
-    n_solved : int
-    """
+    """Builds and solves the programs of one utility, all of whose features are selectable."""
 
     def __init__(self, utility: Utility) -> None:
         self.utility = utility
         self.grid = RowGrid.of(utility)
+        # Levels at which rows off the grid, or with very many levels, have a tangent; grows while cells are solved.
         self.tangents: dict[int, list[float]] = {}
-        self.forbidden: list[NDArray[np.bool_]] = []
+        self.forbidden: list[Mask] = []  # sets already evaluated that the solver must not return again
         self.n_solved = 0
         self._block_rows = _block_rows(utility)
 
@@ -158,7 +145,7 @@ class Programs:
         chosen = None if result.x is None else result.x[:n] > 0.5
         return Answer(chosen, bound, result.status == 2)
 
-    def _layout(self, highest: NDArray[Any], relaxed: bool) -> Layout:
+    def _layout(self, highest: Array, relaxed: bool) -> Layout:
         grid = self.grid
         penalized = np.flatnonzero((highest > 0) & ~grid.hard & (not relaxed))
         pieces = np.where(grid.on_grid, highest, 0.0)
@@ -168,7 +155,7 @@ class Programs:
         system = self.utility.system
         return Layout(system.n_features + system.n_blocks, penalized, stepped)
 
-    def _rows(self, layout: Layout, highest: NDArray[Any]) -> _Rows:
+    def _rows(self, layout: Layout, highest: Array) -> _Rows:
         grid = self.grid
         rows = _Rows(layout.s + 1)
         rows.add(self._block_rows, -np.inf, 0.0)
@@ -183,7 +170,7 @@ class Programs:
             self._add_penalties(rows, layout, highest)
         return rows
 
-    def _add_penalties(self, rows: _Rows, layout: Layout, highest: NDArray[Any]) -> None:
+    def _add_penalties(self, rows: _Rows, layout: Layout, highest: Array) -> None:
         """Add p >= slope * (a z - ceiling) + intercept for every piece of every penalty."""
         grid = self.grid
         one_level = grid.on_grid[layout.penalized] & (highest[layout.penalized] == 1)
@@ -212,7 +199,7 @@ class Programs:
         rows.add(_same_columns(np.append(columns, layout.penalty(row)), lines, rows.n_columns),
                  intercepts - slopes * self.grid.ceiling[row], np.inf)  # fmt: skip
 
-    def _pieces(self, row: int, highest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _pieces(self, row: int, highest: float) -> tuple[Floats, Floats]:
         """Return slopes and intercepts of lines in the level above the ceiling, below the row's penalty."""
         grid = self.grid
         if grid.on_grid[row] and highest <= _ALL_CHORDS:
@@ -230,7 +217,7 @@ class Programs:
         slopes = grid.penalty_slope(row, at)
         return slopes, grid.penalty(row, at) - slopes * at
 
-    def refine(self, chosen: NDArray[np.bool_]) -> bool:
+    def refine(self, chosen: Mask) -> bool:
         """Add tangents where a set violates rows that do not have all their lines; return whether any was new."""
         grid = self.grid
         rows = np.flatnonzero(~grid.hard & ~(grid.on_grid & (grid.top_level <= _ALL_CHORDS)))
@@ -246,7 +233,7 @@ class Programs:
         return new
 
 
-def _same_columns(columns: NDArray[Any], values: NDArray[Any], n_columns: int) -> sparse.coo_array:
+def _same_columns(columns: Array, values: Array, n_columns: int) -> sparse.coo_array:
     """Return a sparse matrix with one row per row of `values`, all of them in the same columns."""
     values = np.atleast_2d(values)
     where = (np.repeat(np.arange(len(values)), len(columns)), np.tile(columns, len(values)))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Floats, Ints, Mask
 from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
 
 # Bounds beyond this many units are out of reach, whichever side of zero they are on.
@@ -30,28 +30,16 @@ class RowGrid:
     Where the coefficients are multiples of one unit, a^T z takes only values on a grid. Such a row is stored in its
     unit, with the bound rounded down to the grid (`ceiling`), and at level j, counted from the ceiling, it is violated
     by ``j * unit + offset``. Other rows are divided by their largest coefficient; their levels are real numbers.
-
-    Attributes
-    ----------
-    A : csr_array of float of shape (n_rows, n_features + n_blocks)
-        Coefficients, in the unit of each row.
-    ceiling : ndarray of float of shape (n_rows,)
-        Bounds, in the unit of each row.
-    unit, offset : ndarray of float of shape (n_rows,)
-    top_level : ndarray of float of shape (n_rows,)
-        The highest level that any set reaches.
-    on_grid, hard : ndarray of bool of shape (n_rows,)
-    rho : ndarray of float of shape (n_rows,)
     """
 
-    A: sparse.csr_array
-    ceiling: NDArray[np.float64]
-    unit: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    top_level: NDArray[np.float64]
-    on_grid: NDArray[np.bool_]
-    hard: NDArray[np.bool_]
-    rho: NDArray[np.float64]
+    A: sparse.csr_array  # coefficients, in the unit of each row, (n_rows, n_features + n_blocks)
+    ceiling: Floats  # bounds, in the unit of each row, (n_rows,)
+    unit: Floats
+    offset: Floats
+    top_level: Floats  # the highest level that any set reaches
+    on_grid: Mask
+    hard: Mask
+    rho: Floats
 
     @classmethod
     def of(cls, utility: Utility) -> RowGrid:
@@ -72,7 +60,7 @@ class RowGrid:
         rho = system.rho[rows]
         return cls(A[rows], ceiling[rows], unit[rows], offset[rows], top[rows], on_grid[rows], np.isinf(rho), rho)
 
-    def highest_level(self, log_kappa: float) -> NDArray[np.float64]:
+    def highest_level(self, log_kappa: float) -> Floats:
         """Return how far each row may exceed its ceiling, in its unit, when log kappa is at least this."""
         with np.errstate(invalid="ignore"):
             level = (largest_violation(log_kappa, np.where(self.hard, 1.0, self.rho)) - self.offset) / self.unit
@@ -96,7 +84,7 @@ class RowGrid:
         return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)
 
 
-def _units(A: sparse.csr_array, owner: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _units(A: sparse.csr_array, owner: Ints) -> tuple[Mask, Floats]:
     """Return which rows take values on a grid only, and the unit of each row; `owner` is the row of each entry."""
     n_rows, size = A.shape[0], np.abs(A.data)
     smallest, largest = np.full(n_rows, np.inf), np.zeros(n_rows)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Floats, Ints
 from ..constraints.system import ConstraintSystem
 from ..selectors.scoring import nth_highest
 from ..utility import ROUNDING, Utility, log_row_admissibility
@@ -25,27 +25,13 @@ _FIRST_LENGTH = 128
 
 @dataclass(frozen=True, eq=False)
 class SizeBounds:
-    """Upper bounds of the score by the size of a set.
+    """Upper bounds of the score by the size of a set: s = 0, 1, ..., n_selectable."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        Selectable features, most important first; ties by position.
-    importance : ndarray of float of shape (n_selectable + 1,)
-        Sum of the s highest importances, for s = 0, 1, ...
-    log_kappa : ndarray of float of shape (n_selectable + 1,)
-        Log admissibility of the inequalities that depend only on the size.
-    value : ndarray of float of shape (n_selectable + 1,)
-        Upper bound of the score of sets of each size.
-    only_size : bool
-        True when all inequalities depend only on the size: then the bounds are attained.
-    """
-
-    order: NDArray[np.intp]
-    importance: NDArray[np.float64]
-    log_kappa: NDArray[np.float64]
-    value: NDArray[np.float64]
-    only_size: bool
+    order: Ints  # selectable features, most important first; ties by position
+    importance: Floats  # sum of the s highest importances
+    log_kappa: Floats  # of the inequalities that depend only on the size
+    value: Floats  # upper bound of the score
+    only_size: bool  # whether all inequalities depend only on the size: then the bounds are attained
 
     @classmethod
     def of(cls, utility: Utility) -> SizeBounds:
@@ -68,11 +54,11 @@ class SizeBounds:
         """Return the size with the highest bound; the smallest one among equals."""
         return int(np.argmax(self.value))
 
-    def plausible(self, cutoff: float) -> NDArray[np.intp]:
+    def plausible(self, cutoff: float) -> Ints:
         """Return the sizes whose bound exceeds a score already reached."""
         return np.flatnonzero(self.value > cutoff)
 
-    def contenders(self, cutoff: float, strength: float) -> NDArray[np.intp]:
+    def contenders(self, cutoff: float, strength: float) -> Ints:
         """Return the features that may be part of a set with a score above `cutoff`."""
         sizes = self.plausible(cutoff)
         if len(sizes) == 0:
@@ -87,7 +73,7 @@ class SizeBounds:
         return self.order[possible]
 
 
-def _uniform_rows(utility: Utility) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _uniform_rows(utility: Utility) -> tuple[Ints, Floats]:
     """Return the inequalities with one coefficient for all selectable features and none on blocks; and these."""
     A, n = utility.system.A, utility.n_features
     long_enough = np.flatnonzero(np.diff(A.indptr) >= utility.selectable.sum())
@@ -107,12 +93,9 @@ def _uniform_rows(utility: Utility) -> tuple[NDArray[np.intp], NDArray[np.float6
 def shortlist(utility: Utility) -> SizeBounds | None:
     """Bound the score by size over so few of the most important features that no larger set is better.
 
-    Returns
-    -------
-    sizes : SizeBounds or None
-        Equal to the beginning of ``SizeBounds.of(utility)``, and with the same best size. None when inequalities
-        depend on more than the size, when no set satisfies all hard ones, and when the best set may have more than an
-        eighth of the features.
+    The result is the beginning of ``SizeBounds.of(utility)``, with the same best size. It is None when inequalities
+    depend on more than the size, when no set satisfies all hard ones, and when the best set may have more than an
+    eighth of the features.
 
     Notes
     -----
@@ -138,7 +121,7 @@ def shortlist(utility: Utility) -> SizeBounds | None:
     return None
 
 
-def _coefficients(utility: Utility) -> NDArray[np.float64] | None:
+def _coefficients(utility: Utility) -> Floats | None:
     """Return the one coefficient of each inequality if all of them weight all features alike, else None."""
     system, n = utility.system, utility.n_features
     if system.n_inequalities == 0 or system.n_blocks or system.A.nnz != system.n_inequalities * n:
@@ -147,7 +130,7 @@ def _coefficients(utility: Utility) -> NDArray[np.float64] | None:
     return values[:, 0] if (values == values[:, :1]).all() else None
 
 
-def _most_important(utility: Utility, length: int) -> NDArray[np.intp]:
+def _most_important(utility: Utility, length: int) -> Ints:
     """Return the selectable features of highest importance in ascending order; the first ones among equals."""
     importances = utility.theta if utility.selectable.all() else np.where(utility.selectable, utility.theta, -1.0)
     lowest = nth_highest(importances, length)

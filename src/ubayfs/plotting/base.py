@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_choice, check_int
-from .._files import write_atomically
+from .._files import save_content
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import Advice, InputError, UBayFSError
@@ -31,26 +31,15 @@ D = TypeVar("D", bound="Display")
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A display that has been drawn.
-
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-    ax : matplotlib.axes.Axes
-        The main axes.
-    """
+    """A display that has been drawn: a matplotlib figure and its main axes."""
 
     figure: Any
     ax: Any
 
     def render(self, format: str = "png", dpi: float = DPI) -> bytes:
-        """Return the figure as the content of a file; the same figure gives the same bytes.
+        """Return the figure as the content of a PNG (of so many dots per inch), SVG or PDF file.
 
-        Parameters
-        ----------
-        format : {"png", "svg", "pdf"}
-        dpi : float, default 300
-            Dots per inch of a PNG.
+        The same figure gives the same bytes.
         """
         check_choice("format", format, FORMATS)
         with house_style():
@@ -94,29 +83,14 @@ class Drawing:
         return missing_letters(self.figure)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the figure to a file, whole or not at all: .png, .svg or .pdf.
-
-        Returns
-        -------
-        path : Path
-        """
+        """Write the figure to a .png, .svg or .pdf file, whole or not at all, and return its path."""
         path = Path(path)
         format = path.suffix.lower().removeprefix(".")
         if format not in FORMATS:
             raise InputError.of("path", f"must end in .png, .svg or .pdf; got {str(path)!r}.", path)
-        if not path.parent.is_dir():
-            rule = f"must lie in a directory that exists; {str(path.parent)!r} does not. Make it first."
-            raise InputError.of("path", rule, path)
-        letters = self.missing_letters
-        if letters:
-            Advice("missing_letters", {"letters": letters}).warn()
-        try:
-            write_atomically(path, self.render(format))
-        except OSError as error:
-            # The message of the system would name a temporary file, which is gone by now.
-            raise UBayFSError(
-                f"{path} could not be written ({error.strerror or error}). Free space, or name another path."
-            ) from error
+        if self.missing_letters:
+            Advice("missing_letters", {"letters": self.missing_letters}).warn()
+        save_content(path, self.render(format), UBayFSError)
         return path
 
 
@@ -124,11 +98,7 @@ class Drawing:
 class Correlations:
     """Correlations among some features: computed once, for facts and figures, and stored for the next decision.
 
-    Attributes
-    ----------
-    features : tuple of str
-    spearman, pearson : ndarray of float of shape (n_features, n_features)
-        Signed; 0 for a constant feature.
+    The matrices are signed, of shape (n_features, n_features); 0 for a constant feature.
     """
 
     features: tuple[str, ...]
@@ -195,20 +165,11 @@ def _average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class ReportData:
-    """What a report knows beside the selection.
+    """What a report knows beside the selection."""
 
-    Attributes
-    ----------
-    correlations : Correlations or None
-        Among the chosen features and others, of the data of the fit.
-    blocks : Blocks
-    level : float
-        Of credible intervals.
-    """
-
-    correlations: Correlations | None = None
+    correlations: Correlations | None = None  # among the chosen features and others, of the data of the fit
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
-    level: float = 0.9
+    level: float = 0.9  # of credible intervals
 
 
 @dataclass(frozen=True)
@@ -226,8 +187,8 @@ class Display:
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.problem is not None
+        """Tell whether a report on this selection has this figure; by default, if there was an ensemble."""
+        return selection.posterior is not None
 
     @classmethod
     def for_report(cls: type[D], selection: Selection, data: ReportData) -> D:
@@ -236,18 +197,9 @@ class Display:
         return made
 
     def plot(self, ax: Any = None) -> Drawing:
-        """Draw the display.
+        """Draw the display, in a new figure or in axes of matplotlib, whose margins some displays use, too.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; some displays also use the margins around it. Default: a new figure, which pyplot does not
-            know of, so that nothing has to be closed.
-
-        Returns
-        -------
-        drawing : Drawing
-            With ``figure``, ``ax`` and ``save(path)``.
+        The new figure is unknown to pyplot, so that nothing has to be closed.
         """
         with house_style():
             return self._own_figure() if ax is None else self._plot_into(ax)
@@ -325,18 +277,8 @@ def problem_of(selection: Selection, purpose: str) -> Problem:
 def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -> NDArray[np.intp]:
     """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
 
-    Of more than a hundred chosen ones only the highest are returned: a figure must end somewhere.
-
-    Parameters
-    ----------
-    score : ndarray of shape (n_features,)
-    chosen : ndarray of bool of shape (n_features,)
-    max_features : int
-
-    Returns
-    -------
-    shown : ndarray of int
-        Highest score first; equal ones by position.
+    They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
+    returned: a figure must end somewhere.
     """
     max_features = check_int("max_features", max_features, low=1)
     order = np.argsort(-score, kind="stable")

@@ -13,7 +13,7 @@ from .._plain import counted
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display, ReportData
+from .base import Display
 from .style import BLACK, BLUE, VERMILION, divided, label_lines, short_names
 
 _MOST_POINTS = 100
@@ -22,41 +22,20 @@ _MOST_CHOSEN = 12
 
 @dataclass(frozen=True)
 class ConvergenceDisplay(Display):
-    """Share of the models that chose a feature, after the first m models.
+    """Share of the models that chose a feature, after the first m models; one line per feature."""
 
-    Attributes
-    ----------
-    n_models : tuple of int
-        Horizontal positions, at most 100.
-    features : tuple of str
-        Chosen features, then the strongest runners-up; each group by falling number of votes.
-    shares : tuple of tuple of float
-        One line per feature.
-    chosen : tuple of bool
-    agreement : tuple of float
-        Part of the `n_leading` features with most votes in the end that already led after m models; ties by position.
-    n_leading : int
-        As many as are chosen, at least one.
-    n_chosen : int
-        Chosen features, shown or not.
-    """
-
-    n_models: tuple[int, ...]
-    features: tuple[str, ...]
+    n_models: tuple[int, ...]  # horizontal positions, at most 100
+    features: tuple[str, ...]  # chosen ones, then the strongest runners-up, each group by falling number of votes
     shares: tuple[tuple[float, ...], ...]
     chosen: tuple[bool, ...]
+    # Part of the n_leading features with most votes in the end that led already after m models; ties by position.
     agreement: tuple[float, ...]
-    n_leading: int
-    n_chosen: int
+    n_leading: int  # as many as are chosen, at least one
+    n_chosen: int  # shown or not
 
     name: ClassVar[str] = "convergence"
     section: ClassVar[str] = "ensemble"
     caption: ClassVar[str] = "Share of votes against the number of models: flat lines have converged."
-
-    @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.posterior is not None
 
     @classmethod
     def from_selection(

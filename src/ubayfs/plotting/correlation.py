@@ -22,26 +22,13 @@ _MOST_NUMBERS = 16  # features up to which there is room for a number in each ce
 
 @dataclass(frozen=True)
 class CorrelationDisplay(Display):
-    """Heat map of the correlations among the chosen features, block by block.
+    """Heat map of the correlations among the chosen features, block by block."""
 
-    Attributes
-    ----------
-    features : tuple of str
-        Chosen features by block, most important first within a block.
-    correlation : tuple of tuple of float
-        Signed, in [-1, 1].
-    blocks : tuple of tuple of str
-        Names of the blocks of each feature.
-    method : str
-    n_chosen : int
-        Chosen features, shown or not.
-    """
-
-    features: tuple[str, ...]
-    correlation: tuple[tuple[float, ...], ...]
-    blocks: tuple[tuple[str, ...], ...]
+    features: tuple[str, ...]  # by block, most important first within a block
+    correlation: tuple[tuple[float, ...], ...]  # signed
+    blocks: tuple[tuple[str, ...], ...]  # names of the blocks of each feature
     method: str
-    n_chosen: int
+    n_chosen: int  # shown or not
 
     name: ClassVar[str] = "correlation"
     section: ClassVar[str] = "correlation"

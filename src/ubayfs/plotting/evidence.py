@@ -11,22 +11,9 @@ from .._plain import counted
 from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..selection import Selection
+from . import style
 from .base import Display, ReportData, blocks_of, leading, shown_of
 from .links import MARKS, Links, draw_links, find_links, headings_height, links_width
-from .style import (
-    BLACK,
-    SKY,
-    SMALL,
-    VERMILION,
-    WIDTH,
-    blocks_width,
-    draw_blocks,
-    list_features,
-    list_height,
-    right_margin,
-    short_names,
-    text_width,
-)
 
 
 @dataclass(frozen=True)
@@ -35,43 +22,21 @@ class EvidenceDisplay(Display):
 
     Beside the bars stand a mark for each chosen feature, its blocks, and a line with a circle per member for each
     constraint: full where the member is chosen, thick and in color where the constraint is violated.
-
-    Attributes
-    ----------
-    features : tuple of str
-        The chosen features and the leading ones.
-    votes : tuple of float
-        How many models chose each; its importance when there was no ensemble.
-    weights : tuple of float
-        Prior weights, in votes.
-    chosen : tuple of bool
-    blocks : tuple of tuple of str
-        Names of the blocks of each feature.
-    links : Links
-    n_features, n_chosen : int
-        Of the whole selection.
-    n_models : int or None
-        None when there was no ensemble.
     """
 
-    features: tuple[str, ...]
-    votes: tuple[float, ...]
-    weights: tuple[float, ...]
+    features: tuple[str, ...]  # the chosen ones and the leading ones
+    votes: tuple[float, ...]  # how many models chose each; its importance when there was no ensemble
+    weights: tuple[float, ...]  # of the prior, in votes
     chosen: tuple[bool, ...]
-    blocks: tuple[tuple[str, ...], ...]
+    blocks: tuple[tuple[str, ...], ...]  # names of the blocks of each feature
     links: Links
-    n_features: int
+    n_features: int  # of the whole selection, as the next
     n_chosen: int
-    n_models: int | None
+    n_models: int | None  # None when there was no ensemble
 
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
-
-    @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.posterior is not None
 
     @classmethod
     def for_report(cls, selection: Selection, data: ReportData) -> EvidenceDisplay:
@@ -141,50 +106,39 @@ class EvidenceDisplay(Display):
             details += f"Also: {', '.join(self.links.notes)}."
         return title, details.strip()
 
-    def _weight_label(self) -> str:
-        return "prior weight" if len(set(self.weights)) > 1 else f"prior weight ({self.weights[0]:g} each)"
-
     def _height(self) -> float:
-        return 1.45 + list_height(len(self.features)) + headings_height(self.links)
+        return 1.45 + style.list_height(len(self.features)) + headings_height(self.links)
 
     def _width(self) -> float:
         # Names, blocks and constraints may need more than a page leaves beside bars that can be read.
-        names = max((text_width(name, 8.5) for name in short_names(self.features)), default=0.0)
-        blocks = max((blocks_width(own) for own in self.blocks), default=0.0)
-        return max(WIDTH, (names + 30.0 + blocks + links_width(self.links)) / 72 + 1.6)
+        names = max((style.text_width(name, 8.5) for name in style.short_names(self.features)), default=0.0)
+        blocks = max((style.blocks_width(own) for own in self.blocks), default=0.0)
+        return max(style.WIDTH, (names + 30.0 + blocks + links_width(self.links)) / 72 + 1.6)
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import MaxNLocator
 
         rows = np.arange(len(self.features))
-        ax.barh(rows, self.votes, color=SKY, label="votes of the ensemble" if self._has_votes else "importance")
+        ax.barh(rows, self.votes, color=style.SKY, label="votes of the ensemble" if self._has_votes else "importance")
         if any(self.weights):
+            each = f" ({self.weights[0]:g} each)" if len(set(self.weights)) == 1 else ""
             ax.barh(
-                rows, self.weights, left=self.votes, color=VERMILION, hatch="/////", edgecolor="white", linewidth=0,
-                label=self._weight_label(),
+                rows, self.weights, left=self.votes, color=style.VERMILION, hatch="/////", edgecolor="white",
+                linewidth=0, label=f"prior weight{each}",
             )  # fmt: skip
         ax.set_xlim(left=0)
         if self._has_votes:
             ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
         ax.set_xlabel("votes (number of models)" if self._has_votes else "importance")
-        list_features(ax, self.features, self.chosen)
+        style.list_features(ax, self.features, self.chosen)
         marked = np.flatnonzero(self.chosen)
         ax.plot(
-            np.full(len(marked), 8.0), marked, "s", color=BLACK, markersize=4, transform=right_margin(ax),
+            np.full(len(marked), 8.0), marked, "s", color=style.BLACK, markersize=4, transform=style.right_margin(ax),
             clip_on=False, gid="chosen",
         )  # fmt: skip
-        ax.text(
-            8.0,
-            -0.9,
-            "chosen",
-            size=SMALL,
-            rotation=60,
-            rotation_mode="anchor",
-            va="bottom",
-            transform=right_margin(ax),
-        )
+        style.draw_heading(ax, 8.0, "chosen")
         right = 18.0
         if any(self.blocks):
-            draw_blocks(ax, self.blocks, right)
-            right += max(map(blocks_width, self.blocks)) + 4.0
+            style.draw_blocks(ax, self.blocks, right)
+            right += max(map(style.blocks_width, self.blocks)) + 4.0
         draw_links(ax, self.links, self.chosen, right)

@@ -14,18 +14,10 @@ _MEDIA = {"png": "image/png", "svg": "image/svg+xml"}
 
 @dataclass(frozen=True)
 class Figures:
-    """Rendered displays.
-
-    Attributes
-    ----------
-    files : mapping of str to mapping of str to bytes
-        Name of the display -> format -> content.
-    missing_letters : str
-        Letters that no font of this machine has.
-    """
+    """Rendered displays: the content of files by name of the display and format."""
 
     files: Mapping[str, Mapping[str, bytes]]
-    missing_letters: str = ""
+    missing_letters: str = ""  # letters that no font of this machine has
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -33,10 +25,7 @@ class Figures:
         return (Advice("missing_letters", {"letters": self.missing_letters}),) if self.missing_letters else ()
 
     def data_uri(self, name: str) -> str:
-        """Return the figure that a page embeds, as a data URI.
-
-        An image cannot run anything, and its ids do not clash with those of others.
-        """
+        """Return the figure as a page embeds it: an image cannot run anything, and its ids clash with no others."""
         format = page_format(self.files[name])
         return f"data:{_MEDIA[format]};base64,{base64.b64encode(self.files[name][format]).decode('ascii')}"
 
@@ -49,15 +38,9 @@ def page_format(formats: Iterable[str]) -> str:
 def render_figures(
     displays: Mapping[str, Display], formats: Iterable[str] = (), earlier: Figures | None = None
 ) -> Figures:
-    """Draw displays, each once.
+    """Draw displays, each once, in the formats "png", "svg" and "pdf" that are wanted and in that of a page.
 
-    Parameters
-    ----------
-    displays : mapping of str to Display
-    formats : iterable of {"png", "svg", "pdf"}
-        What a page embeds (PNG, or SVG if it is wanted and PNG is not) is rendered in any case.
-    earlier : Figures, optional
-        Figures of the same displays; those that it has in all formats are not drawn again.
+    What `earlier` figures of the same displays have in all formats is not drawn again.
     """
     wanted = tuple(dict.fromkeys([*formats, page_format(tuple(formats))]))
     known = Figures({}) if earlier is None else earlier

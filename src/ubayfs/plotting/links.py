@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._plain import strictness
 from ..constraints.system import ConstraintSystem
 from ..utility import Admissibility
-from .style import BLACK, SMALL, VERMILION, right_margin, short, text_width
+from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
 
 # Kinds whose inequalities mean one thing together: a group of three linked features has six.
 _JOINED = {"must-link", "implies", "require", "exclude"}
@@ -36,65 +36,29 @@ LANE = 11.0  # points
 
 @dataclass(frozen=True)
 class Link:
-    """A constraint between listed features.
+    """A constraint between listed features; these are given by position in the list, from 0 on top."""
 
-    Attributes
-    ----------
-    kind : str
-        Such as ``must-link``.
-    label : str
-        Its first inequality in words.
-    members : tuple of int
-        Positions in the list, from 0 on top.
-    targets : tuple of int
-        Those members that an ``implies`` asks for.
-    n_members : int
-        Members altogether, listed or not.
-    rho : float
-        The largest of its inequalities.
-    violated : bool
-    lane : int
-        Column in which it is drawn; what shares a lane does not overlap.
-    """
-
-    kind: str
-    label: str
+    kind: str  # such as must-link
+    label: str  # its first inequality in words
     members: tuple[int, ...]
-    targets: tuple[int, ...]
-    n_members: int
-    rho: float
+    targets: tuple[int, ...]  # those members that an implies asks for
+    n_members: int  # listed or not
+    rho: float  # the largest of its inequalities
     violated: bool
-    lane: int = 0
+    lane: int = 0  # column in which it is drawn; what shares a lane does not overlap
 
 
 @dataclass(frozen=True)
 class Links:
-    """Constraints as far as they can be drawn beside a list of features.
-
-    Attributes
-    ----------
-    drawn : tuple of Link
-    notes : tuple of str
-        Constraints on everything or on blocks, in words.
-    omitted : tuple of str
-        What is not drawn, in words.
-    """
+    """Constraints as far as they can be drawn beside a list of features; the others in words."""
 
     drawn: tuple[Link, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # constraints on everything or on blocks
     omitted: tuple[str, ...] = ()
 
 
 def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArray[np.intp]) -> Links:
-    """Return the constraints among listed features.
-
-    Parameters
-    ----------
-    system : ConstraintSystem
-    chosen : ndarray of bool of shape (n_features,)
-    shown : ndarray of int
-        The listed features from top to bottom.
-    """
+    """Return the constraints among listed features, which are given by position, from top to bottom."""
     violated = Admissibility(system).violations(chosen)[0] > 0
     place = np.full(system.A.shape[1], -1)
     place[shown] = np.arange(len(shown))
@@ -159,12 +123,12 @@ def _link(
     A = system.A[rows]
     columns = np.unique(A.indices)
     then = np.unique(A.indices[A.data < 0]) if kind == "implies" else columns[:0]
-    members, targets = (sorted(place[some][place[some] >= 0].tolist()) for some in (columns, then))
+    members, targets = (tuple(sorted(place[some][place[some] >= 0].tolist())) for some in (columns, then))
     return Link(
         kind=kind,
         label=system.label(int(rows[0])),
-        members=tuple(members),
-        targets=tuple(targets),
+        members=members,
+        targets=targets,
         n_members=len(columns),
         rho=float(system.rho[rows].max()),
         violated=bool(violated[rows].any()),
@@ -215,10 +179,7 @@ def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> 
                 markerfacecolor=color if chosen[member] else "white", markeredgewidth=0.9, clip_on=False, zorder=4,
             )  # fmt: skip
     for lane, heading, violated in _headings(links):
-        ax.text(
-            left + LANE * (lane + 0.5), -0.9, heading, size=SMALL, rotation=60, rotation_mode="anchor", va="bottom",
-            color=VERMILION if violated else BLACK, transform=margin, parse_math=False,
-        )  # fmt: skip
+        draw_heading(ax, left + LANE * (lane + 0.5), heading, VERMILION if violated else BLACK)
 
 
 def links_width(links: Links) -> float:

@@ -26,30 +26,15 @@ _LINES: tuple[Any, ...] = ("--", "-.", ":", (0, (6, 2)), (0, (3, 1, 1, 1, 1, 1))
 
 @dataclass(frozen=True)
 class PenaltyCurve:
-    """Inequalities that are drawn together: all of one relaxation, or a kind of constraint with many relaxations.
+    """Inequalities that are drawn together: all of one relaxation, or a kind of constraint with many relaxations."""
 
-    Attributes
-    ----------
-    kinds : tuple of str
-        Such as ``must-link``.
-    rho : float
-        The median; inf for hard inequalities.
-    lowest, highest : float
-        Of rho.
-    n_inequalities : int
-    largest : float
-        Amount by which one of them can be violated at most, by the set of all features.
-    whole : bool
-        Whether they can be violated by whole numbers only.
-    """
-
-    kinds: tuple[str, ...]
-    rho: float
+    kinds: tuple[str, ...]  # such as must-link
+    rho: float  # the median; inf for hard inequalities
     lowest: float
     highest: float
     n_inequalities: int
-    largest: float
-    whole: bool
+    largest: float  # amount by which one of them can be violated at most, by the set of all features
+    whole: bool  # whether they can be violated by whole numbers only
 
     def relaxation(self, digits: int) -> str:
         """Return rho in words."""
@@ -68,24 +53,12 @@ class PenaltyCurve:
 
 @dataclass(frozen=True)
 class PenaltyDisplay(Display):
-    """Admissibility against the amount of violation, with the violated inequalities of the chosen set.
+    """Admissibility against the amount of violation, with the violated inequalities of the chosen set."""
 
-    Attributes
-    ----------
-    curves : tuple of PenaltyCurve
-        By rising rho, which is from the highest curve to the lowest.
-    farthest : float
-        Largest amount that is shown.
-    violations : tuple of Violation
-        Of the chosen set, those that cost most first.
-    n_inequalities, n_violations : int
-        Of the whole system: all inequalities, violated ones.
-    """
-
-    curves: tuple[PenaltyCurve, ...]
-    farthest: float
-    violations: tuple[Violation, ...]
-    n_inequalities: int
+    curves: tuple[PenaltyCurve, ...]  # by rising rho, which is from the highest curve to the lowest
+    farthest: float  # largest amount that is shown
+    violations: tuple[Violation, ...]  # of the chosen set, those that cost most first
+    n_inequalities: int  # of the whole system, as the next
     n_violations: int
 
     name: ClassVar[str] = "penalty"
@@ -99,13 +72,7 @@ class PenaltyDisplay(Display):
 
     @classmethod
     def from_selection(cls, selection: Selection) -> PenaltyDisplay:
-        """Compute the display.
-
-        Parameters
-        ----------
-        selection : Selection
-            As :func:`~ubayfs.decide` returns it.
-        """
+        """Compute the display of a selection that :func:`~ubayfs.decide` returned."""
         system = problem_of(selection, "the penalty curve").utility.system
         violations = selection.metrics.violations
         listed = violations[:_MOST_VIOLATIONS]

@@ -15,17 +15,9 @@ _LEVEL = 3
 
 
 def encode_png(pixels: NDArray[Any], dpi: float) -> bytes:
-    """Return pixels as the content of a PNG file.
+    """Return pixels (red, green, blue, opacity), of shape (height, width, 4), as the content of a PNG file.
 
-    Parameters
-    ----------
-    pixels : ndarray of uint8 of shape (height, width, 4)
-        Red, green, blue and opacity.
-    dpi : float
-
-    References
-    ----------
-    ISO/IEC 15948 (PNG specification), sections 9.2 (filters) and 11 (chunks).
+    PNG (third edition), sections 9.2 (filters) and 11 (chunks).
     """
     height, width, _ = pixels.shape
     rows = pixels.reshape(height, 4 * width)

@@ -17,41 +17,22 @@ from .style import BLUE, GREY, LIGHT_GREY, list_features, list_height
 
 @dataclass(frozen=True)
 class PosteriorDisplay(Display):
-    """Posterior mean and credible interval of each importance, most important feature on top.
+    """Posterior mean and credible interval of each importance, most important feature on top."""
 
-    Attributes
-    ----------
-    features : tuple of str
-        The chosen features and the leading ones.
-    mean, lower, upper : tuple of float
-        Posterior expectation and ends of the interval.
-    chosen : tuple of bool
-    level : float
-        Posterior probability of each interval.
-    prior : str
-    n_features, n_chosen, n_models : int
-        Of the whole selection.
-    """
-
-    features: tuple[str, ...]
+    features: tuple[str, ...]  # the chosen ones and the leading ones
     mean: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     chosen: tuple[bool, ...]
-    level: float
+    level: float  # posterior probability of each interval
     prior: str
-    n_features: int
+    n_features: int  # of the whole selection, as the next
     n_chosen: int
     n_models: int
 
     name: ClassVar[str] = "posterior"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Credible intervals of the importances; chosen features are marked."
-
-    @classmethod
-    def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.posterior is not None
 
     @classmethod
     def for_report(cls, selection: Selection, data: ReportData) -> PosteriorDisplay:

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from .._plain import plain
 from ..exceptions import InputError
-from ..selection import plain
 
 T = TypeVar("T")
 
 
 def encode(record: Any) -> dict[str, Any]:
     """Return the fields of a dataclass, nested ones too, in plain types; infinite numbers become strings."""
-    content: dict[str, Any] = plain(asdict(record))
-    return content
+    return dict(plain(asdict(record)))
 
 
 def decode(kind: type[T], content: Any) -> T:

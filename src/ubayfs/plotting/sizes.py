@@ -30,26 +30,14 @@ _NODES = 500
 
 @dataclass(frozen=True)
 class SizePoint:
-    """The best set of one size.
-
-    Attributes
-    ----------
-    size : int
-    value : float
-        Its score: importance + lambda * admissibility.
-    bound : float
-        No set of this size has a higher score.
-    importance, admissibility : float
-    complete : bool
-        False when the search was ended early; the set may then not be the best one, but none is beyond the bound.
-    """
+    """The best set of one size: its score is importance + lambda * admissibility."""
 
     size: int
     value: float
-    bound: float
+    bound: float  # no set of this size has a higher score
     importance: float
     admissibility: float
-    complete: bool
+    complete: bool  # False when the search was ended early: a better set, within the bound, may exist
 
     @classmethod
     def of(cls, problem: Problem, solution: Solution) -> SizePoint:
@@ -61,28 +49,14 @@ class SizePoint:
 
 @dataclass(frozen=True)
 class SizeUtilityDisplay(Display):
-    """Highest score for each number of features, and the parts that it is the sum of.
+    """Highest score for each number of features, and the parts that it is the sum of."""
 
-    Attributes
-    ----------
-    points : tuple of SizePoint
-        By rising size; sizes that hard constraints forbid are left out.
-    chosen_size : int
-    chosen_value : float
-    constraint_strength : float
-        The paper's lambda.
-    infeasible : tuple of int
-        Sizes that hard constraints forbid.
-    omitted : tuple of int
-        Sizes for which the search was ended before it found any set.
-    """
-
-    points: tuple[SizePoint, ...]
+    points: tuple[SizePoint, ...]  # by rising size
     chosen_size: int
     chosen_value: float
-    constraint_strength: float
-    infeasible: tuple[int, ...]
-    omitted: tuple[int, ...]
+    constraint_strength: float  # the paper's lambda
+    infeasible: tuple[int, ...]  # sizes that hard constraints forbid
+    omitted: tuple[int, ...]  # sizes for which the search was ended before it found any set
 
     name: ClassVar[str] = "sizes"
     section: ClassVar[str] = "quality"
@@ -149,21 +123,15 @@ class SizeUtilityDisplay(Display):
         # Two panels: the score is mostly far from zero and would be a flat line between its own parts.
         parts = divided(ax, (3, 2))
         size = [point.size for point in self.points]
-        ax.plot(size, [point.value for point in self.points], color=BLACK, marker="o", markersize=3.5,
-                gid="value")  # fmt: skip
-        unproved = [point for point in self.points if not point.complete]
-        ax.vlines(
-            [point.size for point in unproved], [point.value for point in unproved],
-            [point.bound for point in unproved], color=BLACK, linewidth=0.8, gid="bound",
-        )  # fmt: skip
-        ax.plot(
-            [point.size for point in unproved], [point.value for point in unproved], "o", markersize=3.5,
-            color=BLACK, markerfacecolor="white", zorder=3, gid="not proved",
-        )  # fmt: skip
-        ax.plot(
-            [self.chosen_size], [self.chosen_value], "D", markersize=8, color=BLACK, markerfacecolor="none",
-            linestyle="none", gid="chosen",
-        )  # fmt: skip
+        value, style = [point.value for point in self.points], {"color": BLACK, "markersize": 3.5}
+        ax.plot(size, value, marker="o", gid="value", **style)
+        open_points = [(point.size, point.value, point.bound) for point in self.points if not point.complete]
+        if open_points:
+            sizes, found, bounds = zip(*open_points, strict=True)
+            ax.vlines(sizes, found, bounds, color=BLACK, linewidth=0.8, gid="bound")
+            ax.plot(sizes, found, "o", markerfacecolor="white", zorder=3, gid="not proved", **style)
+        ax.plot(self.chosen_size, self.chosen_value, "D", markersize=8, color=BLACK, markerfacecolor="none",
+                gid="chosen")  # fmt: skip
         ax.margins(y=0.12)
         ax.set_ylabel("score of the best set")
         ax.tick_params(labelbottom=False)

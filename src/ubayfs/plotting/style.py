@@ -169,6 +169,14 @@ def right_margin(ax: Any) -> Any:
     return blended_transform_factory(points, ax.transData)
 
 
+def draw_heading(ax: Any, x: float, text: str, color: str = BLACK) -> None:
+    """Write a slanted heading above the first listed feature, x points right of the axes."""
+    ax.text(
+        x, -0.9, text, size=SMALL, rotation=60, rotation_mode="anchor", va="bottom", color=color,
+        transform=right_margin(ax), parse_math=False,
+    )  # fmt: skip
+
+
 def divided(ax: Any, heights: Sequence[float]) -> Any:
     """Return axes below the given ones, with the same horizontal axis, in a part of their room."""
     place = ax.get_subplotspec()
@@ -189,23 +197,12 @@ def _listing(names: Sequence[str]) -> str:
 
 
 def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> None:
-    """Draw the blocks of listed features right of the axes: a colored cell per block and the names, row by row.
-
-    Parameters
-    ----------
-    ax : Axes
-    blocks : sequence of sequence of str
-        Names of the blocks of each listed feature.
-    left : float
-        Where to begin, in points from the right edge.
-    """
+    """Draw the blocks of listed features from `left` points right of the axes on: colored cells, then their names."""
     from matplotlib.patches import Rectangle
 
     known = list(dict.fromkeys(name for names in blocks for name in names))
     margin = right_margin(ax)
     for row, names in enumerate(blocks):
-        if not names:
-            continue
         for i, name in enumerate(names[:_MOST_CELLS]):
             cell = Rectangle(
                 (left + 3 * i, row - 0.5), 3, 1, facecolor=BLOCK_COLORS[known.index(name) % len(BLOCK_COLORS)],
@@ -268,14 +265,9 @@ def label_lines(
     # The layout may yet take a quarter of the height for titles and labels.
     height = 0.75 * 72 * ax.bbox.height / ax.figure.dpi
     margin = right_margin(ax)
-    for end, place, text, color, strong in zip(
-        ends,
-        spread(ends, 1.3 * SMALL / height * (high - low), low, high),
-        words,
-        colors,
-        bold or [False] * len(ends),
-        strict=True,
-    ):
+    places = spread(ends, 1.3 * SMALL / height * (high - low), low, high)
+    weights = bold or [False] * len(ends)
+    for end, place, text, color, strong in zip(ends, places, words, colors, weights, strict=True):
         ax.plot([0, 10], [end, place], color=color, linewidth=0.5, transform=margin, clip_on=False)
         ax.text(
             12, place, text, color=color, size=SMALL, va="center", transform=margin, parse_math=False,

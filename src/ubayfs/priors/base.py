@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import RandomState, as_generator, check_int, check_real, freeze
+from .._arguments import Array, Floats, RandomState, as_generator, check_int, check_real, freeze
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
@@ -39,7 +39,7 @@ class Diagnostics:
     """
 
     r_hat: float
-    monte_carlo_error: NDArray[np.float64]
+    monte_carlo_error: Floats
     n_chains: int
     n_draws: int
     n_sweeps: int
@@ -71,8 +71,8 @@ class Posterior(ABC):
     """
 
     prior: str
-    weights: NDArray[np.float64]
-    mean: NDArray[np.float64]
+    weights: Floats
+    mean: Floats
     evidence: Evidence
     diagnostics: Diagnostics | None = None
 
@@ -91,7 +91,7 @@ class Posterior(ABC):
         return self.evidence.counts
 
     @property
-    def feature_names(self) -> NDArray[Any]:
+    def feature_names(self) -> Array:
         """Names of the features, of shape (n_features,)."""
         return self.evidence.feature_names
 
@@ -100,7 +100,7 @@ class Posterior(ABC):
         """Number of features."""
         return len(self.mean)
 
-    def draws(self, n: int, random_state: RandomState = None) -> NDArray[np.float64]:
+    def draws(self, n: int, random_state: RandomState = None) -> Floats:
         """Draw importance vectors from the posterior.
 
         Parameters
@@ -124,7 +124,7 @@ class Posterior(ABC):
 
     def credible_interval(
         self, level: float = 0.95, n_draws: int = 1000, random_state: RandomState = 0
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Floats, Floats]:
         """Return an equal-tailed interval for the importance of each feature.
 
         It tells how sure the *ensemble* is: the interval shrinks with the number of models, not with the number
@@ -146,9 +146,7 @@ class Posterior(ABC):
         tail = (1.0 - level) / 2.0
         return self._interval(tail, check_int("n_draws", n_draws, low=1), random_state)
 
-    def _interval(
-        self, tail: float, n_draws: int, random_state: RandomState
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _interval(self, tail: float, n_draws: int, random_state: RandomState) -> tuple[Floats, Floats]:
         theta = self.draws(n_draws, random_state)
         bounds = np.empty((2, self.n_features))
         step = max(1, _CHUNK // n_draws)
@@ -158,7 +156,7 @@ class Posterior(ABC):
         return bounds[0], bounds[1]
 
     @abstractmethod
-    def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n draws of theta, of shape (n, n_features)."""
 
 
@@ -171,11 +169,7 @@ class Prior(ABC):
     name: ClassVar[str]
 
     def update(
-        self,
-        evidence: Evidence,
-        weights: Any = DEFAULT_WEIGHT,
-        blocks: Any = None,
-        random_state: RandomState = None,
+        self, evidence: Evidence, weights: Any = DEFAULT_WEIGHT, blocks: Any = None, random_state: RandomState = None
     ) -> Posterior:
         """Combine prior weights and evidence.
 
@@ -203,13 +197,11 @@ class Prior(ABC):
         return self._update(evidence, resolve_weights(weights, evidence.feature_names, known), known, random_state)
 
     @abstractmethod
-    def _update(
-        self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
-    ) -> Posterior:
+    def _update(self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState) -> Posterior:
         """Do the work of :meth:`update` on resolved weights."""
 
 
-def log_gamma_draws(shape: NDArray[np.float64], size: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
+def log_gamma_draws(shape: Floats, size: tuple[int, ...], rng: np.random.Generator) -> Floats:
     """Return logarithms of Gamma(shape, 1) draws, finite for the smallest shapes.
 
     Gamma(0.01) underflows to 0 once in 1,700 draws, Gamma(0.001) in every second one; its logarithm does not:
@@ -218,7 +210,7 @@ def log_gamma_draws(shape: NDArray[np.float64], size: tuple[int, ...], rng: np.r
     return np.log(rng.standard_gamma(shape + 1.0, size)) - rng.standard_exponential(size) / shape
 
 
-def normalized_exp(log_values: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalized_exp(log_values: Floats) -> Floats:
     """Return exp(log_values) with every row scaled to sum 1, of the same shape."""
     values = np.exp(log_values - log_values.max(axis=1, keepdims=True))
     return values / values.sum(axis=1, keepdims=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import RandomState
+from .._arguments import Floats, RandomState
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from .base import Posterior, Prior, log_gamma_draws, normalized_exp
@@ -28,7 +27,7 @@ class Dirichlet(Prior):
     name: ClassVar[str] = "dirichlet"
 
     def _update(
-        self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
+        self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> DirichletPosterior:
         concentration = weights + evidence.counts
         return DirichletPosterior(
@@ -44,14 +43,12 @@ class Dirichlet(Prior):
 class DirichletPosterior(Posterior):
     """A Dirichlet distribution; `concentration` is of shape (n_features,)."""
 
-    concentration: NDArray[np.float64] = field(repr=False)
+    concentration: Floats = field(repr=False)
 
-    def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         return normalized_exp(log_gamma_draws(self.concentration, (n, self.n_features), rng))
 
-    def _interval(
-        self, tail: float, n_draws: int, random_state: RandomState
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _interval(self, tail: float, n_draws: int, random_state: RandomState) -> tuple[Floats, Floats]:
         from scipy.special import betaincinv
 
         if self.n_features == 1:  # theta is 1 for certain, which no Beta distribution says

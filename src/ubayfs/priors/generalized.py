@@ -16,9 +16,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import RandomState
+from .._arguments import Array, Floats, RandomState
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
@@ -47,7 +46,7 @@ class GeneralizedDirichlet(Prior):
     name: ClassVar[str] = "generalized"
 
     def _update(
-        self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
+        self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> GeneralizedDirichletPosterior:
         first = weights[:-1] + evidence.counts[:-1]
         second = self._resolve_beta(weights) + _sum_of_later(evidence.counts)
@@ -63,7 +62,7 @@ class GeneralizedDirichlet(Prior):
             second=second,
         )
 
-    def _resolve_beta(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _resolve_beta(self, weights: Floats) -> Floats:
         """Return beta as positive numbers of shape (n_features - 1,)."""
         if self.beta is None:
             return _sum_of_later(weights)
@@ -91,10 +90,10 @@ class GeneralizedDirichlet(Prior):
 class GeneralizedDirichletPosterior(Posterior):
     """Independent Beta shares of a stick; `first` and `second` are their parameters, of shape (n_features - 1,)."""
 
-    first: NDArray[np.float64] = field(repr=False)
-    second: NDArray[np.float64] = field(repr=False)
+    first: Floats = field(repr=False)
+    second: Floats = field(repr=False)
 
-    def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         size = (n, self.n_features - 1)
         # V = G1 / (G1 + G2): logarithms of both V and 1 - V are accurate however near to 0 or 1 it is.
         taken, left = log_gamma_draws(self.first, size, rng), log_gamma_draws(self.second, size, rng)
@@ -106,7 +105,7 @@ class GeneralizedDirichletPosterior(Posterior):
         return theta / theta.sum(axis=1, keepdims=True)  # rounding of up to n_features logarithms
 
 
-def _sum_of_later(values: NDArray[Any]) -> NDArray[np.float64]:
+def _sum_of_later(values: Array) -> Floats:
     """Return the sum over i > n for each n but the last, of shape (len(values) - 1,).
 
     >>> _sum_of_later(np.array([1.0, 2.0, 4.0]))

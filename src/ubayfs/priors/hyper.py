@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import FeatureIndex, RandomState, as_generator, check_int
-from ..data.blocks import Blocks
+from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
+from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
@@ -70,23 +70,22 @@ class Hyperdirichlet(Prior):
     name: ClassVar[str] = "hyperdirichlet"
 
     def __post_init__(self) -> None:
-        if self.set_weights is not None and not isinstance(self.set_weights, Mapping):
-            raise InputError.of(
-                "set_weights",
-                "must map sets of features (tuple, frozenset or block name) to whole numbers; "
-                f"got {self.set_weights!r}.",
-            )
         if self.set_weights is not None:
-            object.__setattr__(
-                self, "set_weights", dict(self.set_weights)
-            )  # later changes by the caller have no effect
+            if not isinstance(self.set_weights, Mapping):
+                raise InputError.of(
+                    "set_weights",
+                    "must map sets of features (tuple, frozenset or block name) to whole numbers; "
+                    f"got {self.set_weights!r}.",
+                )
+            # A copy: later changes by the caller have no effect.
+            object.__setattr__(self, "set_weights", dict(self.set_weights))
         check_int("n_chains", self.n_chains, low=2)
         check_int("n_warmup", self.n_warmup, low=0)
         check_int("n_draws", self.n_draws, low=2 * _N_BLOCKS)
         check_int("max_draws", self.max_draws, low=self.n_draws)
 
     def _update(
-        self, evidence: Evidence, weights: NDArray[np.float64], blocks: Blocks, random_state: RandomState
+        self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> HyperdirichletPosterior:
         rows, multiplicity = self.resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
@@ -123,16 +122,12 @@ class Hyperdirichlet(Prior):
 
     def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
-        n_features = len(index.names)
-        chosen: list[NDArray[np.intp]] = []
+        chosen: list[Ints] = []
         multiplicity: list[int] = []
         for key, weight in (self.set_weights or {}).items():
             multiplicity.append(check_int(f"set_weights of {key!r}", weight, low=0))
             chosen.append(_members(key, index, blocks))
-        indptr = np.concatenate([[0], np.cumsum([len(c) for c in chosen], dtype=np.int64)])
-        indices = np.concatenate([np.empty(0, dtype=np.intp), *chosen])
-        rows = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(chosen), n_features))
-        return rows, np.array(multiplicity, dtype=np.int64)
+        return sets_matrix(chosen, len(index.names)), np.array(multiplicity, dtype=np.int64)
 
     def _sample_counts(self, grouped: GroupedSets, rng: np.random.Generator) -> list[Block]:
         """Sample until chains agree and means are accurate, or the budget is used up."""
@@ -150,29 +145,16 @@ class Hyperdirichlet(Prior):
 
 @dataclass(frozen=True, eq=False)
 class GroupedSets:
-    """Set factors over groups of features that are in exactly the same sets.
+    """Set factors over groups of features that are in exactly the same sets."""
 
-    Attributes
-    ----------
-    group : ndarray of int of shape (n_features,)
-        The group of each feature.
-    feature_weights : ndarray of float of shape (n_features,)
-        Prior weight plus the sets that hold this feature alone; shares within a group are proportional to it.
-    group_weights : ndarray of float of shape (n_groups,)
-        Sum over the members plus the sets that hold this group alone.
-    membership : csr_array of bool of shape (n_sets, n_groups)
-        The distinct sets of two or more groups.
-    multiplicity : ndarray of int of shape (n_sets,)
-    """
-
-    group: NDArray[np.intp]
-    feature_weights: NDArray[np.float64]
-    group_weights: NDArray[np.float64]
-    membership: sparse.csr_array
-    multiplicity: NDArray[np.int64]
+    group: Ints  # of each feature, (n_features,)
+    feature_weights: Floats  # prior weight plus sets that hold it alone, (n_features,): shares within a group
+    group_weights: Floats  # sum over the members plus sets that hold this group alone, (n_groups,)
+    membership: sparse.csr_array  # distinct sets of two or more groups, bool, (n_sets, n_groups)
+    multiplicity: NDArray[np.int64]  # (n_sets,)
 
     @classmethod
-    def of(cls, sets: sparse.csr_array, multiplicity: NDArray[np.int64], weights: NDArray[np.float64]) -> GroupedSets:
+    def of(cls, sets: sparse.csr_array, multiplicity: NDArray[np.int64], weights: Floats) -> GroupedSets:
         """Reduce factors of sets, of shape (n_sets, n_features), given how often each stands in the product."""
         size = np.diff(sets.indptr)
         alone = np.flatnonzero(size == 1)
@@ -202,11 +184,11 @@ class GroupedSets:
         return float(self.group_weights.sum() + self.multiplicity.sum())
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Expected share of each feature in its group, of shape (n_features,)."""
         return self.feature_weights / np.bincount(self.group, self.feature_weights)[self.group]
 
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, values: Floats) -> Floats:
         """Share a value per group, of shape (n_groups,), among the features: (n_features,)."""
         return values[self.group] * self.shares
 
@@ -215,17 +197,13 @@ class GroupedSets:
 class HyperdirichletPosterior(Posterior):
     """A mixture of Dirichlet distributions, one for each kept state of the chains.
 
-    Attributes
-    ----------
-    grouped : GroupedSets
-    states : ndarray of int of shape (n_states, n_groups)
-        Sampled counts of each group.
+    `states`, of shape (n_states, n_groups), are sampled counts of each group.
     """
 
     grouped: GroupedSets = field(repr=False)
-    states: NDArray[Any] = field(repr=False)
+    states: Array = field(repr=False)
 
-    def _sample(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         group, n_groups = self.grouped.group, self.grouped.n_groups
         state = self.states[rng.integers(len(self.states), size=n)]
         log_group = log_gamma_draws(self.grouped.group_weights + state, (n, n_groups), rng)
@@ -236,7 +214,7 @@ class HyperdirichletPosterior(Posterior):
         return normalized_exp(log_group[:, group] + log_share - log_within[:, group])
 
 
-def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> NDArray[np.intp]:
+def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
     """Return the positions of the features of one weighted set."""
     if isinstance(key, str):
         if is_feature(key, index, blocks, "set_weights"):
@@ -251,7 +229,7 @@ def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> NDArray[np.i
     return np.sort(index.positions(key, "set_weights"))
 
 
-def _identical_rows(matrix: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _identical_rows(matrix: sparse.csr_array) -> tuple[Ints, Ints]:
     """Return a label for each row, equal for identical rows, and the first row of each label."""
     matrix.sort_indices()
     labels: dict[bytes, int] = {}

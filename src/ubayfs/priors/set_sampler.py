@@ -30,6 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .._arguments import Floats, Ints
+from .base import log_gamma_draws
+
 # Weights double from level to level until groups of weight 1 share freely; more levels than this cost more than
 # they help.
 _LEVEL_RATIO = 2.0
@@ -49,22 +52,12 @@ _STATES_PER_BLOCK = 32
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Summary of consecutive sweeps of all chains.
+    """Summary of consecutive sweeps of all chains."""
 
-    Attributes
-    ----------
-    length : int
-        Number of sweeps.
-    total, squares : ndarray of float of shape (n_groups, n_chains)
-        Sum of the counts n_g over the sweeps, and of their squares.
-    states : ndarray of int of shape (n_states, n_groups, n_chains)
-        Counts at evenly spaced sweeps.
-    """
-
-    length: int
-    total: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    states: NDArray[np.int32]
+    length: int  # number of sweeps
+    total: Floats  # sum of the counts n_g over the sweeps, (n_groups, n_chains)
+    squares: Floats  # sum of their squares
+    states: NDArray[np.int32]  # counts at evenly spaced sweeps, (n_states, n_groups, n_chains)
 
     def joined(self, other: Block) -> Block:
         """Return both as one block, with every second state."""
@@ -87,13 +80,11 @@ class SetSampler:
         Distinct sets of at least two groups each.
     multiplicity : ndarray of int of shape (n_sets,)
         Number of factors of each set.
-    n_chains : int
-    rng : Generator
     """
 
     def __init__(
         self,
-        weights: NDArray[np.float64],
+        weights: Floats,
         membership: sparse.csr_array,
         multiplicity: NDArray[np.int64],
         n_chains: int,
@@ -116,10 +107,7 @@ class SetSampler:
             self._row_of[members, d] = np.arange(edges.start, edges.stop) * n_columns
         self._assigned = np.zeros((membership.nnz, n_columns), dtype=np.int64)
         self._counts = np.zeros((len(weights), n_columns), dtype=np.int64)
-        self._start()
-
-    def _start(self) -> None:
-        """Let every set name its members at random: starts far apart, so that R-hat is honest."""
+        # Every set names its members at random: starts far apart, so that R-hat is honest.
         for d, members in enumerate(self._members):
             p = self._rng.dirichlet(np.ones(len(members)), size=len(self._columns))
             named = self._rng.multinomial(self._multiplicity[d], p).T
@@ -170,7 +158,7 @@ class SetSampler:
         self._assigned[edges] = named
         self._counts[members] = others + named
 
-    def _pick_pair(self, d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _pick_pair(self, d: int) -> tuple[Ints, Ints]:
         """Return, for each column, the group that a random factor of set d names, and another member of d."""
         members = self._members[d]
         factor = self._rng.integers(self._multiplicity[d], size=len(self._columns))
@@ -228,16 +216,16 @@ class SetSampler:
         self._assigned = self._assigned.take(source.ravel(), axis=1)
 
 
-def _level_floors(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _level_floors(weights: Floats) -> Floats:
     """Return the smallest weight at each level, lowest level first; one level only when no weight is small."""
     smallest = float(weights.min())
     n_levels = int(np.clip(np.ceil(np.log(1.0 / smallest) / np.log(_LEVEL_RATIO)), 0, _MAX_LEVELS - 1)) + 1
     return np.geomspace(smallest, max(1.0, smallest), n_levels)
 
 
-def _dirichlet_multinomial(n: int, parameters: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _dirichlet_multinomial(n: int, parameters: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return counts that sum to n in each column, of the shape of `parameters`."""
-    log_gamma = np.log(rng.standard_gamma(parameters + 1.0)) - rng.standard_exponential(parameters.shape) / parameters
+    log_gamma = log_gamma_draws(parameters, parameters.shape, rng)
     p = np.exp(log_gamma - log_gamma.max(axis=0))
     return rng.multinomial(n, (p / p.sum(axis=0)).T).T
 
@@ -264,7 +252,7 @@ def split_r_hat(blocks: list[Block]) -> float:
         return float(np.sqrt(pooled[relevant] / within[relevant]).max())
 
 
-def mean_and_error(blocks: list[Block]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_and_error(blocks: list[Block]) -> tuple[Floats, Floats]:
     """Return each group's mean count and its Monte Carlo standard error by batch means, each of shape (n_groups,).
 
     All blocks must have the same length.

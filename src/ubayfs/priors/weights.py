@@ -7,9 +7,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex, did_you_mean
+from .._arguments import FeatureIndex, Floats, did_you_mean
 from ..data.blocks import Blocks
 from ..exceptions import InputError
 
@@ -18,7 +17,7 @@ DEFAULT_WEIGHT = 0.01
 LARGEST_WEIGHT = 1e12
 
 
-def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> NDArray[np.float64]:
+def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> Floats:
     """Return one prior weight per feature, positive and at most 1e12.
 
     Parameters
@@ -91,7 +90,7 @@ def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) ->
     return feature
 
 
-def _from_numbers(weights: Any, index: FeatureIndex) -> NDArray[np.float64]:
+def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
     n_features = len(index.names)
     numbers = None
     if isinstance(weights, Real | Iterable) and not isinstance(weights, bool | str | bytes | Set):
@@ -120,7 +119,7 @@ def _number(value: Any, key: object) -> float:
     return float(value)
 
 
-def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
+def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, blocks: Blocks) -> Floats:
     by_feature: list[tuple[Any, float]] = []
     by_block: list[tuple[str, float]] = []
     for key, value in pairs:
@@ -132,7 +131,7 @@ def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, bloc
     return _combine(by_feature, by_block, index, blocks)
 
 
-def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> NDArray[np.float64]:
+def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> Floats:
     key = "feature" if "feature" in table.columns else "block"
     if key not in table.columns or "weight" not in table.columns:
         raise InputError.of(
@@ -149,7 +148,7 @@ def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> NDArray[np.f
 
 def _combine(
     by_feature: list[tuple[Any, float]], by_block: list[tuple[str, float]], index: FeatureIndex, blocks: Blocks
-) -> NDArray[np.float64]:
+) -> Floats:
     """Spread block weights over their members, then let the features that are named themselves override."""
     named = index.positions([key for key, _ in by_feature], "weights")
     resolved = np.full(len(index.names), DEFAULT_WEIGHT)

@@ -31,13 +31,7 @@ __all__ = [
 
 
 def render_json(summary: Mapping[str, Any]) -> str:
-    """Return the summary as strict JSON: no NaN, no Infinity.
-
-    Parameters
-    ----------
-    summary : mapping
-        From :func:`~ubayfs.summary.summarize`.
-    """
+    """Return what :func:`~ubayfs.summary.summarize` gave as strict JSON: no NaN, no Infinity."""
     return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

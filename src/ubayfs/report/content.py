@@ -9,7 +9,7 @@ from .._plain import listing
 from ..exceptions import MissingDependencyError
 from ..plotting import DISPLAYS
 from . import tables
-from .document import Document, Figure, Listing, Section, Table
+from .document import Document, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. Displays say to which they belong.
 HEADINGS = {
@@ -23,6 +23,14 @@ HEADINGS = {
     "correlation": "Correlation among the chosen features",
     "reproduce": "How to reproduce",
     "cite": "How to cite",
+}
+_TABLES = {
+    "chosen": tables.chosen,
+    "constraints": tables.constraints,
+    "quality": tables.alternatives,
+    "data": tables.data,
+    "ensemble": tables.ensemble,
+    "correlation": tables.correlation,
 }
 
 
@@ -47,7 +55,7 @@ def _section(summary: Mapping[str, Any], key: str) -> Section:
         key,
         HEADINGS[key],
         sentences,
-        _tables(summary, key),
+        _TABLES[key](summary) if key in _TABLES else (),
         _figures(summary, key),
         _listings(summary, key),
         notes,
@@ -69,21 +77,6 @@ def _sentences(summary: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], t
     return lines[:n_above], lines[n_above:]
 
 
-def _tables(summary: Mapping[str, Any], key: str) -> tuple[Table, ...]:
-    if key == "constraints":
-        return tables.constraints(summary) if summary["constraints"] else ()
-    if key == "ensemble":
-        return (tables.ensemble(summary),) if summary["ensemble"] is not None else ()
-    make = {
-        "chosen": tables.chosen,
-        "quality": tables.alternatives,
-        "data": tables.data,
-        "correlation": tables.correlation,
-    }.get(key)
-    table = None if make is None else make(summary)
-    return () if table is None else (table,)
-
-
 def _figures(summary: Mapping[str, Any], key: str) -> tuple[Figure, ...]:
     members = listing([record["feature"] for record in summary["chosen"]], 12)
     chosen = f" Chosen: {members}." if members else ""
@@ -99,17 +92,17 @@ def _listings(summary: Mapping[str, Any], key: str) -> tuple[Listing, ...]:
         return (Listing("BibTeX", summary["citation"]["bibtex"]),)
     if key != "reproduce":
         return ()
-    decision = Listing("The decision in full", as_yaml(summary["decision"]))
+    contents = {"The decision in full": summary["decision"]}
     prior = summary["prior"]
     if summary["study"] is not None:
-        return (Listing("The study as used", as_yaml(summary["study"])), decision)
-    if prior is not None and prior["weights"]:
+        contents = {"The study as used": summary["study"], **contents}
+    elif prior is not None and prior["weights"]:
         stated = {name: prior[name] for name in ("default", "weights", "unlikely")}
-        return (Listing("All prior weights, in votes", as_yaml(stated)), decision)
-    return (decision,)
+        contents = {"All prior weights, in votes": stated, **contents}
+    return tuple(Listing(caption, _as_yaml(content)) for caption, content in contents.items())
 
 
-def as_yaml(content: Mapping[str, Any]) -> str:
+def _as_yaml(content: Mapping[str, Any]) -> str:
     """Return a mapping of plain types as YAML, keys in their order."""
     try:
         import yaml

@@ -11,20 +11,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cell:
-    """One entry of a table.
-
-    Attributes
-    ----------
-    text : str
-    bar : float or None
-        Length of a bar below the text, in [0, 1].
-    badges : tuple of str
-        Short marks, shown after the text.
-    """
+    """One entry of a table."""
 
     text: str
-    bar: float | None = None
-    badges: tuple[str, ...] = ()
+    bar: float | None = None  # length of a bar below the text, in [0, 1]
+    badges: tuple[str, ...] = ()  # short marks, shown after the text
 
 
 @dataclass(frozen=True)
@@ -82,25 +73,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """The whole report: the answer first.
-
-    Attributes
-    ----------
-    title, headline, caution, created : str
-    key_figures : tuple of (str, str, str)
-        Value, what it is, and a remark.
-    terms : tuple of str
-        What these are.
-    warnings : tuple of str
-    sections : tuple of Section
-    """
+    """The whole report: the answer first."""
 
     title: str
     headline: str
     caution: str
     created: str
-    key_figures: tuple[tuple[str, str, str], ...]
-    terms: tuple[str, ...]
+    key_figures: tuple[tuple[str, str, str], ...]  # value, what it is, and a remark
+    terms: tuple[str, ...]  # what these are
     warnings: tuple[str, ...]
     sections: tuple[Section, ...]
 
@@ -111,15 +91,12 @@ def visible(text: str) -> str:
     >>> visible("two\nlines\a")
     'two\\nlines\\x07'
     """
-    return "".join(_escape(character) if _is_control(character) else character for character in text)
-
-
-def _is_control(character: str) -> bool:
-    return not character.isprintable() and unicodedata.category(character) != "Zs"
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return "".join(
+        character
+        if character.isprintable() or unicodedata.category(character) == "Zs"
+        else character.encode("unicode_escape").decode("ascii")
+        for character in text
+    )
 
 
 def made_visible(part: T) -> T:

@@ -17,14 +17,9 @@ _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
 
 def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> str:
-    """Return the report as HTML.
+    """Return the report on what :func:`~ubayfs.summary.summarize` gave, also after a way through JSON, as HTML.
 
-    Parameters
-    ----------
-    summary : mapping
-        From :func:`~ubayfs.summary.summarize`, also after a way through JSON.
-    figures : Figures, optional
-        The displays of the summary, rendered by :func:`~ubayfs.plotting.render_figures`. Default: they are drawn now.
+    Its displays are drawn now, unless :func:`~ubayfs.plotting.render_figures` did it already.
     """
     _template()  # whether Jinja2 is there, before any work
     report = document(summary)
@@ -36,14 +31,7 @@ def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> s
 
 
 def render_document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Return a document as HTML, with control characters made visible.
-
-    Parameters
-    ----------
-    report : Document
-    pictures : mapping of str to str
-        Images by the names of the document's figures, as data URIs.
-    """
+    """Return a document as HTML, with control characters made visible; pictures of its figures are data URIs."""
     return str(_template().render(report=made_visible(report), pictures=pictures))
 
 

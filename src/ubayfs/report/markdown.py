@@ -14,14 +14,9 @@ _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
 
 
 def render_markdown(summary: Mapping[str, Any], figures: Mapping[str, str] | None = None) -> str:
-    """Return the report as Markdown.
+    """Return the report on what :func:`~ubayfs.summary.summarize` gave as Markdown.
 
-    Parameters
-    ----------
-    summary : mapping
-        From :func:`~ubayfs.summary.summarize`.
-    figures : mapping of str to str, optional
-        Name of a display -> path of its picture, relative to the report. Without it, figures are left out.
+    It has those figures whose pictures are given: name of a display -> path, relative to the report.
     """
     report = made_visible(document(summary))
     parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plain import counted, listing, relaxation_text, rounded
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
+# Heading of a column, and how a cell is made of a record.
+_Field = tuple[Column, Callable[[Any], Cell]]
 
 _LISTED = 12
 
@@ -39,31 +41,36 @@ def _number(value: float | None, digits: int = 3) -> str:
     return "unknown" if value is None else rounded(value, digits)
 
 
-def chosen(summary: Record) -> Table | None:
+def _table(caption: str, records: Iterable[Record], columns: Iterable[_Field]) -> Table:
+    """Return a table with one row per record and, for each column, how a cell is made of a record."""
+    headings, makers = zip(*columns, strict=True)
+    return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
+
+
+def chosen(summary: Record) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
     records = summary["chosen"]
     if not records:
-        return None
+        return ()
     level = f"{100 * summary['level']:.0f} % interval"
     longest = max((record["importance"] or 0.0) for record in records) or 1.0
-    # Heading, whether it holds numbers, key of the record without which the column is left out, how a cell is made.
-    columns: list[tuple[str, bool, str, Any]] = [
-        ("Blocks", False, "blocks", lambda r: Cell(", ".join(r["blocks"]))),
-        ("Votes", True, "count", lambda r: Cell(f"{r['count']:,}", r["share"])),
-        ("Prior weight", True, "weight", lambda r: Cell(_number(r["weight"]))),
-        ("Importance", True, "importance", lambda r: Cell(_share(r["importance"]), r["importance"] / longest)),
-        (level, True, "low", lambda r: Cell(_interval(r))),
-        ("Selection probability", True, "probability", lambda r: Cell(f"{r['probability']:.2f}", r["probability"])),
-        ("Chosen because of", False, "reasons", lambda r: Cell("", badges=tuple(r["reasons"]))),
-        ("Also without prior", False, "without_prior", lambda r: Cell(_yes(r["without_prior"]))),
-        ("Also without constraints", False, "without_constraints", lambda r: Cell(_yes(r["without_constraints"]))),
-    ]
-    shown = [column for column in columns if any(record[column[2]] not in (None, []) for record in records)]
-    headings = (Column("Feature"), *(Column(heading, numeric) for heading, numeric, _, _ in shown))
-    rows = tuple(
-        (Cell(record["feature"], badges=_marks(record)), *(make(record) for *_, make in shown)) for record in records
-    )
-    return Table("Chosen features, most important first", headings, rows)
+    # By the key of the record without which the column is left out.
+    columns: dict[str, _Field] = {
+        "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=_marks(r))),
+        "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
+        "count": (Column("Votes", True), lambda r: Cell(f"{r['count']:,}", r["share"])),
+        "weight": (Column("Prior weight", True), lambda r: Cell(_number(r["weight"]))),
+        "importance": (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"] / longest)),
+        "low": (Column(level, True), lambda r: Cell(_interval(r))),
+        "probability": (
+            Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
+        ),
+        "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
+        "without_prior": (Column("Also without prior"), lambda r: Cell(_yes(r["without_prior"]))),
+        "without_constraints": (Column("Also without constraints"), lambda r: Cell(_yes(r["without_constraints"]))),
+    }  # fmt: skip
+    known = [column for key, column in columns.items() if any(record[key] not in (None, []) for record in records)]
+    return (_table("Chosen features, most important first", records, known),)
 
 
 def _yes(chosen: bool) -> str:
@@ -87,49 +94,31 @@ def _marks(record: Record) -> tuple[str, ...]:
 def constraints(summary: Record) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
     entries = summary["constraints"]
-    columns = (
-        Column("Constraint"),
-        Column("Inequalities", True),
-        Column("rho", True),
-        Column("Holds"),
-        Column("Violated by", True),
-        Column("Factor", True),
-    )
-    rows = tuple(
-        (
-            Cell(entry["label"], badges=("prior",) * entry["from_prior"]),
-            Cell("" if entry["n_inequalities"] is None else f"{entry['n_inequalities']:,}"),
-            Cell(_rho(entry)),
-            Cell("", badges=("holds",) if entry["holds"] else ("violated",)),
-            Cell(_amount(entry)),
-            Cell(_number(entry["admissibility"])),
-        )
-        for entry in entries
-    )
-    table = Table("Constraints and what they cost", columns, rows)
+    factor: _Field = Column("Factor", True), lambda r: Cell(_number(r["admissibility"]))
+    columns: list[_Field] = [
+        (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
+        (Column("Inequalities", True), lambda r: Cell("" if (n := r["n_inequalities"]) is None else f"{n:,}")),
+        (Column("rho", True), lambda r: Cell(_rho(r))),
+        (Column("Holds"), lambda r: Cell("", badges=("holds",) if r["holds"] else ("violated",))),
+        (Column("Violated by", True), lambda r: Cell(_amount(r))),
+        factor,
+    ]
+    of_worst: list[_Field] = [
+        (Column("Inequality"), lambda r: Cell(r["label"])),
+        (Column("rho", True), lambda r: Cell(relaxation_text(r["rho"]))),
+        (Column("Violated by", True), lambda r: Cell(rounded(r["violation"]))),
+        factor,
+    ]
     worst = [violation for entry in entries if entry["n_inequalities"] != 1 for violation in entry["worst"]]
-    return (table, _worst(worst)) if worst else (table,)
-
-
-def _worst(violations: list[Record]) -> Table:
-    columns = (Column("Inequality"), Column("rho", True), Column("Violated by", True), Column("Factor", True))
-    rows = tuple(
-        (
-            Cell(violation["label"]),
-            Cell(relaxation_text(violation["rho"])),
-            Cell(rounded(violation["violation"])),
-            Cell(_number(violation["admissibility"])),
-        )
-        for violation in violations
+    tables = (
+        _table("Constraints and what they cost", entries, columns),
+        _table("Inequalities that are violated most", worst, of_worst),
     )
-    return Table("Inequalities that are violated most", columns, rows)
+    return tuple(table for table in tables if table.rows)
 
 
 def _rho(entry: Record) -> str:
-    low, high = entry["rho"], entry["rho_highest"]
-    if low is None:
-        return ""
-    return relaxation_text(low) if low == high else f"{relaxation_text(low)} to {relaxation_text(high)}"
+    return "" if entry["rho"] is None else relaxation_text(entry["rho"], entry["rho_highest"])
 
 
 def _amount(entry: Record) -> str:
@@ -140,34 +129,25 @@ def _amount(entry: Record) -> str:
     return f"up to {rounded(entry['violation'])} ({entry['n_violated']:,} of {entry['n_inequalities']:,} inequalities)"
 
 
-def alternatives(summary: Record) -> Table | None:
-    """Return the next best sets, or None when there are none."""
-    others = summary["alternatives"]
-    if not others:
-        return None
-    columns = (
-        Column("Alternative"),
-        Column("Score", True),
-        Column("Lower by", True),
-        Column("Added"),
-        Column("Removed"),
-        Column("Similarity (Jaccard)", True),
-    )
-    rows = tuple(
-        (
-            Cell(str(position)),
-            Cell(_number(other["value"], 6)),
-            Cell("", badges=("as good",)) if other["as_good"] else Cell(_number(other["loss"])),
-            Cell(listing(other["added"], _LISTED)),
-            Cell(listing(other["removed"], _LISTED)),
-            Cell(f"{other['jaccard']:.2f}"),
-        )
-        for position, other in enumerate(others, start=1)
-    )
-    return Table("Sets as good or nearly as good", columns, rows)
+def alternatives(summary: Record) -> tuple[Table, ...]:
+    """Return the next best sets."""
+    others = [{"position": position, **other} for position, other in enumerate(summary["alternatives"], start=1)]
+    columns: list[_Field] = [
+        (Column("Alternative"), lambda r: Cell(str(r["position"]))),
+        (Column("Score", True), lambda r: Cell(_number(r["value"], 6))),
+        (Column("Lower by", True), _lower_by),
+        (Column("Added"), lambda r: Cell(listing(r["added"], _LISTED))),
+        (Column("Removed"), lambda r: Cell(listing(r["removed"], _LISTED))),
+        (Column("Similarity (Jaccard)", True), lambda r: Cell(f"{r['jaccard']:.2f}")),
+    ]
+    return (_table("Sets as good or nearly as good", others, columns),) if others else ()
 
 
-def data(summary: Record) -> Table:
+def _lower_by(other: Record) -> Cell:
+    return Cell("", badges=("as good",)) if other["as_good"] else Cell(_number(other["loss"]))
+
+
+def data(summary: Record) -> tuple[Table, ...]:
     """Return the data at a glance."""
     found = summary["data"]
     total = sum(label["count"] for label in found["classes"])
@@ -194,18 +174,20 @@ def data(summary: Record) -> Table:
     )
 
 
-def _facts(caption: str, entries: Mapping[str, Any]) -> Table:
+def _facts(caption: str, entries: Mapping[str, Any]) -> tuple[Table, ...]:
     rows = tuple((Cell(name), Cell(str(value))) for name, value in entries.items() if value)
-    return Table(caption, (Column(""), Column("")), rows)
+    return (Table(caption, (Column(""), Column("")), rows),)
 
 
 def _range(spread: Mapping[str, float]) -> str:
     return f"{rounded(spread['lowest'])} to {rounded(spread['highest'])}, median {rounded(spread['median'])}"
 
 
-def ensemble(summary: Record) -> Table:
+def ensemble(summary: Record) -> tuple[Table, ...]:
     """Return how the evidence was made."""
     found = summary["ensemble"]
+    if found is None:
+        return ()
     failures = "; ".join(f"{failure['times']} times {failure['error']}" for failure in found["failures"])
     return _facts(
         "Ensemble",
@@ -226,13 +208,12 @@ def _sizes(sizes: Record) -> str:
     return f"{sizes['smallest']} to {sizes['largest']} features, median {sizes['median']:g}"
 
 
-def correlation(summary: Record) -> Table | None:
-    """Return the pairs of chosen features that are correlated most; None without data."""
+def correlation(summary: Record) -> tuple[Table, ...]:
+    """Return the pairs of chosen features that are correlated most, if the data are known."""
     found = summary["correlation"]
-    if found is None:
-        return None
-    rows = tuple(
-        (Cell(pair["first"]), Cell(pair["second"]), Cell(f"{pair['value']:.2f}", abs(pair["value"])))
-        for pair in found["strongest"]
-    )
-    return Table("Strongest pairs", (Column("Feature"), Column("Feature"), Column("Spearman correlation", True)), rows)
+    columns: list[_Field] = [
+        (Column("Feature"), lambda pair: Cell(pair["first"])),
+        (Column("Feature"), lambda pair: Cell(pair["second"])),
+        (Column("Spearman correlation", True), lambda pair: Cell(f"{pair['value']:.2f}", abs(pair["value"]))),
+    ]
+    return () if found is None else (_table("Strongest pairs", found["strongest"], columns),)

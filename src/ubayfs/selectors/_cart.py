@@ -11,13 +11,12 @@ rows, and S is their sum over the rows that go left, a split removes S^2 N / (n_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ._orders import Orders, equal_to_next, most_subsamples, slots_of, sorted_columns
 from .base import TIE
 
@@ -36,26 +35,21 @@ _GROUP_ENTRIES = 2**25
 
 
 def tree_importances(
-    X: NDArray[Any],
-    outputs: NDArray[np.float64],
-    subsamples: NDArray[np.bool_],
-    rngs: Sequence[np.random.Generator],
-    *,
+    X: Array,
+    outputs: Floats,
+    subsamples: Mask,
+    rngs: Generators,
     max_depth: int | None = None,
     min_samples_leaf: int = 1,
-) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+) -> list[tuple[Ints, Floats]]:
     """Grow a tree on each subsample and say what its features contribute.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
     outputs : ndarray of shape (n_samples, n_outputs)
         A continuous target, or indicators of classes or labels.
-    subsamples : ndarray of bool of shape (n_trees, n_samples)
     rngs : sequence of Generator, one per tree
         Decides between features that split a node equally well, uniformly and anew in every node.
-    max_depth : int, optional
-    min_samples_leaf : int
 
     Returns
     -------
@@ -74,43 +68,19 @@ def tree_importances(
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Nodes of one level that may be split; the slots of each follow those of the one before.
+    """Nodes of one level that may be split; the slots of each follow those of the one before."""
 
-    Attributes
-    ----------
-    slots : ndarray of int of shape (n_slots,)
-        The rows of each node; a slot is tree * n_samples + row.
-    sizes, trees : ndarray of int of shape (n_nodes,)
-    scatter : ndarray of shape (n_nodes,)
-        Sum of squares around the mean, over all outputs.
-    units : ndarray of int of shape (n_outputs, n_slots)
-        Outputs of the slots in units of their node, in which they have sum 0 and variance 1 (over all outputs).
-    """
-
-    slots: NDArray[np.intp]
-    sizes: NDArray[np.intp]
-    trees: NDArray[np.intp]
-    scatter: NDArray[np.float64]
-    units: NDArray[np.int64]
+    slots: Ints  # rows of each node, (n_slots,); a slot is tree * n_samples + row
+    sizes: Ints  # (n_nodes,)
+    trees: Ints  # (n_nodes,)
+    scatter: Floats  # sum of squares around the mean, over all outputs, (n_nodes,)
+    units: NDArray[np.int64]  # outputs in units of their node: sum 0, variance 1; (n_outputs, n_slots)
 
     @classmethod
-    def impure(
-        cls,
-        slots: NDArray[np.intp],
-        sizes: NDArray[np.intp],
-        trees: NDArray[np.intp],
-        outputs: NDArray[np.float64],
-        pure: NDArray[np.float64],
-    ) -> _Nodes:
-        """Describe those of some nodes whose variance is larger than that of a pure one.
+    def impure(cls, slots: Ints, sizes: Ints, trees: Ints, outputs: Floats, pure: Floats) -> _Nodes:
+        """Describe those of some nodes, none of them empty, whose variance is more than the rounding of a `pure` one.
 
-        Parameters
-        ----------
-        slots, sizes, trees
-            Of the nodes, none of them empty; as above.
-        outputs : ndarray of shape (n_outputs, n_slots_of_all_trees)
-        pure : ndarray of shape (n_trees,)
-            The variance that is mere rounding.
+        `outputs` has shape (n_outputs, n_slots_of_all_trees), `pure` shape (n_trees,); the others are as above.
         """
         starts = _starts(sizes)
         y = outputs[:, slots]
@@ -128,35 +98,19 @@ class _Nodes:
 
 @dataclass(frozen=True)
 class _Splits:
-    """How the nodes of one level are split.
+    """How the nodes of one level are split."""
 
-    Attributes
-    ----------
-    features : ndarray of int of shape (n_nodes,)
-    shares : ndarray of shape (n_nodes,)
-        Share of the scatter of the node that the split removes; -1 where no split is possible.
-    slots : ndarray of int of shape (n_slots,)
-        Those of the nodes, in the order of the feature within each node.
-    right : ndarray of bool of shape (n_slots,)
-        Whether each of them goes right.
-    """
-
-    features: NDArray[np.intp]
-    shares: NDArray[np.float64]
-    slots: NDArray[np.intp]
-    right: NDArray[np.bool_]
+    features: Ints  # (n_nodes,)
+    shares: Floats  # of the scatter of the node that the split removes, (n_nodes,); -1: no split
+    slots: Ints  # those of the nodes, in the order of the feature within each node, (n_slots,)
+    right: Mask  # whether each of them goes right
 
 
 class _Trees:
     """Trees that grow together."""
 
     def __init__(
-        self,
-        columns: NDArray[Any],
-        outputs: NDArray[np.float64],
-        subsamples: NDArray[np.bool_],
-        rngs: Sequence[np.random.Generator],
-        min_samples_leaf: int,
+        self, columns: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
     ) -> None:
         self._rngs, self._min_samples_leaf = rngs, min_samples_leaf
         in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
@@ -171,7 +125,7 @@ class _Trees:
         # Nothing of a tree whose root is pure.
         self._orders = Orders(columns, subsamples & np.isin(np.arange(len(sizes)), self._roots.trees)[:, None])
 
-    def grow(self, max_depth: int | None) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    def grow(self, max_depth: int | None) -> list[tuple[Ints, Floats]]:
         """Split nodes, level by level, and return what :func:`tree_importances` returns."""
         no_node = np.empty(0, dtype=np.intp)
         used = [(no_node, no_node, np.empty(0))]
@@ -209,9 +163,7 @@ class _Trees:
         last_left = good[np.searchsorted(good, starts)]
         return _Splits(features, shares, slots_of(codes), positions > np.repeat(last_left, sizes))
 
-    def _shares(
-        self, codes: NDArray[Any], weights: NDArray[np.float64], forbidden: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _shares(self, codes: Array, weights: Floats, forbidden: Mask) -> Floats:
         """Return the share of the scatter that a split behind each slot removes, -1 where it is not possible."""
         slots = slots_of(codes)
         shares = _squared_sums(self._units[0], slots)
@@ -239,7 +191,7 @@ class _Trees:
         return children
 
 
-def _squared_sums(units: NDArray[np.int64], slots: NDArray[np.intp]) -> NDArray[np.float64]:
+def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
     """Return the squares of the running sums of the units of some slots."""
     sums = units.take(slots)
     squares = np.cumsum(sums, axis=1, out=sums).astype(np.float64)
@@ -247,14 +199,12 @@ def _squared_sums(units: NDArray[np.int64], slots: NDArray[np.intp]) -> NDArray[
     return squares
 
 
-def _starts(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+def _starts(sizes: Ints) -> Ints:
     """Return the position of the first slot of each node."""
     return np.cumsum(sizes) - sizes
 
 
-def _shares_of_features(
-    features: NDArray[np.intp], gains: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _shares_of_features(features: Ints, gains: Floats) -> tuple[Ints, Floats]:
     used, which = np.unique(features[gains > 0], return_inverse=True)
     totals = np.bincount(which, weights=gains[gains > 0])
     return used, totals / totals.sum()

@@ -34,11 +34,11 @@ How far off the result can be:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Mask
 from .scoring import blocks_of
 
 _SERIES = 1e-5
@@ -54,21 +54,11 @@ _BLOCK_ENTRIES = 1 << 19
 # With more rows than this, rounding in single precision would exceed the error of the series.
 _SINGLE_ROWS = 512
 
-Array = NDArray[np.float64]
 
-
-def kernel_factor(B: Array) -> tuple[Array, float]:
+def kernel_factor(B: Floats) -> tuple[Floats, float]:
     """Return vectors whose outer products nearly add up to a positive semidefinite matrix, by pivoted Cholesky.
 
-    Parameters
-    ----------
-    B : ndarray of shape (n, n)
-
-    Returns
-    -------
-    factor : ndarray of shape (n_vectors, n)
-    remainder : float
-        Trace of B - factor^T factor, which is positive semidefinite.
+    They have shape (n_vectors, n); with them comes the trace of the positive semidefinite rest, B - factor^T factor.
     """
     diagonal = np.diag(B).copy()
     factor = np.empty((0, len(B)))
@@ -83,14 +73,10 @@ def kernel_factor(B: Array) -> tuple[Array, float]:
 class KernelBounds:
     """Bounds for the kernels of all features in all runs of a batch.
 
-    Parameters
-    ----------
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    factors : sequence of (factor, remainder), one per run
-        Of the target's kernel on the rows of the run, as :func:`kernel_factor` gives them.
+    `factors` are those of the target's kernel on the rows of each run, as :func:`kernel_factor` gives them.
     """
 
-    def __init__(self, subsamples: NDArray[np.bool_], factors: Sequence[tuple[Array, float]]) -> None:
+    def __init__(self, subsamples: Mask, factors: Sequence[tuple[Floats, float]]) -> None:
         n_models, n_samples = subsamples.shape
         self._rows = subsamples.astype(np.float64)
         self._sizes = self._rows.sum(axis=1)
@@ -105,14 +91,14 @@ class KernelBounds:
         # One matrix for all sums: of the rows of each run, then of its vectors.
         self._sums = np.concatenate([self._members, vectors.reshape(-1, n_samples).astype(self._dtype)]).T
 
-    def of(self, X: NDArray[Any]) -> NDArray[np.float32]:
+    def of(self, X: Array) -> NDArray[np.float32]:
         """Return numbers, of shape (2, n_models, n_features), that no relevance and no |HKH| exceeds."""
         bounds = np.empty((2, len(self._sizes), X.shape[1]), dtype=np.float32)
         for part in blocks_of(*X.shape):
             self._bound(X[:, part], bounds[:, :, part])
         return bounds
 
-    def _bound(self, X: NDArray[Any], bounds: NDArray[np.float32]) -> None:
+    def _bound(self, X: Array, bounds: NDArray[np.float32]) -> None:
         """Bound the features of a part of the table, those with similar numbers of waves together."""
         bounds[0], bounds[1] = 1.0, self._sizes[:, None]  # no kernel exceeds these
         low, high = (extreme(X, axis=0).astype(np.float64) for extreme in (np.min, np.max))
@@ -135,12 +121,12 @@ class KernelBounds:
             for bound, better in zip(bounds, found, strict=True):
                 bound[:, wide[block]] = np.where(usable[block].T, better.T, bound[:, wide[block]])
 
-    def _deviations(self, x: Array) -> Array:
+    def _deviations(self, x: Floats) -> Floats:
         """Return the standard deviation of each feature in each run, of shape (n_features, n_models)."""
         means = x @ self._rows.T / self._sizes
         return np.sqrt(np.maximum(x**2 @ self._rows.T / self._sizes - means**2, 0.0))
 
-    def _of_block(self, x: Array, deviations: Array, steps: Array, n_waves: int) -> tuple[Array, Array]:
+    def _of_block(self, x: Floats, deviations: Floats, steps: Floats, n_waves: int) -> tuple[Floats, Floats]:
         """Return both bounds, of shape (k, n_models), for features of shape (k, n_samples)."""
         relevance, squares = self._by_waves(x, deviations, steps, n_waves)
         phases = steps[:, None] * n_waves / 2  # the largest ones
@@ -154,7 +140,7 @@ class KernelBounds:
         norms = np.sqrt(np.maximum(squares + margin, 0.0)) * (1 + _REMAINDER)
         return np.minimum(relevance, 1.0), np.minimum(norms, self._sizes)
 
-    def _by_waves(self, x: Array, deviations: Array, steps: Array, n_waves: int) -> tuple[Array, Array]:
+    def _by_waves(self, x: Floats, deviations: Floats, steps: Floats, n_waves: int) -> tuple[Floats, Floats]:
         """Return <K, B> and |HKH|^2 by waves 1, ..., `n_waves`, both of shape (k, n_models)."""
         k, n_models = deviations.shape
         waves = _waves((x * steps[:, None]).astype(self._dtype), n_waves)
@@ -176,7 +162,7 @@ class KernelBounds:
         return relevance.astype(np.float64), squares
 
 
-def _waves(phases: NDArray[Any], n_waves: int) -> NDArray[Any]:
+def _waves(phases: Array, n_waves: int) -> Array:
     """Return cosines and sines of the multiples of phases, of shape (k, 2, n_waves, n_samples)."""
     k, n_samples = phases.shape
     waves = np.empty((k, 2, n_waves, n_samples), dtype=phases.dtype)
@@ -186,8 +172,8 @@ def _waves(phases: NDArray[Any], n_waves: int) -> NDArray[Any]:
     return waves
 
 
-def _amplitudes(widths: Array, n_waves: int) -> Array:
+def _amplitudes(widths: Floats, n_waves: int) -> Floats:
     """Return what waves 1, ..., `n_waves` and their conjugates have together, of shape (k, n_waves, n_models)."""
     multiples = np.arange(1, n_waves + 1)[:, None] * widths[:, None, :]
-    amplitudes: Array = 2 / np.sqrt(2 * np.pi) * widths[:, None, :] * np.exp(-0.5 * multiples**2)
+    amplitudes: Floats = 2 / np.sqrt(2 * np.pi) * widths[:, None, :] * np.exp(-0.5 * multiples**2)
     return amplitudes

@@ -13,11 +13,10 @@ n // 2 make every pair once (or, if n is even, those of the largest distance twi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Ints, Mask
 from ._subsample import standardized
 
 # Pairs of rows whose kernel values are computed at once, if they are at least those of one distance. Such a block fits
@@ -25,15 +24,13 @@ from ._subsample import standardized
 _BLOCK_PAIRS = 1024
 _UNIT = 2.0**-24  # of rounding in single precision
 
-Array = NDArray[np.float64]
 
-
-def gaussian_kernel(x: Array) -> Array:
+def gaussian_kernel(x: Floats) -> Floats:
     """Return the (n_samples, n_samples) Gaussian kernel of width 1 of one column."""
     return np.exp(-0.5 * (x[:, None] - x) ** 2)
 
 
-def centered(kernel: Array) -> tuple[Array, float]:
+def centered(kernel: Floats) -> tuple[Floats, float]:
     """Return HKH scaled to Frobenius norm 1, and the norm that it had."""
     average = kernel.mean(axis=0)
     kernel = kernel - (average[:, None] - average.mean())
@@ -46,14 +43,10 @@ def centered(kernel: Array) -> tuple[Array, float]:
 class FeatureKernels:
     """The Gaussian kernels of width 1 of features standardized on one subsample, computed when they are asked for.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples_total, n_features)
-    rows : ndarray of bool of shape (n_samples_total,)
-        Marks the subsample.
+    `rows` is the mask of the subsample, of shape (n_samples_total,).
     """
 
-    def __init__(self, X: NDArray[Any], rows: NDArray[np.bool_]) -> None:
+    def __init__(self, X: Array, rows: Mask) -> None:
         self._X = X
         self._rows = np.flatnonzero(rows)
         n_samples = len(self._rows)
@@ -64,42 +57,30 @@ class FeatureKernels:
         self._pairs = (n_samples * row + (row + np.arange(1, self._distances + 1)[:, None]) % n_samples).ravel()
         self._memory = np.empty(0, dtype=np.float32)
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs of rows, in the order above."""
-        return len(self._pairs)
-
-    def varying(self, features: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def varying(self, features: Ints) -> Mask:
         """Return which of some features are not constant; only these have kernels."""
         part = self._X[self._rows[:, None], features]
-        varying: NDArray[np.bool_] = (part != part[0]).any(axis=0)
+        varying: Mask = (part != part[0]).any(axis=0)
         return varying
 
-    def products(self, feature: int, weights: Array, traces: Array) -> Array:
+    def products(self, feature: int, weights: Floats, traces: Floats) -> Floats:
         """Return the inner products of a feature's kernel with centered matrices, of shape (n_matrices,).
 
-        Parameters
-        ----------
-        feature : int
-        weights, traces : ndarrays of shape (n_matrices, n_pairs) and (n_matrices,)
-            The matrices, as :meth:`weights` gives them.
+        The matrices are as :meth:`weights` gives them, of shapes (n_matrices, n_pairs) and (n_matrices,).
         """
         kernel = self._kernel(feature)
         _, norm = centered(kernel)
         return (weights @ kernel.ravel()[self._pairs] + traces) / norm
 
-    def lower_products(self, features: NDArray[np.intp], weights: Array, traces: Array) -> Array:
+    def lower_products(self, features: Ints, weights: Floats, traces: Floats) -> Floats:
         """Return what :meth:`products` times the norms of the features' kernels is at least, for matrices of norm 1.
 
-        These are products in single precision (unit u) less their error. Standardized values are at most sqrt(n), so
-        a difference d is off by u (2 sqrt(n) + |d|). A kernel value exp(-d^2/2), whose derivative is at most 0.61, is
-        off by u (2 sqrt(n) + 10): by the difference, its square, and 4 units in the last place of the exponential. A
-        weight, and a sum of m products, are off by (m + 2) u times the sum of the absolute weights. That sum is at most
-        n, since the n^2 entries of a matrix of norm 1 have no larger one.
-
-        Returns
-        -------
-        products : ndarray of shape (number of features, n_matrices)
+        These are products, of shape (number of features, n_matrices), in single precision (unit u) less their error.
+        Standardized values are at most sqrt(n), so a difference d is off by u (2 sqrt(n) + |d|). A kernel value
+        exp(-d^2/2), whose derivative is at most 0.61, is off by u (2 sqrt(n) + 10): by the difference, its square, and
+        4 units in the last place of the exponential. A weight, and a sum of m products, are off by (m + 2) u times the
+        sum of the absolute weights. That sum is at most n, since the n^2 entries of a matrix of norm 1 have no larger
+        one.
         """
         x = standardized(self._X[self._rows[:, None], features]).astype(np.float32)
         n, k = x.shape
@@ -111,11 +92,11 @@ class FeatureKernels:
         error = _UNIT * (n * self._distances_at_once + 2 * np.sqrt(n) + 16) * n
         return products.T + (traces - error)
 
-    def centered(self, feature: int) -> Array:
+    def centered(self, feature: int) -> Floats:
         """Return the centered and normalized kernel of one feature, of shape (n_samples, n_samples)."""
         return centered(self._kernel(feature))[0]
 
-    def weights(self, B: Array) -> tuple[Array, float]:
+    def weights(self, B: Floats) -> tuple[Floats, float]:
         """Return what a centered matrix puts on the pairs of rows, of shape (n_pairs,), and its trace."""
         weights = B.ravel()[self._pairs]
         weights *= 2
@@ -123,7 +104,7 @@ class FeatureKernels:
             weights[-len(B) :] /= 2  # each of these pairs stands there twice
         return weights, float(np.trace(B))
 
-    def _kernel(self, feature: int) -> Array:
+    def _kernel(self, feature: int) -> Floats:
         return gaussian_kernel(standardized(self._X[self._rows, feature]))
 
     def _values(self, x: NDArray[np.float32], start: int, stop: int) -> NDArray[np.float32]:

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._positive import solve_positive
+from .._arguments import Floats
+from ._subsample import solve_positive
 from ._working_set import WorkingSet
 
 # A column is left out for good when this share of its variance, or less, is not explained by the active ones.
@@ -34,8 +34,6 @@ _FLAT = 1e-9
 # No column has anything to do with the target when the largest correlation, of order one, is a rounding error.
 _UNRELATED = 1e-12
 _MAX_REPETITIONS = 100
-
-Array = NDArray[np.float64]
 
 
 class Event(NamedTuple):
@@ -49,9 +47,9 @@ class Event(NamedTuple):
 class _Point(NamedTuple):
     """What the model is at some coefficients (intercept first)."""
 
-    coefficients: Array
-    residual: Array
-    curvature: Array  # second derivative of each row's loss, divided by the number of rows
+    coefficients: Floats
+    residual: Floats
+    curvature: Floats  # second derivative of each row's loss, divided by the number of rows
     loss: float  # mean over rows
 
 
@@ -64,7 +62,6 @@ class LassoPath:
         Standardized columns.
     y : ndarray of shape (n_samples,)
         0 and 1 if `logistic`, else numbers with mean 0 and variance 1.
-    logistic : bool
 
     Attributes
     ----------
@@ -72,11 +69,9 @@ class LassoPath:
         The penalty at which the first column enters.
     active : list of int
         The columns in the model, in the order in which they entered.
-    intercept, weights : float, ndarray of shape (n_active,)
-        The solution at the last event.
     """
 
-    def __init__(self, X: Array, y: Array, logistic: bool) -> None:
+    def __init__(self, X: Floats, y: Floats, logistic: bool) -> None:
         self._X = np.asfortranarray(X)
         self._y = y
         self._logistic = logistic
@@ -98,7 +93,7 @@ class LassoPath:
         return float(self._point.coefficients[0])
 
     @property
-    def weights(self) -> Array:
+    def weights(self) -> Floats:
         """Weights of the active columns."""
         return self._point.coefficients[1:]
 
@@ -161,7 +156,7 @@ class LassoPath:
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
-    def _point_at(self, coefficients: Array) -> _Point:
+    def _point_at(self, coefficients: Floats) -> _Point:
         linear, y = self._Z @ coefficients, self._y
         n = len(y)
         if not self._logistic:
@@ -174,13 +169,13 @@ class LassoPath:
         loss = np.log1p(decay) + np.maximum(linear, 0) - y * linear
         return _Point(coefficients, residual, decay / (n * total**2), float(loss.sum()) / n)
 
-    def _correlations(self) -> Array:
+    def _correlations(self) -> Floats:
         return (self._point.residual @ self._X) / len(self._y)
 
     def _objective(self, point: _Point, penalty: float) -> float:
         return point.loss + penalty * float(self._signs @ point.coefficients)
 
-    def _newton_direction(self, right: Array) -> Array:
+    def _newton_direction(self, right: Floats) -> Floats:
         return solve_positive(self._Z.T @ (self._point.curvature[:, None] * self._Z), right)
 
     def _solve_at(self, penalty: float) -> None:
@@ -235,7 +230,7 @@ class LassoPath:
             self._solve_at(penalty)
         return None
 
-    def _nearest(self, penalty: float, direction: Array, reach: float) -> tuple[float, int | None]:
+    def _nearest(self, penalty: float, direction: Floats, reach: float) -> tuple[float, int | None]:
         """Predict how far the penalty must fall to the first event, and whose it is.
 
         The distance is negative when the event lies behind: a column outside correlates more than the penalty
@@ -258,7 +253,7 @@ class LassoPath:
         self._update_candidates()
         return self._nearest_member(penalty, direction, vectors)
 
-    def _nearest_member(self, penalty: float, direction: Array, vectors: Array) -> tuple[float, int | None]:
+    def _nearest_member(self, penalty: float, direction: Floats, vectors: Floats) -> tuple[float, int | None]:
         """Search the nearest event among the members of the working set and the active columns.
 
         The rows of `vectors` are those whose products with a column are its correlation and the change of that.
@@ -271,7 +266,7 @@ class LassoPath:
         excess[self._closed] = -np.inf
         return self._first(excess, rate)
 
-    def _first(self, excess: Array, rate: Array) -> tuple[float, int | None]:
+    def _first(self, excess: Floats, rate: Floats) -> tuple[float, int | None]:
         """Return how far the penalty falls until the first `excess`, growing by `rate`, is zero, and whose it is."""
         approaching = rate > _FLAT
         distance = np.full(len(excess), np.inf)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Ints, Mask
 from ..data.feature_data import feature_chunks
 
 # Entries (slots times columns) of one pass, so that its temporary arrays stay in the cache.
 _PASS_ENTRIES = 2**16
 
 
-def sorted_columns(X: NDArray[Any]) -> NDArray[Any]:
+def sorted_columns(X: Array) -> Array:
     """Return the rows in the order of each column, with their ranks among the different values of the column.
 
-    Returns
-    -------
-    codes : ndarray of unsigned int of shape (n_features, n_samples)
-        Rank in the high half of the bits, row in the low half.
+    These codes have shape (n_features, n_samples): rank in the high half of the bits, row in the low half.
 
     Examples
     --------
@@ -45,7 +42,7 @@ def sorted_columns(X: NDArray[Any]) -> NDArray[Any]:
     return codes
 
 
-def most_subsamples(columns: NDArray[Any]) -> int:
+def most_subsamples(columns: Array) -> int:
     """Return how many subsamples fit into one :class:`Orders`, which numbers their rows in half a word."""
     return int(2 ** _slot_bits(columns) // columns.shape[1])
 
@@ -53,22 +50,12 @@ def most_subsamples(columns: NDArray[Any]) -> int:
 class Orders:
     """Slots in the order of every column, within nodes that follow each other; at first every subsample is a node.
 
-    A slot is a row of a subsample: number of the subsample * n_samples + row.
-
-    Parameters
-    ----------
-    columns : ndarray of unsigned int of shape (n_features, n_samples)
-        From :func:`sorted_columns`.
-    subsamples : ndarray of bool of shape (n_subsamples, n_samples)
-        At most ``most_subsamples(columns)``.
-
-    Attributes
-    ----------
-    codes : ndarray of unsigned int of shape (n_features, n_slots)
-        Rank of the value in the high half of the bits, slot in the low half.
+    A slot is a row of a subsample: number of the subsample * n_samples + row. `columns` come from
+    :func:`sorted_columns`, and there are at most ``most_subsamples(columns)``. The attribute `codes`, of shape
+    (n_features, n_slots), has the rank of the value in the high half of the bits and the slot in the low half.
     """
 
-    def __init__(self, columns: NDArray[Any], subsamples: NDArray[np.bool_]) -> None:
+    def __init__(self, columns: Array, subsamples: Mask) -> None:
         n_features, n_samples = columns.shape
         ends = np.cumsum(subsamples.sum(axis=1))
         self.codes = np.empty((n_features, ends[-1]), dtype=columns.dtype)
@@ -89,10 +76,7 @@ class Orders:
     def part(self, sides: NDArray[np.int8]) -> None:
         """Keep the slots of side 1, then those of side 2, both in their present order; drop all others.
 
-        Parameters
-        ----------
-        sides : ndarray of int8 of shape (n_subsamples * n_samples,)
-            1, 2 or another number for each slot; 1 and 2 only for slots that are still here.
+        `sides` has shape (n_subsamples * n_samples,), with 1 and 2 only for slots that are still here.
         """
         n_features = len(self.codes)
         n_left, n_right = np.count_nonzero(sides == 1), np.count_nonzero(sides == 2)
@@ -107,12 +91,12 @@ class Orders:
         self.codes = kept
 
 
-def slots_of(codes: NDArray[Any]) -> NDArray[np.intp]:
+def slots_of(codes: Array) -> Ints:
     """Return the slots (or rows) in some codes."""
     return (codes & codes.dtype.type(2 ** _slot_bits(codes) - 1)).astype(np.intp)
 
 
-def equal_to_next(codes: NDArray[Any]) -> NDArray[np.bool_]:
+def equal_to_next(codes: Array) -> Mask:
     """Tell where the value of a slot equals that of the next one in its row of `codes`; false in the last column."""
     ranks = codes >> _slot_bits(codes)
     equal = np.zeros(codes.shape, dtype=bool)
@@ -120,9 +104,9 @@ def equal_to_next(codes: NDArray[Any]) -> NDArray[np.bool_]:
     return equal
 
 
-def _slot_bits(codes: NDArray[Any]) -> int:
+def _slot_bits(codes: Array) -> int:
     return 4 * codes.itemsize
 
 
-def _passes(codes: NDArray[Any]) -> Iterator[slice]:
+def _passes(codes: Array) -> Iterator[slice]:
     return feature_chunks(len(codes), max(_PASS_ENTRIES // codes.shape[1], 1))

@@ -15,9 +15,9 @@ which dropped columns are subtracted: its cost depends on the number of rows onl
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._positive import solve_positive
+from .._arguments import Floats, Ints, Mask
+from ._subsample import solve_positive
 
 # An error of a regression up to this many standard deviations costs nothing; the default of scikit-learn's SVR.
 EPSILON = 0.1
@@ -27,23 +27,14 @@ _MAX_STEPS = 200
 # A line search that goes no further has met the minimum but for rounding errors.
 _SMALLEST_STEP = 1e-12
 
-Array = NDArray[np.float64]
-
 
 class LinearMachines:
-    """One linear machine per output, on columns that can be dropped.
+    """One linear machine per output, on centered columns that can be dropped.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Centered columns.
-    outputs : ndarray of shape (n_samples, n_outputs)
-        +1 and -1, or numbers of variance 1 if `regression`.
-    C : float
-    regression : bool
+    `outputs`, of shape (n_samples, n_outputs), are +1 and -1, or numbers of variance 1 if `regression`.
     """
 
-    def __init__(self, X: Array, outputs: Array, C: float, regression: bool) -> None:
+    def __init__(self, X: Floats, outputs: Floats, C: float, regression: bool) -> None:
         self._columns = np.ascontiguousarray(X.T)
         self._outputs = outputs
         self._C = C
@@ -53,13 +44,13 @@ class LinearMachines:
         self._coordinates = np.zeros((min(X.shape), outputs.shape[1]))
         self._intercepts = outputs.mean(axis=0)
 
-    def weights(self) -> Array:
+    def weights(self) -> Floats:
         """Fit to the present columns; return their weights, of shape (n_features, n_outputs)."""
         for k in range(self._outputs.shape[1]):
             self._fit(k)
         return self._coordinates if self._gram is None else self._columns @ self._coordinates
 
-    def keep(self, kept: NDArray[np.intp]) -> None:
+    def keep(self, kept: Ints) -> None:
         """Keep only the columns at these positions."""
         if self._gram is None:
             self._coordinates = self._coordinates[kept]
@@ -92,17 +83,17 @@ class LinearMachines:
             excess = self._excess(y, gap)
         self._coordinates[:, k], self._intercepts[k] = a, b
 
-    def _scores(self, a: Array) -> Array:
+    def _scores(self, a: Floats) -> Floats:
         """Return X w, of shape (n_samples,)."""
         return self._gram @ a if self._gram is not None else a @ self._columns
 
-    def _excess(self, y: Array, gap: Array) -> Array:
+    def _excess(self, y: Floats, gap: Floats) -> Floats:
         """Return the part of gap = y - f that costs, the loss with the sign of the gap."""
         if self._regression:
             return np.sign(gap) * np.maximum(np.abs(gap) - EPSILON, 0.0)
         return np.where(y * gap > 0, gap, 0.0)
 
-    def _ridge(self, rows: NDArray[np.bool_], t: Array, b: float) -> tuple[Array, Array, float]:
+    def _ridge(self, rows: Mask, t: Floats, b: float) -> tuple[Floats, Floats, float]:
         """Return coordinates, scores (of all rows) and intercept of the ridge regression of t on some rows."""
         a = np.zeros(len(rows) if self._gram is not None else len(self._columns))
         chosen = np.flatnonzero(rows)
@@ -128,7 +119,7 @@ class LinearMachines:
         scores = self._scores(a)
         return a, scores, float((t - scores[chosen]).sum()) / n_chosen
 
-    def _line_search(self, y: Array, gap: Array, df: Array, slope: float, curvature: float) -> float:
+    def _line_search(self, y: Floats, gap: Floats, df: Floats, slope: float, curvature: float) -> float:
         """Return the step, at most 1, at which the objective is least along the way; 0 if it falls no more.
 
         Its derivative is sought, not its value: values near the minimum agree to half of their digits. It grows
@@ -154,7 +145,7 @@ class LinearMachines:
                 high, at_high, turns = float(turns[middle]), at_middle, turns[:middle]
         return low + (high - low) * at_low / (at_low - at_high)
 
-    def _turns(self, gap: Array, df: Array) -> Array:
+    def _turns(self, gap: Floats, df: Floats) -> Floats:
         """Return, in order, the steps between 0 and 1 at which a row begins or ceases to cost something."""
         ends = np.array([gap - EPSILON, gap + EPSILON]) if self._regression else gap
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # rows that hardly move never turn

@@ -14,7 +14,8 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._arguments import Floats
 
 # Columns within this share of the level that is asked for belong to the set: fewer make the products cheaper, more
 # make the proof last longer.
@@ -22,49 +23,33 @@ _SHARE = 0.85
 # So few columns are all in the set: then there is nothing to prove.
 _FEW_COLUMNS = 256
 
-Array = NDArray[np.float64]
-
 
 class WorkingSet:
-    """The columns of `X` that matter at present.
+    """The columns of `X`, each of length sqrt(n_samples), that matter at present.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Columns of length sqrt(n_samples).
-
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_members,)
-        The members, in ascending order; at first all columns.
+    The attribute `columns` holds the positions of these members in ascending order; at first they are all columns.
     """
 
-    def __init__(self, X: Array) -> None:
+    def __init__(self, X: Floats) -> None:
         self._rows = np.ascontiguousarray(X.T)  # one row per column of X
         self._length = sqrt(len(X))
         self._members = self._rows
         self.columns = np.arange(X.shape[1])
         # Vectors v with |v|^2 and the size m below which the products of the columns outside are.
-        self._references: list[tuple[Array, float, float]] = []
+        self._references: list[tuple[Floats, float, float]] = []
 
-    def products(self, vectors: Array) -> Array:
+    def products(self, vectors: Floats) -> Floats:
         """Return the products of vectors, of shape (n_vectors, n_samples), with the members."""
-        products: Array = self._members @ np.ascontiguousarray(vectors.T)
+        products: Floats = self._members @ np.ascontiguousarray(vectors.T)
         return products.T
 
-    def others_are_below(self, vectors: Array, levels: Array) -> bool:
-        """Return whether the products of each vector with all columns outside are certainly smaller than its level.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_samples)
-        levels : ndarray of shape (n_vectors,)
-        """
+    def others_are_below(self, vectors: Floats, levels: Floats) -> bool:
+        """Return whether the products of each vector with all columns outside are certainly smaller than its level."""
         if len(self.columns) == len(self._rows):
             return True
         return all(self._bound(vector) < level for vector, level in zip(vectors, levels, strict=True))
 
-    def _bound(self, vector: Array) -> float:
+    def _bound(self, vector: Floats) -> float:
         """Return what no product of `vector` with a column outside exceeds in size."""
         bounds = []
         for reference, square, largest in self._references:
@@ -73,15 +58,10 @@ class WorkingSet:
             bounds.append(abs(share) * largest + self._length * sqrt(float(turned @ turned)))
         return min(bounds)
 
-    def renew(self, vectors: Array, levels: Array) -> None:
-        """Look at all columns; members become those that come near a level.
+    def renew(self, vectors: Floats, levels: Floats) -> None:
+        """Look at all columns; members become those whose product with a vector reaches a large share of its level.
 
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_vectors, n_samples)
-        levels : ndarray of shape (n_vectors,)
-            Every column whose product with a vector reaches its level, or a large share of it, is a member afterwards.
-            A vector that is zero must have the level zero.
+        `vectors` has shape (n_vectors, n_samples), `levels` shape (n_vectors,). A zero vector must have the level zero.
         """
         if len(self._rows) <= _FEW_COLUMNS:
             return

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Generators, Ints, Mask
 from ..data.feature_data import FeatureData, Target
+from ..exceptions import InputError
 
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
 # sums (chunks, threads) cannot decide between features.
@@ -34,14 +35,7 @@ class ElementarySelector(ABC):
     joint: ClassVar[bool] = False
 
     @abstractmethod
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on each of several subsamples.
 
         Parameters
@@ -63,7 +57,7 @@ class ElementarySelector(ABC):
             At most `n_features` distinct columns each, best first. Columns constant in a subsample are never chosen.
         """
 
-    def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of a table, best first."""
         data = FeatureData.from_table(X, y)
         everything = np.ones((1, data.n_samples), dtype=bool)
@@ -74,17 +68,10 @@ class PerRunSelector(ElementarySelector):
     """A selector that looks at one subsample at a time."""
 
     @abstractmethod
-    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of `X` (the samples of one subsample, no constant columns)."""
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Run :meth:`select` on each subsample, without its constant columns."""
         chosen = []
         for rows, rng in zip(subsamples, rngs, strict=True):
@@ -100,7 +87,7 @@ class PerRunSelector(ElementarySelector):
         return chosen
 
 
-def best_first(scores: NDArray[np.floating], n_features: int) -> NDArray[np.intp]:
+def best_first(scores: NDArray[np.floating], n_features: int) -> Ints:
     """Return the columns with the `n_features` highest finite scores, best first; ties go to the lower index.
 
     Scores are of order one; those within ``TIE`` of each other count as equal.
@@ -117,12 +104,32 @@ def best_first(scores: NDArray[np.floating], n_features: int) -> NDArray[np.intp
         return order[:n_features]
     picks = []
     for _ in range(min(n_features, int(np.isfinite(remaining).sum()))):
-        pick = first_best(remaining)
+        pick = int(np.argmax(remaining >= remaining.max() - TIE))  # the first of the ties
         picks.append(pick)
         remaining[pick] = -np.inf
     return np.array(picks, dtype=np.intp)
 
 
-def first_best(scores: NDArray[np.floating]) -> int:
-    """Return the first index within ``TIE`` of the maximum."""
-    return int(np.argmax(scores >= scores.max() - TIE))
+def checked_columns(returned: Any, n_columns: int, n_features: int, name: str, mask_too: bool = False) -> Ints:
+    """Return what a selector chose as column positions, or raise saying what is wrong with it."""
+    mask = f" (or a mask of shape ({n_columns},))" if mask_too else ""
+    rule = f"selector {name!r} must return distinct column indices{mask}"
+    try:
+        picks = np.asarray(returned)
+    except ValueError as error:
+        raise InputError(f"{rule}; got {returned!r}.") from error
+    if mask_too and picks.dtype == bool and picks.shape == (n_columns,):
+        picks = np.flatnonzero(picks)
+    elif picks.size == 0 and picks.ndim == 1:
+        picks = picks.astype(np.intp)
+    if picks.ndim != 1 or picks.dtype.kind not in "iu":
+        raise InputError(f"{rule}; got {type(returned).__name__} of {picks.dtype} and shape {picks.shape}.")
+    outside = picks[(picks < 0) | (picks >= n_columns)]
+    if len(outside):
+        raise InputError(f"{rule} from 0 to {n_columns - 1}; got {outside[0]}.")
+    values, counts = np.unique(picks, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"{rule}; index {values[counts > 1][0]} came more than once.")
+    if len(picks) > n_features:
+        raise InputError(f"{rule}, at most n_features={n_features} of them; got {len(picks)}.")
+    return picks.astype(np.intp)

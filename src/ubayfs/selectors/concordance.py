@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .._arguments import Array, Floats, Ints, Mask
 
 # Up to about this many pairs the product with signs takes less processor time than sorting: both were equal at 1,700
 # pairs for features without ties, and at 8,000 for those with many, which are walked twice.
@@ -28,37 +29,18 @@ _CACHE_ENTRIES = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """Two disjoint classes of rows that are compared.
+    """Two disjoint classes of rows that are compared: masks of shape (n_samples,)."""
 
-    Attributes
-    ----------
-    upper, lower : ndarray of bool of shape (n_samples,)
-    """
+    upper: Mask
+    lower: Mask
 
-    upper: NDArray[np.bool_]
-    lower: NDArray[np.bool_]
-
-    def n_pairs(self, subsamples: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def n_pairs(self, subsamples: Mask) -> NDArray[np.int64]:
         """Return the number of pairs in each subsample, of shape (n_models,)."""
         return (subsamples & self.upper).sum(axis=1) * (subsamples & self.lower).sum(axis=1)
 
 
-def concordance(
-    block: NDArray[Any], subsamples: NDArray[np.bool_], contrasts: Sequence[Contrast]
-) -> NDArray[np.float64]:
-    """Count concordant minus discordant pairs.
-
-    Parameters
-    ----------
-    block : ndarray of shape (n_samples, k)
-        Columns as they are in the data.
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    contrasts : sequence of Contrast
-
-    Returns
-    -------
-    counts : ndarray of float64 of shape (n_contrasts, n_models, k)
-        Whole numbers.
+def concordance(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -> Floats:
+    """Count concordant minus discordant pairs: whole numbers, of shape (n_contrasts, n_models, k), for k columns.
 
     Examples
     --------
@@ -73,7 +55,7 @@ def concordance(
     return _by_sorting(block, subsamples, contrasts)
 
 
-def _by_signs(block: NDArray[Any], subsamples: NDArray[np.bool_], contrast: Contrast) -> NDArray[np.float64]:
+def _by_signs(block: Array, subsamples: Mask, contrast: Contrast) -> Floats:
     upper, lower = np.flatnonzero(contrast.upper), np.flatnonzero(contrast.lower)
     n_models, n_pairs = len(subsamples), len(upper) * len(lower)
     pairs = (subsamples[:, upper, None] & subsamples[:, None, lower]).reshape(n_models, n_pairs)
@@ -89,9 +71,7 @@ def _by_signs(block: NDArray[Any], subsamples: NDArray[np.bool_], contrast: Cont
     return counts
 
 
-def _by_sorting(
-    block: NDArray[Any], subsamples: NDArray[np.bool_], contrasts: Sequence[Contrast]
-) -> NDArray[np.float64]:
+def _by_sorting(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -> Floats:
     n_models, n_samples = subsamples.shape
     # Single precision holds the counts as long as they stay below 2^24.
     dtype = np.float32 if n_samples**2 < 2**24 else np.float64
@@ -117,7 +97,7 @@ def _by_sorting(
     return counts
 
 
-def _walk(order: NDArray[np.intp], weights: NDArray[Any], contrasts: Sequence[Contrast]) -> NDArray[np.float64]:
+def _walk(order: Ints, weights: Array, contrasts: Sequence[Contrast]) -> Floats:
     """Count pairs whose lower row comes first in `order` minus the others, of shape (n_contrasts, n_models, k)."""
     counts = np.empty((len(contrasts), weights.shape[1], order.shape[1]))
     for position, contrast in enumerate(contrasts):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Generators, Ints, Mask
 from ..data.target import CLASSIFICATION, Target
 from .base import ElementarySelector
 from .scoring import Statistic, best_of_each_run, scatter
@@ -29,24 +28,17 @@ class Fisher(ElementarySelector):
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
     joint: ClassVar[bool] = True
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from one matrix product per class and two for all."""
         return best_of_each_run(_share_between_classes(target, subsamples), X, subsamples, n_features)
 
 
-def _share_between_classes(target: Target, subsamples: NDArray[np.bool_]) -> Statistic:
+def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
     in_class = np.asarray(target.values) == np.arange(target.n_classes)[:, None]
     class_weights = (subsamples & in_class[:, None, :]).astype(np.float64)  # (n_classes, n_models, n_samples)
     class_sizes = np.maximum(class_weights.sum(axis=2), 1.0)[:, :, None]  # an absent class has sums of zero
 
-    def statistic(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         total, condition = scatter(subsamples[runs], x)
         weights = class_weights[:, runs].astype(x.dtype, copy=False)
         sizes = class_sizes[:, runs].astype(x.dtype, copy=False)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import CLASSIFICATION, TASKS, Target
 from ..exceptions import InputError
-from .base import ElementarySelector, best_first
+from .base import ElementarySelector, best_first, checked_columns
 
 # Parameters by which scikit-learn's selectors are told how many features to keep. `max_features` has that meaning
 # only beside a `threshold` (SelectFromModel).
@@ -53,15 +52,9 @@ def _qualified_name(thing: Any) -> str:
 
 @dataclass(frozen=True)
 class ForeignSelector(ElementarySelector):
-    """A selector from outside: sees the rows of a subsample with all columns, and the target as it was given.
+    """A selector from outside: sees the rows of a subsample with all columns, and the target as it was given."""
 
-    Attributes
-    ----------
-    foreign : object
-        The estimator, selector or callable; never changed.
-    """
-
-    foreign: Any
+    foreign: Any  # the estimator, selector or callable; never changed
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -74,19 +67,10 @@ class ForeignSelector(ElementarySelector):
         return _tasks_of(self.foreign)
 
     @abstractmethod
-    def _choose(
-        self, X: NDArray[Any], y: NDArray[Any] | None, n_features: int, rng: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def _choose(self, X: Array, y: Array | None, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of `X` (the rows of one subsample), best first."""
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Run the foreign selector on each subsample; picks that are constant there are dropped."""
         chosen = []
         for rows, rng in zip(subsamples, rngs, strict=True):
@@ -112,9 +96,7 @@ def _tasks_of(foreign: Any) -> frozenset[str]:
     return frozenset(TASKS) - ({"unsupervised"} if tags.target_tags.required else frozenset())
 
 
-def _fitted_clone(
-    foreign: Any, X: NDArray[Any], y: NDArray[Any] | None, rng: np.random.Generator, **parameters: Any
-) -> Any:
+def _fitted_clone(foreign: Any, X: Array, y: Array | None, rng: np.random.Generator, **parameters: Any) -> Any:
     """Fit a clone; every random state in it comes from the run's generator."""
     from sklearn.base import clone
 
@@ -128,16 +110,14 @@ def _fitted_clone(
 class EstimatorSelector(ForeignSelector):
     """The most important features of a scikit-learn estimator; those without importance are never chosen."""
 
-    def _choose(
-        self, X: NDArray[Any], y: NDArray[Any] | None, n_features: int, rng: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def _choose(self, X: Array, y: Array | None, n_features: int, rng: np.random.Generator) -> Ints:
         importances = self._importances(_fitted_clone(self.foreign, X, y, rng), X.shape[1])
         largest = importances.max()
         if largest == 0:
             return np.empty(0, dtype=np.intp)
         return best_first(np.where(importances > 0, importances / largest, -np.inf), n_features)
 
-    def _importances(self, fitted: Any, n_columns: int) -> NDArray[np.float64]:
+    def _importances(self, fitted: Any, n_columns: int) -> Floats:
         for attribute in ("coef_", "feature_importances_"):
             values = getattr(fitted, attribute, None)
             if values is not None:
@@ -161,9 +141,7 @@ class EstimatorSelector(ForeignSelector):
 class SupportSelector(ForeignSelector):
     """The features that a scikit-learn selector (anything with ``get_support``) keeps."""
 
-    def _choose(
-        self, X: NDArray[Any], y: NDArray[Any] | None, n_features: int, rng: np.random.Generator
-    ) -> NDArray[np.intp]:
+    def _choose(self, X: Array, y: Array | None, n_features: int, rng: np.random.Generator) -> Ints:
         own = self.foreign.get_params(deep=False)
         sizes = [p for p in _SIZE_PARAMETERS if p in own] + ["max_features"] * (
             {"max_features", "threshold"} <= set(own)
@@ -185,7 +163,7 @@ class SupportSelector(ForeignSelector):
         return kept[:n_features]
 
     @staticmethod
-    def _merits(fitted: Any, n_columns: int) -> NDArray[np.float64] | None:
+    def _merits(fitted: Any, n_columns: int) -> Floats | None:
         """Return one number per column, higher for better, when the fitted selector tells."""
         for attribute, sign in (("scores_", 1.0), ("ranking_", -1.0)):
             values = getattr(fitted, attribute, None)
@@ -207,28 +185,6 @@ class CallableSelector(ForeignSelector):
         """Every task: only the callable knows."""
         return frozenset(TASKS)
 
-    def _choose(
-        self, X: NDArray[Any], y: NDArray[Any] | None, n_features: int, rng: np.random.Generator
-    ) -> NDArray[np.intp]:
-        n_columns = X.shape[1]
+    def _choose(self, X: Array, y: Array | None, n_features: int, rng: np.random.Generator) -> Ints:
         returned = self.foreign(X, y, n_features, rng)
-        rule = f"selector {self.name!r} must return distinct column indices (or a mask of shape ({n_columns},))"
-        try:
-            picks = np.asarray(returned)
-        except ValueError as error:
-            raise InputError(f"{rule}; got {returned!r}.") from error
-        if picks.dtype == bool and picks.shape == (n_columns,):
-            picks = np.flatnonzero(picks)
-        elif picks.size == 0 and picks.ndim == 1:
-            picks = picks.astype(np.intp)
-        if picks.ndim != 1 or picks.dtype.kind not in "iu":
-            raise InputError(f"{rule}; got {type(returned).__name__} of {picks.dtype} and shape {picks.shape}.")
-        outside = picks[(picks < 0) | (picks >= n_columns)]
-        if len(outside):
-            raise InputError(f"{rule} from 0 to {n_columns - 1}; got {outside[0]}.")
-        values, counts = np.unique(picks, return_counts=True)
-        if (counts > 1).any():
-            raise InputError(f"{rule}; index {values[counts > 1][0]} came more than once.")
-        if len(picks) > n_features:
-            raise InputError(f"{rule}, at most n_features={n_features} of them; got {len(picks)}.")
-        return picks.astype(np.intp)
+        return checked_columns(returned, X.shape[1], n_features, self.name, mask_too=True)

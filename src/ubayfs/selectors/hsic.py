@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import CLASSIFICATION, Target
 from ._kernel_bounds import KernelBounds, kernel_factor
 from ._kernels import FeatureKernels, centered, gaussian_kernel
@@ -23,8 +23,6 @@ _BATCH = 256
 _STALE, _BOUNDED, _COMPLETE = range(3)
 # A feature is left out for good when the chosen ones determine its kernel up to this share.
 _COLLINEAR = 1e-10
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,14 +51,7 @@ class HSIC(ElementarySelector):
     name: ClassVar[str] = "hsic"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression"}
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose at most `n_features` columns on each subsample, first to enter first."""
         factors = [kernel_factor(_target_kernel(target.take(rows))) for rows in subsamples]
         bounds = KernelBounds(subsamples, factors).of(X)
@@ -70,7 +61,7 @@ class HSIC(ElementarySelector):
         ]
 
 
-def _target_kernel(target: Target) -> Array:
+def _target_kernel(target: Target) -> Floats:
     """Return the centered and normalized kernel matrix of the target, of shape (n_samples, n_samples)."""
     values = np.asarray(target.values)
     if target.task == "regression":
@@ -88,17 +79,12 @@ class _Path:
     the first event among complete features is the next one as soon as no other feature seems to be earlier; until then
     the bounds of those that do are improved, and when that does not help, they are completed.
 
-    Parameters
-    ----------
-    kernels : FeatureKernels
-    target : ndarray of shape (n_samples, n_samples)
-        Centered and normalized kernel of the target.
-    relevance, norms : ndarrays of shape (n_features,)
-        Upper bounds of the inner product of each feature's kernel with the target's, and of its norm.
+    `relevance` and `norms`, of shape (n_features,), are upper bounds of the inner product of each feature's kernel with
+    the target's, which is centered and normalized, and of its norm.
     """
 
     def __init__(
-        self, kernels: FeatureKernels, target: Array, relevance: NDArray[np.floating], norms: NDArray[np.floating]
+        self, kernels: FeatureKernels, target: Floats, relevance: NDArray[np.floating], norms: NDArray[np.floating]
     ) -> None:
         self._kernels = kernels
         self._norms = norms
@@ -117,7 +103,7 @@ class _Path:
         pairs, trace = kernels.weights(target)
         self._pairs, self._traces = pairs[None], np.array([trace])
 
-    def walk(self, n_features: int) -> NDArray[np.intp]:
+    def walk(self, n_features: int) -> Ints:
         """Return the first `n_features` features that are active together, in the order of entering."""
         penalty = float(self._relevance[0])
         # Cycling needs ties that rounding errors break now this way, now that; then the walk just ends.
@@ -136,11 +122,11 @@ class _Path:
                 break
         return self._features[self._active]
 
-    def _gram(self, places: NDArray[np.intp] | slice | int) -> Array:
+    def _gram(self, places: Ints | slice | int) -> Floats:
         """Return the products of known features with the active ones."""
         return self._products[places, 1:]
 
-    def _next_event(self, penalty: float, direction: NDArray[Any]) -> tuple[float, int]:
+    def _next_event(self, penalty: float, direction: Array) -> tuple[float, int]:
         """Return how far the penalty falls until a feature enters or leaves, and its place; of several the lowest.
 
         If there is none before the penalty is 0, the fall is at least the penalty and the place means nothing.
@@ -162,7 +148,7 @@ class _Path:
                 together = np.flatnonzero(falls <= fall + TIE)
                 return fall, int(together[np.argmin(self._features[together])]) if len(together) else -1
 
-    def _look_at(self, places: NDArray[np.intp], falls: Array, at_most: int) -> NDArray[np.intp]:
+    def _look_at(self, places: Ints, falls: Floats, at_most: int) -> Ints:
         """Improve what is known of the first of some features, and return which these are."""
         first = places[[np.argmin(falls)]]
         if self._state[first] == _BOUNDED:
@@ -180,7 +166,7 @@ class _Path:
         self._state[places] = _BOUNDED
         return places
 
-    def _falls(self, places: NDArray[np.intp] | slice, penalty: float, direction: NDArray[Any]) -> Array:
+    def _falls(self, places: Ints | slice, penalty: float, direction: Array) -> Floats:
         """Return how far the penalty falls until each of some known features enters; inf if it does not."""
         gram = self._gram(places)
         gap = penalty - self._products[places, 0] + gram @ self._weights

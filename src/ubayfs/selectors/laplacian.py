@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_int
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import TASKS, Target
 from .base import TIE, ElementarySelector
 from .scoring import Statistic, best_of_each_run, blocks_of, centered, run_scores, scatter
@@ -49,14 +48,7 @@ class Laplacian(ElementarySelector):
     def __post_init__(self) -> None:
         check_int("n_neighbors", self.n_neighbors, low=1)
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once; the target is ignored."""
         graphs = []
         n_together = max(1, _DISTANCE_ENTRIES // len(X) ** 2)
@@ -71,18 +63,18 @@ class Laplacian(ElementarySelector):
 class _Graph:
     """Joined pairs (first < second) of sample positions and their weights."""
 
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    weights: NDArray[np.float64]
+    first: Ints
+    second: Ints
+    weights: Floats
 
 
-def _squared_distances(X: NDArray[Any], subsamples: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
+def _squared_distances(X: Array, subsamples: Mask) -> list[Floats]:
     """Return squared distances between the samples of each subsample, its features standardized."""
     weights = subsamples.astype(np.float64)
     sizes = weights.sum(axis=1, keepdims=True)
     products = [np.zeros((n, n)) for n in subsamples.sum(axis=1)]
 
-    def deviation(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def deviation(runs: slice, x: Array) -> tuple[Array, Array]:
         around_mean, condition = scatter(weights[runs], x)
         return np.sqrt(around_mean / sizes[runs]), condition
 
@@ -99,13 +91,13 @@ def _squared_distances(X: NDArray[Any], subsamples: NDArray[np.bool_]) -> list[N
     return [_distances_of(product) for product in products]
 
 
-def _distances_of(product: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distances_of(product: Floats) -> Floats:
     squares = np.diag(product)
     distances = np.maximum(squares[:, None] + squares - 2.0 * product, 0.0)
     return (distances + distances.T) / 2.0
 
 
-def _graph(rows: NDArray[np.bool_], distances: NDArray[np.float64], n_neighbors: int) -> _Graph:
+def _graph(rows: Mask, distances: Floats, n_neighbors: int) -> _Graph:
     """Join neighbors and weight them by the heat kernel."""
     n_samples = len(distances)
     tolerance = TIE * distances.mean()
@@ -134,7 +126,7 @@ def _smoothness(graphs: Sequence[_Graph], n_samples: int) -> Statistic:
             degrees[run] += np.bincount(ends, weights=graph.weights, minlength=n_samples)
     first, second = union // n_samples, union % n_samples
 
-    def statistic(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         weights = pair_weights[runs].astype(x.dtype, copy=False)
         rough = np.zeros((len(weights), x.shape[1]), dtype=x.dtype)
         # As many pairs at once as there are samples: the differences take no more memory than the block itself.

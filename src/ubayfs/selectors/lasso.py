@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_real
+from .._arguments import Array, Ints, check_real
 from ..data.target import CLASSIFICATION, Target
 from ._lasso_path import LassoPath
 from ._subsample import output_columns, standardized
@@ -41,7 +40,7 @@ class Lasso(PerRunSelector):
     def __post_init__(self) -> None:
         check_real("min_penalty", self.min_penalty, low=0, low_open=True, high=1, high_open=True)
 
-    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns, first to enter first."""
         logistic = target.task != "regression"
         columns, outputs = np.asfortranarray(standardized(X)), output_columns(target)

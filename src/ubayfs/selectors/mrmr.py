@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import Target
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
@@ -23,7 +23,7 @@ _FIRST_ACTIVE = 64
 _KEPT_ENTRIES = 1 << 22
 
 # (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
-Relevance = Callable[[NDArray[Any]], NDArray[Any]]
+Relevance = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,14 @@ class MRMR(ElementarySelector):
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression"})
     joint: ClassVar[bool] = True
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once: one pass for relevance, then one product per chosen feature."""
         search = _Search(X, subsamples, _relevance_to(target, subsamples))
         picks = np.stack([search.next_picks() for _ in range(min(n_features, X.shape[1]))], axis=1)
         return [row[row >= 0] for row in picks]
 
 
-def mutual_information(rho: NDArray[Any]) -> NDArray[Any]:
+def mutual_information(rho: Array) -> Array:
     """Return -0.5 ln(1 - rho^2), with abs(rho) clipped at 1 - 1e-7.
 
     Examples
@@ -74,17 +67,23 @@ def mutual_information(rho: NDArray[Any]) -> NDArray[Any]:
     return -0.5 * np.log((1.0 - rho) * (1.0 + rho))
 
 
-def _relevance_to(target: Target, subsamples: NDArray[np.bool_]) -> Relevance:
+def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
     values = np.asarray(target.values)
     if target.task == "regression":
         statistic = _pearson_relevance(values, subsamples)
         return lambda block: run_scores(statistic, subsamples, block)
     if target.n_classes == 2 or target.ordered:
-        return _ordinal_relevance(values, target.n_classes, subsamples)
-    return _nominal_relevance(values, target.n_classes, subsamples)
+        contrasts = [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
+        n_pairs = np.maximum(sum(c.n_pairs(subsamples) for c in contrasts), 1)[:, None]
+        return lambda block: mutual_information(concordance(block, subsamples, contrasts).sum(axis=0) / n_pairs)
+    contrasts = [Contrast(values == c, values != c) for c in range(target.n_classes)]
+    n_pairs = np.stack([np.maximum(c.n_pairs(subsamples), 1) for c in contrasts])
+    frequencies = np.stack([(subsamples & c.upper).sum(axis=1) for c in contrasts]) / subsamples.sum(axis=1)
+    factors = (frequencies / n_pairs)[:, :, None]
+    return lambda block: mutual_information((np.abs(concordance(block, subsamples, contrasts)) * factors).sum(axis=0))
 
 
-def _pearson_relevance(y: NDArray[Any], subsamples: NDArray[np.bool_]) -> Statistic:
+def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
     weights = subsamples.astype(np.float64)
     deviations = weights * (y - (weights @ y / weights.sum(axis=1))[:, None])
     lengths = np.linalg.norm(deviations, axis=1)
@@ -92,7 +91,7 @@ def _pearson_relevance(y: NDArray[Any], subsamples: NDArray[np.bool_]) -> Statis
     constant = np.where(subsamples, y, np.inf).min(axis=1) == np.where(subsamples, y, -np.inf).max(axis=1)
     directions = deviations / np.where(constant, np.inf, lengths)[:, None]
 
-    def statistic(runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         around_mean, condition = scatter(weights[runs], x)
         rho = directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)
         return mutual_information(rho), condition
@@ -100,36 +99,13 @@ def _pearson_relevance(y: NDArray[Any], subsamples: NDArray[np.bool_]) -> Statis
     return statistic
 
 
-def _ordinal_relevance(codes: NDArray[np.intp], n_classes: int, subsamples: NDArray[np.bool_]) -> Relevance:
-    contrasts = [Contrast(codes == c, codes < c) for c in range(1, n_classes)]
-    n_pairs = np.maximum(sum(c.n_pairs(subsamples) for c in contrasts), 1)[:, None]
-    return lambda block: mutual_information(concordance(block, subsamples, contrasts).sum(axis=0) / n_pairs)
-
-
-def _nominal_relevance(codes: NDArray[np.intp], n_classes: int, subsamples: NDArray[np.bool_]) -> Relevance:
-    contrasts = [Contrast(codes == c, codes != c) for c in range(n_classes)]
-    n_pairs = np.stack([np.maximum(c.n_pairs(subsamples), 1) for c in contrasts])
-    frequencies = np.stack([(subsamples & c.upper).sum(axis=1) for c in contrasts]) / subsamples.sum(axis=1)
-    factors = (frequencies / n_pairs)[:, :, None]
-    return lambda block: mutual_information((np.abs(concordance(block, subsamples, contrasts)) * factors).sum(axis=0))
-
-
 class _Search:
-    """State of the greedy search of all runs over one set of active columns.
+    """State of the greedy search of all runs over one set of active columns."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_active,)
-        Columns that have been compared with everything chosen so far.
-    relevance, redundancy, lengths : ndarray of shape (n_models, n_active)
-        Relevance (minus infinity where a column cannot be chosen), redundancy summed over the chosen, and the norm of
-        the column around its mean in the subsample.
-    """
-
-    def __init__(self, X: NDArray[Any], subsamples: NDArray[np.bool_], relevance: Relevance) -> None:
+    def __init__(self, X: Array, subsamples: Mask, relevance: Relevance) -> None:
         self._X, self._subsamples, self._relevance = X, subsamples, relevance
         self._weights = subsamples.astype(np.float64)
-        self._directions: list[NDArray[np.float64]] = []  # of the chosen features, each of shape (n_models, n_samples)
+        self._directions: list[Floats] = []  # of the chosen features, each of shape (n_models, n_samples)
         bounds = np.empty(X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
         keep = X.dtype == np.float64 and len(subsamples) * X.shape[1] <= _KEPT_ENTRIES
@@ -145,11 +121,13 @@ class _Search:
         self._by_bound = np.argsort(-bounds, kind="stable")
         self._bounds = bounds[self._by_bound] + SCREENING_ERROR[X.dtype]
         empty = np.empty((len(subsamples), 0))
-        self.columns = np.empty(0, dtype=np.intp)
+        self.columns = np.empty(0, dtype=np.intp)  # those that have been compared with everything chosen so far
+        # Of them in each run: relevance (-inf: cannot be chosen), redundancy summed over the chosen ones, and norm
+        # around the mean of the subsample.
         self.relevance, self.redundancy, self.lengths = empty, empty, empty
         self._activate(_FIRST_ACTIVE)
 
-    def next_picks(self) -> NDArray[np.intp]:
+    def next_picks(self) -> Ints:
         """Return the next best column of each run, -1 where none is left."""
         scores = self._scores()
         lowest = scores.max(axis=1).min()
@@ -164,10 +142,10 @@ class _Search:
         self._choose(positions, left)
         return np.where(left, self.columns[positions], -1)
 
-    def _scores(self) -> NDArray[np.float64]:
+    def _scores(self) -> Floats:
         return self.relevance - self.redundancy / max(len(self._directions), 1)
 
-    def _choose(self, positions: NDArray[np.intp], left: NDArray[np.bool_]) -> None:
+    def _choose(self, positions: Ints, left: Mask) -> None:
         runs = np.arange(len(positions))
         self.relevance[runs, positions] = -np.inf
         values = self._centered(self.columns[positions]).T
@@ -197,16 +175,14 @@ class _Search:
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
         self.lengths = np.concatenate([self.lengths, lengths], axis=1)
 
-    def _centered(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _centered(self, columns: Ints) -> Floats:
         return centered(self._X[:, columns].astype(np.float64))
 
-    def _length(self, runs: slice, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _length(self, runs: slice, x: Array) -> tuple[Array, Array]:
         around_mean, condition = scatter(self._weights[runs], x)
         return np.sqrt(np.maximum(around_mean, 0.0)), condition
 
     @staticmethod
-    def _redundancy(
-        direction: NDArray[np.float64], x: NDArray[np.float64], lengths: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _redundancy(direction: Floats, x: Floats, lengths: Floats) -> Floats:
         # A column that is constant in a run (length -inf) has no redundancy there; it cannot be chosen anyway.
         return mutual_information(direction @ x / np.where(lengths > 0, lengths, np.inf))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_real
+from .._arguments import Array, Floats, Ints, check_real
 from ..data.target import CLASSIFICATION, Target
 from ._subsample import output_columns, ranking, standardized
 from ._svm import LinearMachines
@@ -48,7 +47,7 @@ class RFE(PerRunSelector):
         check_real("C", self.C, low=0, low_open=True, high=np.inf, high_open=True)
         check_real("step", self.step, low=0, low_open=True, high=1, high_open=True)
 
-    def select(self, X: NDArray[Any], target: Target, n_features: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose `n_features` columns (all, if there are no more), that of largest weight first."""
         machines = LinearMachines(standardized(X), output_columns(target), self.C, target.task == "regression")
         remaining = np.arange(X.shape[1])
@@ -65,7 +64,7 @@ class RFE(PerRunSelector):
             remaining = remaining[kept]
 
 
-def _largest(scores: NDArray[np.float64], n_kept: int) -> NDArray[np.intp]:
+def _largest(scores: Floats, n_kept: int) -> Ints:
     """Return, in ascending order, the first `n_kept` positions of the ranking of the scores, fewer than all.
 
     Only where scores tie across the border must the ranking be made.

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Floats, Ints, Mask
 from ..data.feature_data import feature_chunks
 from .base import TIE, best_first
 
@@ -29,22 +29,18 @@ SCREENING_ERROR = {np.dtype(np.float64): 2 * TIE, np.dtype(np.float32): 1e-3}
 
 # (runs, x) -> (scores, condition): `x` of shape (n_samples, k) is centered and has the dtype that the products shall
 # have, `runs` says for which runs; both results have shape (n_runs, k).
-Statistic = Callable[[slice, NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
+Statistic = Callable[[slice, Array], tuple[Array, Array]]
 
 
 def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Yield slices of consecutive columns, so many that a block has about ``BLOCK_ENTRIES`` entries.
 
-    Parameters
-    ----------
-    n_rows : int
-        Of the tallest array that is made of a block: rows of the data, or runs.
-    n_columns : int
+    `n_rows` is that of the tallest array that is made of a block: rows of the data, or runs.
     """
     return feature_chunks(n_columns, max(16, BLOCK_ENTRIES // n_rows))
 
 
-def centered(block: NDArray[Any]) -> NDArray[Any]:
+def centered(block: Array) -> Array:
     """Return a centered copy of a block of columns, in its own precision.
 
     Double precision columns are also scaled to a largest absolute value of 1, so that no square leaves the range of
@@ -56,17 +52,10 @@ def centered(block: NDArray[Any]) -> NDArray[Any]:
     return block - block.mean(axis=0, dtype=np.float64).astype(block.dtype)
 
 
-def scatter(weights: NDArray[Any], x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def scatter(weights: Array, x: Array) -> tuple[Array, Array]:
     """Return weighted sums of squares around the weighted mean, and their condition (share of the raw squares).
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_runs, n_samples)
-    x : ndarray of shape (n_samples, k)
-
-    Returns
-    -------
-    around_mean, condition : ndarray of shape (n_runs, k)
+    With weights of shape (n_runs, n_samples) and k columns, both have shape (n_runs, k).
     """
     weights = weights.astype(x.dtype, copy=False)
     squares = weights @ x**2
@@ -74,24 +63,14 @@ def scatter(weights: NDArray[Any], x: NDArray[Any]) -> tuple[NDArray[Any], NDArr
     return around_mean, around_mean / _at_least_tiny(squares)
 
 
-def _at_least_tiny(values: NDArray[Any]) -> NDArray[Any]:
+def _at_least_tiny(values: Array) -> Array:
     return np.maximum(values, np.finfo(values.dtype).tiny)
 
 
-def run_scores(statistic: Statistic, subsamples: NDArray[np.bool_], block: NDArray[Any]) -> NDArray[Any]:
-    """Evaluate a statistic for all runs on a block of columns.
+def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
+    """Evaluate a statistic for all runs on a block of k columns of the data, whose dtype is that of the products.
 
-    Parameters
-    ----------
-    statistic : callable (runs, x) -> (scores, condition)
-    subsamples : ndarray of bool of shape (n_models, n_samples)
-    block : ndarray of shape (n_samples, k)
-        Columns as they are in the data; its dtype is that of the products.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_models, k)
-        Minus infinity where a column is constant in the subsample.
+    The scores have shape (n_models, k); they are minus infinity where a column is constant in the subsample.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scores, condition = statistic(slice(None), centered(block))
@@ -109,9 +88,7 @@ def run_scores(statistic: Statistic, subsamples: NDArray[np.bool_], block: NDArr
     return scores
 
 
-def _scores_of_run(
-    statistic: Statistic, run: int, rows: NDArray[np.bool_], exact: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _scores_of_run(statistic: Statistic, run: int, rows: Mask, exact: Floats) -> Floats:
     """Evaluate a statistic for one run on columns centered on its subsample."""
     varying = (exact[rows] != exact[rows][0]).any(axis=0)
     x = centered(exact)
@@ -121,9 +98,7 @@ def _scores_of_run(
     return np.where(varying, scores, -np.inf)
 
 
-def best_of_each_run(
-    statistic: Statistic, X: NDArray[Any], subsamples: NDArray[np.bool_], n_features: int
-) -> list[NDArray[np.intp]]:
+def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_features: int) -> list[Ints]:
     """Choose the `n_features` columns of highest score in each run, best first; ties go to the lower index.
 
     All columns are scored in the precision of the data. When that is single, the few that may be among the best are
@@ -145,7 +120,7 @@ def best_of_each_run(
     return [columns[best_first(final, n_features)] for columns, final in zip(candidates, finals, strict=True)]
 
 
-def _may_be_best(scores: NDArray[Any], n_features: int, error: float) -> NDArray[np.intp]:
+def _may_be_best(scores: Array, n_features: int, error: float) -> Ints:
     """Return, in order, the columns that can be among the `n_features` best when scores are off by at most `error`."""
     eligible = np.isfinite(scores)
     n_best = min(n_features, int(eligible.sum()))
@@ -154,7 +129,7 @@ def _may_be_best(scores: NDArray[Any], n_features: int, error: float) -> NDArray
     return np.flatnonzero(eligible & (scores >= nth_highest(scores, n_best) - 2 * error))
 
 
-def nth_highest(scores: NDArray[Any], n: int) -> Any:
+def nth_highest(scores: Array, n: int) -> Any:
     """Return the n-th highest of some scores, counted from 1.
 
     When there are many, they are compared with the n-th highest of the maxima of groups of them, which n scores reach:

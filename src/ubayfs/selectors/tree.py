@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_int
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import CLASSIFICATION, Target
 from ._cart import tree_importances
 from ._subsample import output_columns
@@ -47,25 +45,11 @@ class Tree(ElementarySelector):
             check_int("max_depth", self.max_depth, low=1)
         check_int("min_samples_leaf", self.min_samples_leaf, low=1)
 
-    def select_many(
-        self,
-        X: NDArray[Any],
-        target: Target,
-        subsamples: NDArray[np.bool_],
-        n_features: int,
-        rngs: Sequence[np.random.Generator],
-    ) -> list[NDArray[np.intp]]:
+    def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose at most `n_features` columns that the tree of each subsample uses, most important first."""
         for rows in subsamples:
             output_columns(target.take(rows))  # refuses a subsample in which there is nothing to explain
-        importances = tree_importances(
-            X,
-            _outputs(target),
-            subsamples,
-            rngs,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-        )
+        importances = tree_importances(X, _outputs(target), subsamples, rngs, self.max_depth, self.min_samples_leaf)
         chosen = []
         for (features, shares), rng in zip(importances, rngs, strict=True):
             order = rng.permutation(len(features))
@@ -73,7 +57,7 @@ class Tree(ElementarySelector):
         return chosen
 
 
-def _outputs(target: Target) -> NDArray[np.float64]:
+def _outputs(target: Target) -> Floats:
     """Return the columns whose variances make up the impurity, of shape (n_samples, n_outputs)."""
     values = np.asarray(target.values)
     if target.n_classes > 2:

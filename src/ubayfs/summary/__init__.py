@@ -1,11 +1,12 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
-`facts` (data, ensemble, correlations), `members` (chosen features, alternatives), `constraint_facts` and `prior_facts`
-compute values with codes and numbers; `sentences` alone makes text. Reports and the command line only render.
+`facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives) and `constraint_facts` compute
+values with codes and numbers; `sentences` alone makes text. Reports and the command line only render.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -16,18 +17,18 @@ from ..attribution import attribution
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.target import Target
-from ..ensemble.collect import Progress
+from ..ensemble.collect import Progress, versions
 from ..exceptions import InputError
 from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection
 from . import facts, members, sentences
 from .constraint_facts import constraint_facts
-from .prior_facts import prior_facts
+from .facts import advice_facts
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
 
-__all__ = ["answer", "known_correlations", "summarize"]
+__all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
 FORMAT = 3
 
@@ -37,15 +38,7 @@ def answer(
 ) -> dict[str, Any]:
     """Return the facts of the answer itself: chosen features and why, constraints, score, advice.
 
-    This is the part of a summary that a decision shows at once.
-
-    Parameters
-    ----------
-    selection : Selection
-    study : ResolvedStudy, optional
-        Brings the blocks and the seed.
-    blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
-    random_state : int, Generator, SeedSequence, RandomState or None, default 0
+    This is the part of a summary that a decision shows at once. A `study` brings the blocks and the seed.
     """
     if not isinstance(selection, Selection):
         rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
@@ -59,7 +52,7 @@ def answer(
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": facts.advice_facts(selection),
+        "advice": advice_facts(facts.all_advice(selection)),
     }
     return {"headline": sentences.headline(given), **given}
 
@@ -143,7 +136,7 @@ def summarize(
         "data": about,
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
-        "prior": prior_facts(selection, None if study is None else study.knowledge),
+        "prior": facts.prior_facts(selection, None if study is None else study.knowledge),
         "level": members.LEVEL,
         "n_draws": n_decided,
         "chosen": members.with_uncertainty(given["chosen"], selection, chance, random_state),
@@ -151,7 +144,7 @@ def summarize(
         "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain(selection.provenance),
         "study": settings or None,
-        "versions": facts.version_facts(),
+        "versions": {"python": platform.python_version(), **versions()},
         "citation": facts.CITATION,
         "displays": plain(displays),
     }
@@ -180,15 +173,12 @@ def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:
 
 
 def _score(selection: Selection) -> dict[str, Any]:
+    best, parts = selection.best, ("importance", "admissibility", "log_admissibility")
     return {
-        "value": number(selection.value),
-        "bound": number(selection.bound),
-        "gap": number(selection.gap),
-        "complete": selection.best.complete,
-        "proved": members.is_proved(selection.best),
-        "importance": number(selection.metrics.importance),
-        "admissibility": number(selection.metrics.admissibility),
-        "log_admissibility": number(selection.metrics.log_admissibility),
+        **{key: number(getattr(best, key)) for key in ("value", "bound", "gap")},
+        "complete": best.complete,
+        "proved": members.is_proved(best),
+        **{key: number(getattr(best.metrics, key)) for key in parts},
         "constraint_strength": number(selection.provenance.get("constraint_strength")),
         "min_votes": selection.provenance.get("min_votes", 0),
     }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from .._plain import plain, relaxation
-from ..constraints.system import Part
-from ..selection import Problem, Selection, Violation
+from ..selection import Selection, Violation
 from ..utility import log_row_admissibility
 from .sentences import constraint_label
 
@@ -25,32 +24,34 @@ def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
     violations: dict[int | None, list[Violation]] = {}
     for violation in selection.metrics.violations:  # those that cost most come first
         violations.setdefault(violation.position, []).append(violation)
-    if selection.problem is None:
-        return [
+    entries = []
+    for position, (given, title, rhos) in enumerate(_constraints(selection)):
+        violated = violations.get(position, [])
+        known = [violation.rho for violation in violated] if rhos is None else rhos
+        entries.append(
             {
-                **_identity(given, _title(given)),
-                "n_inequalities": None,
-                **_violated(violations.get(position, [])),
-                **_range(violation.rho for violation in violations.get(position, [])),
+                **_identity(given, title),
+                "n_inequalities": None if rhos is None else len(rhos),
+                **_violated(violated),
+                "rho": relaxation(min(known)) if known else None,
+                "rho_highest": relaxation(max(known)) if known else None,
             }
-            for position, given in enumerate(selection.provenance.get("constraints", []))
-        ]
-    return [
-        _measured(selection.problem, part, violations.get(position, []))
-        for position, part in enumerate(selection.problem.utility.system.parts)
-    ]
+        )
+    return entries
 
 
-def _measured(problem: Problem, part: Part, violated: list[Violation]) -> dict[str, Any]:
-    system = problem.utility.system
-    rows = system.rows_of(part)
-    given = {} if part.constraint is None else part.constraint.to_dict()
-    return {
-        **_identity({"kind": part.kind, **given}, part.title),
-        "n_inequalities": len(rows),
-        **_violated(violated),
-        **_range(system.rho[rows].tolist()),
-    }
+def _constraints(selection: Selection) -> Iterator[tuple[Mapping[str, Any], str, list[float] | None]]:
+    """Yield each constraint in plain types, its title, and rho of its inequalities if they are known."""
+    if selection.problem is None:
+        for given in selection.provenance.get("constraints", []):
+            # As it is written in Python: its features are not at hand.
+            shown = ", ".join(f"{name}={value}" for name, value in given["arguments"].items() if value is not None)
+            yield given, f"{given['kind']}({shown})", None
+        return
+    system = selection.problem.utility.system
+    for part in system.parts:
+        written = {} if part.constraint is None else part.constraint.to_dict()
+        yield {"kind": part.kind, **written}, part.title, system.rho[system.rows_of(part)].tolist()
 
 
 def _identity(given: Mapping[str, Any], title: str) -> dict[str, Any]:
@@ -62,21 +63,6 @@ def _identity(given: Mapping[str, Any], title: str) -> dict[str, Any]:
         "from_prior": bool(given.get("from_prior", False)),
     }
     return {"label": constraint_label(identity), **identity}
-
-
-def _title(given: Mapping[str, Any]) -> str:
-    """Return a constraint as it is written in Python, where its features are not at hand."""
-    shown = ", ".join(f"{name}={value}" for name, value in given["arguments"].items() if value is not None)
-    return f"{given['kind']}({shown})"
-
-
-def _range(rhos: Iterable[float]) -> dict[str, Any]:
-    """Return the lowest and the highest relaxation; None where there is none."""
-    values = list(rhos)
-    return {
-        "rho": relaxation(min(values)) if values else None,
-        "rho_highest": relaxation(max(values)) if values else None,
-    }
 
 
 def _violated(violations: list[Violation]) -> dict[str, Any]:

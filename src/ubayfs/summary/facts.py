@@ -1,10 +1,9 @@
-"""Facts about the data, the ensemble, correlations, and what a careful reader must know."""
+"""Facts about the data, the ensemble, the prior, correlations, and what a careful reader must know."""
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 
 from .._plain import number, plain
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
+from ..exceptions import Advice
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
+from ..priors import DEFAULT_WEIGHT
 from ..selection import Selection
 from . import sentences
 
@@ -58,18 +58,18 @@ CITATION = {
 }
 
 
-def version_facts() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    return {"python": platform.python_version(), **versions()}
-
-
-def advice_facts(selection: Selection) -> list[dict[str, Any]]:
-    """Return the advice of evidence, posterior and selection: code, facts and the message of a report."""
+def all_advice(selection: Selection) -> tuple[Advice, ...]:
+    """Return the advice of evidence, posterior and selection."""
     posterior = selection.posterior
     given = () if posterior is None else (*posterior.evidence.advice, *posterior.advice)
+    return (*given, *selection.advice)
+
+
+def advice_facts(advice: Iterable[Advice]) -> list[dict[str, Any]]:
+    """Return code, facts and the message of a report for each."""
     return [
-        {"code": advice.code, "facts": plain(advice.facts), "message": sentences.advice_message(advice)}
-        for advice in (*given, *selection.advice)
+        {"code": given.code, "facts": plain(given.facts), "message": sentences.advice_message(given)}
+        for given in advice
     ]
 
 
@@ -157,12 +157,34 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
         return None
     # Bounds of Nogueira et al. (2018), after Fleiss.
     grade = "excellent" if found.value > 0.75 else "intermediate to good" if found.value >= 0.4 else "poor"
+    interval = {"low": number(found.lower), "high": number(found.upper), "confidence": _CONFIDENCE}
+    return {"value": found.value, **interval, "grade": grade}
+
+
+def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | None = None) -> dict[str, Any] | None:
+    """Return what the expert stated: every weight that is not the most common one, and what is unlikely.
+
+    `knowledge` is what a study states of features, in votes or in words of the scale. None when importances were given.
+    """
+    weights, names = selection.weights, selection.feature_names
+    if weights is None:
+        return None
+    values, times = np.unique(weights, return_counts=True)
+    default = DEFAULT_WEIGHT if DEFAULT_WEIGHT in values else float(values[times.argmax()])
+    raised = np.flatnonzero(weights != default)
+    in_votes = {str(names[i]): number(weights[i]) for i in raised[np.argsort(-weights[raised], kind="stable")]}
+    unlikely: list[str] = []
+    if selection.problem is not None:
+        system = selection.problem.utility.system
+        unlikely = names[np.unique(system.A[np.flatnonzero(system.from_prior)].indices)].tolist()
+    stated = knowledge or {}
     return {
-        "value": found.value,
-        "low": number(found.lower),
-        "high": number(found.upper),
-        "confidence": _CONFIDENCE,
-        "grade": grade,
+        "kind": str(selection.provenance.get("prior", "")),
+        "default": default,
+        "is_default_weight": default == DEFAULT_WEIGHT,
+        "weights": in_votes,
+        "words": {name: word for name in in_votes if isinstance(word := stated.get(name), str)},
+        "unlikely": unlikely,
     }
 
 

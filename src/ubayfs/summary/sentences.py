@@ -66,20 +66,11 @@ _ADVICE = {
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return everything that a report says in sentences.
-
-    Parameters
-    ----------
-    facts : mapping
-        The facts of a summary.
-    messages : iterable of str
-        Further warnings; what is advice already is not listed twice.
-    """
+    """Return everything that a report says in sentences; of further warnings, what is no advice already."""
     advice = facts["advice"]
     known = {str(Advice.from_dict(given)) for given in advice}
     warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
     return {
-        "headline": headline(facts),
         "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
         "question": _question(facts),
         "verdict": _verdict(facts),
@@ -160,7 +151,10 @@ def _question(facts: Facts) -> list[str]:
     """Return what was asked: the task, the ensemble, the prior, the constraints."""
     blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
     constraints = [
-        f"{constraint_label(entry)}{_rho_range(entry)}" for entry in facts["constraints"] if not entry["from_prior"]
+        constraint_label(entry)
+        + ("" if entry["rho"] is None else f" ({strictness(entry['rho'], entry['rho_highest'])})")
+        for entry in facts["constraints"]
+        if not entry["from_prior"]
     ]
     lines = [
         _task(facts["data"]),
@@ -220,15 +214,6 @@ def _stated(word: str | None, name: str, weight: float) -> str:
 
 def _in_votes(weight: float) -> str:
     return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
-
-
-def _rho_range(entry: Facts) -> str:
-    low, high = entry["rho"], entry["rho_highest"]
-    if low is None:
-        return ""
-    return (
-        f" ({strictness(low)})" if low == high else f" ({strictness(low)} to {strictness(high).removeprefix('rho ')})"
-    )
 
 
 def _terms(facts: Facts) -> list[str]:
@@ -328,9 +313,9 @@ def _constraints(facts: Facts) -> list[str]:
 
 
 def _ensemble(ensemble: Facts | None) -> list[str]:
-    found = None if ensemble is None else ensemble["stability"]
-    if found is None:
+    if ensemble is None or ensemble["stability"] is None:
         return []
+    found = ensemble["stability"]
     return [
         f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
         f"{found['low']:.2f} to {found['high']:.2f}), which is {found['grade']}: 1 means that every model chose "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -20,6 +21,7 @@ _NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
 _FOR_PEOPLE = re.compile(rf"[+-]?(?:[0-9]{{1,3}}(?:[., '][0-9]{{3}})*(?:[.,][0-9]+)?|[0-9]*[.,]?[0-9]+){_EXPONENT}")
 
 
+@lru_cache(maxsize=64)
 def is_number_type(dtype: Any) -> bool:
     """Tell whether a column of this type holds real numbers (True and False are 1 and 0)."""
     return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arguments import check_choice, did_you_mean, nearest
+from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
 from ..data.target import TASKS
 from ..exceptions import InputError, Problem
@@ -84,13 +84,14 @@ def read_features(
     read, more = _feature_values(table, names, missing)
     if problems or more:
         raise TableError(table.path, problems + more)
-    rows = table.frame.iloc[read.rows]
-    y = rows[targets[0]] if len(targets) == 1 else rows[targets].to_numpy() if targets else None
-    group_of_row = None if groups is None else rows[groups].to_numpy()
-    features = pd.DataFrame(read.values, columns=pd.Index(read.names))
+    y: Any = None
+    if targets:
+        values = table.frame[targets].iloc[read.rows]
+        y = values[targets[0]] if len(targets) == 1 else values.to_numpy()
+    group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
     try:
-        data = FeatureData.from_table(features, y, task=task, groups=group_of_row)
-        return replace(data, missing=read.missing)
+        data = FeatureData.from_table(freeze(np.asfortranarray(read.values)), y, task=task, groups=group_of_row)
+        return replace(data, feature_names=np.array(read.names, dtype=object), missing=read.missing)
     except InputError as error:
         raise TableError(table.path, [_data_problem(error, targets, groups)]) from error
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ubayfs.selectors._positive import solve_positive
+from ubayfs.selectors._subsample import solve_positive
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 30))
