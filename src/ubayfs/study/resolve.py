@@ -118,8 +118,8 @@ def resolve_study(
     """
     problems = study.new_problems()
     resolver = _Resolver(study, problems, n_models or study.evidence.n_models)
-    correlated = any(constraint.kind == "decorrelate" for constraint in study.constraints)
-    if data == "read" or (data == "if needed" and (correlated or study.outputs.reduced_table)):
+    needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
+    if data == "read" or (data == "if needed" and needed):
         resolver.read_data()
     resolved = resolver.resolve(feature_names)
     problems.raise_any()
