@@ -145,3 +145,15 @@ def test_an_unreadable_value_hides_nothing_beside_it(folder):
     text = DATA + "prior: {weights: {features: {radius: !!set {a}, aera: likely, area: lik}}}\n"
     features = ("prior", "weights", "features")
     assert places_of(folder, text) == [((*features, name), 5) for name in ("radius", "area", "aera")]
+
+
+@pytest.mark.parametrize("block", ["[radius, radius]", "[radius, 0]"])
+def test_a_feature_that_is_twice_in_a_block(folder, block):
+    text = DATA + f"blocks: {{size: {block}}}\nconstraints: [{{max_per_block: 1}}]\n"
+    assert places_of(folder, text) == [(("blocks", "size"), 5)]
+
+
+def test_a_member_of_a_block_that_is_not_a_name(folder):
+    text = DATA + "constraints: [{linear: {A: {p: 1}, b: 1, blocks: {p: [{radius: 1}]}}}]\n"
+    ((path, line),) = places_of(folder, text)
+    assert (path[:3], line) == (("constraints", 0, "linear"), 5)

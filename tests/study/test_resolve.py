@@ -419,7 +419,7 @@ constraints:
 @pytest.mark.parametrize(
     ("constraint", "problem"),
     [
-        (must_link(["no", "no"]), "constraints[1].must_link: names feature 'no' more than once."),
+        (must_link(["no", "no"]), "constraints[1].must_link.features: names feature 'no' more than once."),
         (max_per_block(1), "constraints[1].max_per_block: is about blocks, but the study has none"),
         (linear([[1, 2]], b=1), "constraints[1].linear.A: must have one column per feature, 8; got 2."),
         (

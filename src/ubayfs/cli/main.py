@@ -7,13 +7,13 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..exceptions import UBayFSError
 from .console import tell
-from .options import Parser
 
 OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -75,6 +75,47 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"ubayfs {arguments.command}: this is a bug in ubayfs {__version__}; please report it with the lines above."
         )
         return BUG
+
+
+class Parser(argparse.ArgumentParser):
+    """Parses arguments; an option that does not exist is answered with the nearest one that does.
+
+    Options are added when the parser is used: the help of all commands does without those of each.
+    """
+
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse what is not known here: this parser knows its own options best."""
+        if self.add_options is not None:
+            add_options, self.add_options = self.add_options, None
+            add_options(self)
+        known, unknown = super().parse_known_args(args, namespace)
+        for text in unknown:
+            option = text.partition("=")[0]
+            if option.startswith("-") and not option.lstrip("-")[:1].isdigit():
+                options = [name for action in self._actions for name in action.option_strings if name[:2] == "--"]
+                self.error(f"there is no option {option}.{_hint(option, options)}")
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, []
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = list(map(str, action.choices))
+            rule = f"invalid choice: {value!r} (choose from {', '.join(choices)}).{_hint(value, choices)}"
+            raise argparse.ArgumentError(action, rule)
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong, and where the options are explained."""
+        end = "" if message.endswith((".", "?")) else "."
+        self.exit(2, f"{self.prog}: {message}{end} See {self.prog} --help.\n")
+
+
+def _hint(text: str, known: Iterable[str]) -> str:
+    from .._arguments import did_you_mean  # brings numpy, which --help does without
+
+    return did_you_mean(text, known)
 
 
 def build_parser() -> argparse.ArgumentParser:

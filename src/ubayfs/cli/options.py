@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
@@ -19,55 +18,13 @@ Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
-# Kinds of constraints have an option by their first argument: how it is parsed, and what else the constraint has. Of
-# those with a number there is one, and an option replaces it; lists of features add to those of the study.
-_NUMBERS: dict[str, dict[str, Any]] = {
+# Kinds of constraints have an option by their first argument. Of those with a number there is one, and an option
+# replaces it; lists of features add to those of the study.
+_FIRST_ARGUMENTS: dict[str, dict[str, Any]] = {
     "n": {"type": int, "metavar": "N"},
     "threshold": {"type": float, "metavar": "R"},
+    "features": {"action": "append", "nargs": "+", "metavar": "NAME"},
 }
-_LISTS: dict[str, dict[str, Any]] = {"features": {"action": "append", "nargs": "+", "metavar": "NAME"}}
-_LIMIT_RHO = {"n": {"rho": math.inf}}  # limits of size hold on the command line
-
-
-class Parser(argparse.ArgumentParser):
-    """Parses arguments; an option that does not exist is answered with the nearest one that does.
-
-    Options are added when the parser is used: the help of all commands does without those of each.
-    """
-
-    add_options: Callable[[argparse.ArgumentParser], None] | None = None
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Refuse what is not known here: this parser knows its own options best."""
-        if self.add_options is not None:
-            add_options, self.add_options = self.add_options, None
-            add_options(self)
-        known, unknown = super().parse_known_args(args, namespace)
-        for text in unknown:
-            option = text.partition("=")[0]
-            if option.startswith("-") and not option.lstrip("-")[:1].isdigit():
-                options = [name for action in self._actions for name in action.option_strings if name[:2] == "--"]
-                self.error(f"there is no option {option}.{_hint(option, options)}")
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return known, []
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            choices = list(map(str, action.choices))
-            rule = f"invalid choice: {value!r} (choose from {', '.join(choices)}).{_hint(value, choices)}"
-            raise argparse.ArgumentError(action, rule)
-
-    def error(self, message: str) -> NoReturn:
-        """Print what is wrong, and where the options are explained."""
-        end = "" if message.endswith((".", "?")) else "."
-        self.exit(2, f"{self.prog}: {message}{end} See {self.prog} --help.\n")
-
-
-def _hint(text: str, known: Iterable[str]) -> str:
-    from .._arguments import did_you_mean  # brings numpy, which --help does without
-
-    return did_you_mean(text, known)
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +52,7 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
     for kind, first in _kinds_by_argument():
         meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
         shown = meaning.rstrip(".").replace("`n`", "N").replace("`", "")
-        group.add_argument(_flag(kind), **(_NUMBERS | _LISTS)[first], help=shown)
+        group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=shown)
     group.add_argument(
         "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
     )
@@ -119,15 +76,13 @@ def _add_section(parser: argparse.ArgumentParser, name: str) -> Any:
         option = key.option
         if option is None or option.shared:
             continue
-        shown = f"{key.text} (default: {section.default_text(key_name)})".replace("%", "%%")
+        form: dict[str, Any] = {"type": option.parse, "metavar": option.metavar}
         if option.parse is bool:
-            group.add_argument(option.flag, action="store_true", default=argparse.SUPPRESS, help=key.text)
-            continue
-        several: dict[str, Any] = {"action": option.action} if option.action else {}
-        several |= {"nargs": "+"} if option.action == "extend" else {}
-        group.add_argument(
-            option.flag, type=option.parse, metavar=option.metavar, default=argparse.SUPPRESS, help=shown, **several
-        )
+            form = {"action": "store_true"}
+        elif option.action:
+            form |= {"action": option.action, "nargs": "+" if option.action == "extend" else None}
+        shown = f"{key.text} (default: {section.default_text(key_name)})".replace("%", "%%")
+        group.add_argument(option.flag, default=argparse.SUPPRESS, help=shown, **form)
     return group
 
 
@@ -136,7 +91,7 @@ def _kinds_by_argument() -> list[tuple[str, str]]:
     from ..constraints import KINDS
 
     first = {kind: next(iter(builder.parameters)) for kind, builder in KINDS.items()}
-    return [(kind, argument) for argument in _NUMBERS | _LISTS for kind in KINDS if first[kind] == argument]
+    return [(kind, argument) for argument in _FIRST_ARGUMENTS for kind in KINDS if first[kind] == argument]
 
 
 def _flag(kind: str) -> str:
@@ -220,7 +175,7 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
 def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, aliases: Aliases) -> Any:
     """Return the section of the prior with weights given as NAME=VALUE."""
     from ..study.diagnostics import reported
-    from ..study.weights import as_stated
+    from ..study.weights import as_stated, number_or_word
 
     if not stated:
         return prior
@@ -240,20 +195,13 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, alia
             problems(place, "must be NAME=VALUE, such as radius=likely or radius=5.")
             continue
         with reported(problems, place):
-            new[name] = as_stated(name, _number_or_word(value))
+            new[name] = as_stated(name, number_or_word(value))
     levels: dict[str, Any] = {
         level: tuple((name, weight) for name, weight in getattr(weights, level) if name not in new)
         for level in ("features", "patterns", "blocks")
     }
     levels["features"] += tuple(new.items())
     return replace(prior, weights=replace(weights, **levels))
-
-
-def _number_or_word(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def _with_constraints(
@@ -272,22 +220,19 @@ def _with_constraints(
     added: list[tuple[str, dict[str, Any]]] = []
     for kind, first in _kinds_by_argument():
         value = getattr(arguments, kind)
-        if value is None:
-            continue
-        if first in _NUMBERS:
+        if first == "features":
+            added += [(kind, {first: names}) for names in value or ()]
+        elif value is not None:
             removed.add(kind)
-            added.append((kind, {first: value, **_LIMIT_RHO.get(first, {})}))
-        else:
-            added += [(kind, {first: names}) for names in value]
-    kept = [
-        (position, constraint)
-        for position, constraint in enumerate(study.constraints)
-        if constraint.kind not in removed
-    ]
+            limit = {"rho": math.inf} if first == "n" else {}  # limits of size hold on the command line
+            added.append((kind, {first: value, **limit}))
     before = dict(aliases)
-    for new, (old, _) in enumerate(kept):
-        aliases[("constraints", new)] = before.get(("constraints", old), ("constraints", old))
-    made = [constraint for _, constraint in kept]
+    made: list[Constraint] = []
+    for position, constraint in enumerate(study.constraints):
+        if constraint.kind not in removed:
+            old = ("constraints", position)
+            aliases[("constraints", len(made))] = before.get(old, old)
+            made.append(constraint)
     for kind, given in added:
         place = ("constraints", len(made))
         aliases[place] = _flag(kind)

@@ -37,23 +37,12 @@ class Named:
 
 @dataclass(frozen=True)
 class Family:
-    """All selectors, all priors or all optimizers.
+    """All selectors, all priors or all optimizers."""
 
-    Attributes
-    ----------
-    argument : str
-        What messages call them.
-    types : mapping of str to class
-    accept : callable
-        Raises for what does not belong to the family.
-    several : bool
-        Whether a list of them takes turns.
-    """
-
-    argument: str
+    argument: str  # what messages call them
     types: Mapping[str, type[Any]]
-    accept: Callable[..., Any]
-    several: bool = False
+    accept: Callable[..., Any]  # raises for what does not belong to the family
+    several: bool = False  # whether a list of them takes turns
 
     def read(self, value: Any, report: Report) -> Any:
         """Return a choice in its plainest form.
@@ -66,7 +55,7 @@ class Family:
         Returns
         -------
         choice : str, Named, object or tuple of these
-            The name if all settings are defaults; an object that is not built-in stays as it is.
+            The name if all settings are defaults; an object that is not built-in stays as it is. None if there is none.
         """
         if not self.several or not isinstance(value, list | tuple):
             return self._read_single(value, report)
@@ -74,6 +63,8 @@ class Family:
             with reported(report):
                 self.accept(value)
         choices = tuple(self._read_single(entry, below(report, position)) for position, entry in enumerate(value))
+        if not choices or any(choice is None for choice in choices):
+            return None
         return choices[0] if len(choices) == 1 else choices
 
     def _read_single(self, value: Any, report: Report) -> Any:
@@ -89,7 +80,8 @@ class Family:
                 check_choice(self.argument, value, self.types)
             else:
                 self.accept(value)
-        return value
+            return value
+        return None
 
     def _configured(self, value: Mapping[Any, Any], report: Report) -> Any:
         """Build what {name: ..., settings} describes; each wrong setting is reported."""
@@ -97,11 +89,11 @@ class Family:
             report((), f"needs the key 'name', one of {', '.join(map(repr, sorted(self.types)))}; got {dict(value)!r}.")
             return None
         name = value["name"]
-        if not isinstance(name, str) or name not in self.types:
-            with reported(report, ("name",)):
-                check_choice(self.argument, name, self.types)
+        try:
+            kind = self.types[check_choice(self.argument, name, self.types)]
+        except InputError as error:
+            report(("name",), error.rule)
             return None
-        kind = self.types[name]
         known = [field.name for field in fields(kind) if field.init]
         settings: dict[str, Any] = {}
         for key, entry in value.items():
@@ -112,13 +104,17 @@ class Family:
                 report((key,), f"is not a setting of {name}.{did_you_mean(key, known) or listed}")
                 continue
             settings[key] = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
-        while (error := _error_of(kind, settings)) is not None:  # without a wrong setting the next one shows
-            if error.argument not in settings:
-                report((), str(error))
-                return None
-            report((error.argument,), error.rule)
-            del settings[error.argument]
-        return _plainest(name, kind(**settings))
+        return self._made(name, settings, report)
+
+    def _made(self, name: str, settings: Mapping[str, Any], report: Report) -> Any:
+        """Return a choice; without a wrong setting, which is reported, the next one shows."""
+        try:
+            return _plainest(name, self.types[name](**settings))
+        except InputError as error:
+            wrong = error.argument
+            report(() if wrong is None else (wrong,), error.rule)
+        others = {key: value for key, value in settings.items() if key != wrong}
+        return self._made(name, others, report) if wrong in settings else None
 
     def build(self, choice: Any) -> Any:
         """Return what a choice means, as the workflow takes it."""
@@ -129,20 +125,13 @@ class Family:
         return self.types[choice.name](**{key: _thawed(value) for key, value in choice.settings})
 
 
-_SELECTOR_TYPES = {name: type(selector) for name, selector in SELECTORS.items()}
 FAMILIES = {
-    "selector": Family("selector", _SELECTOR_TYPES, as_selector, several=True),
+    "selector": Family(
+        "selector", {name: type(selector) for name, selector in SELECTORS.items()}, as_selector, several=True
+    ),
     "prior": Family("prior", PRIORS, as_prior),
     "optimizer": Family("optimizer", OPTIMIZERS, as_optimizer),
 }
-
-
-def _error_of(kind: type[Any], settings: Mapping[str, Any]) -> InputError | None:
-    try:
-        kind(**settings)
-    except InputError as error:
-        return error
-    return None
 
 
 def _plainest(name: str, configured: Any) -> str | Named:

@@ -1,18 +1,25 @@
-"""Constraints of a study: every builder of :mod:`ubayfs.constraints` by its name, with patterns in place of names."""
+"""Constraints of a study: read, with patterns in place of names, checked with the features, and written."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .._arguments import did_you_mean
-from ..constraints import KINDS, Constraint
+from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix
-from ..exceptions import InputError, Problem, StudyError
-from .diagnostics import Report, below, reported
+from ..constraints.links import decorrelate
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError
+from ..optimize import as_optimizer
+from ..utility import Utility
+from .diagnostics import Path, Problems, Report, below, reported, study_error
 from .names import Names, as_found, is_pattern, is_single
 from .yaml_io import plain
 
@@ -28,10 +35,16 @@ _STAND_INS: dict[str, Any] = {
 }
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
+# Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
+_SECONDS = 10.0
+# More features than this have too many correlations to look at beforehand.
+_MOST_CORRELATED = 3000
+# Of the inequalities of decorrelate only those of perfectly correlated pairs are hard.
+_NEARLY_PERFECT = 1 - 1e-9
 
 
-def as_constraints(value: Any, report: Report) -> tuple[Constraint, ...]:
-    """Return constraints given by builders, or as a study file lists them.
+def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
+    """Return the constraints that could be read, by their positions in the list.
 
     Parameters
     ----------
@@ -39,20 +52,13 @@ def as_constraints(value: Any, report: Report) -> tuple[Constraint, ...]:
         ``{max_size: 10}``, ``{must_link: {features: [a, b], rho: hard}}``, ``decorrelate``.
     report : Report
     """
-    return tuple(constraint for _, constraint in read_constraints(value, report))
-
-
-def read_constraints(value: Any, report: Report) -> list[tuple[int, Constraint]]:
-    """Return the constraints that could be read, each with its position in the list; see :func:`as_constraints`."""
-    if value is None:
-        return []
-    if isinstance(value, Constraint):
-        return [(0, value)]
+    if value is None or isinstance(value, Constraint):
+        value = () if value is None else (value,)
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         report((), f"must be a list with one constraint per entry, such as '- max_size: 10'; got {value!r}.")
-        return []
-    read = ((position, _read_entry(entry, below(report, position))) for position, entry in enumerate(value))
-    return [(position, constraint) for position, constraint in read if constraint is not None]
+        return {}
+    read = {position: _read_entry(entry, below(report, position)) for position, entry in enumerate(value)}
+    return {position: constraint for position, constraint in read.items() if constraint is not None}
 
 
 def _read_entry(value: Any, report: Report) -> Constraint | None:
@@ -82,37 +88,34 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
         hint = did_you_mean(name, parameters) or f" Its arguments: {', '.join(parameters)}."
         report((name,), f"must be an argument of {kind}; got {name!r}.{hint}")
         del given[name]
-    required = [name for name, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
-    absent = [name for name in required if name not in given]
+    absent = [name for name in _required(kind) if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")
-    if not set(absent) <= set(_STAND_INS):
-        return None
-    given |= {name: _STAND_INS[name] for name in absent}
     if "rho" in given:
         given["rho"] = _relaxation(given["rho"])
-    made = _make(kind, given, required, report if named else lambda path, message: report((), message))
-    return None if absent else made
+    return _make(kind, given, set(absent), report if named else lambda path, message: report((), message))
 
 
-def _make(kind: str, given: dict[str, Any], required: list[str], report: Report) -> Constraint | None:
-    """Call the builder; an argument that is wrong is reported and replaced, so that the others are checked too."""
-    replaced: set[str] = set()
-    while True:
-        try:
-            made = _build(kind, given)
-            return None if replaced & set(required) else made
-        except InputError as error:
-            wrong = error.argument or next(iter(given))
-            if wrong in replaced:
-                return None
-            report((wrong,), error.rule)
-        replaced.add(wrong)
-        given.pop(wrong, None)
-        if wrong in required:
-            if wrong not in _STAND_INS:
-                return None
-            given[wrong] = _STAND_INS[wrong]
+def _required(kind: str) -> list[str]:
+    parameters = KINDS[kind].parameters
+    return [name for name, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
+
+
+def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> Constraint | None:
+    """Call the builder; arguments that are wrong are reported and replaced, so that the others are checked too."""
+    replaced = wrong.intersection(_required(kind))
+    if not replaced <= set(_STAND_INS):
+        return None
+    try:
+        made = _build(kind, given | {name: _STAND_INS[name] for name in replaced})
+        return None if replaced else made
+    except InputError as error:
+        name = error.argument or next(iter(given))
+        if name in wrong:
+            return None
+        report((name,), error.rule)
+    others = {key: value for key, value in given.items() if key != name}
+    return _make(kind, others, {*wrong, name}, report)
 
 
 def _build(kind: str, given: dict[str, Any]) -> Constraint:
@@ -131,6 +134,9 @@ def _relaxation(rho: Any) -> Any:
     return math.inf if isinstance(rho, str) and rho.lower() == "hard" else rho
 
 
+# -- expanding patterns ------------------------------------------------------------------------------------------------
+
+
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
@@ -141,33 +147,34 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
     on_blocks = given.get("on") == "blocks" or own is True
     columns = block_names if on_blocks else names
     changed: dict[str, Any] = {}
-    sound = True
+    found: list[tuple[Path, str]] = []
 
-    def noting(path: tuple[str | int, ...], message: str) -> None:
-        nonlocal sound
-        sound = False
-        report(path, message)
+    def collect(path: Path, message: str) -> None:
+        found.append((path, message))
 
     if _is_pairs(own):  # a constraint with blocks of its own
         columns = Names([name for name, _ in own], "block")
         changed["blocks"] = tuple(
-            (name, tuple(names.expand(items, below(noting, "blocks", name)))) for name, items in own
+            (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in own
         )
     for name, value in given.items():
         if name.endswith("features"):
-            changed[name] = tuple(columns.expand(value, below(noting, name)))
+            changed[name] = tuple(columns.expand(value, below(collect, name)))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
-            changed[name] = tuple(block_names.expand(value, below(noting, name)))
+            changed[name] = tuple(block_names.expand(value, below(collect, name)))
         elif name != "blocks" and _is_pairs(value):
-            changed[name] = tuple(_expand_pairs(value, columns, below(noting, name)).items())
-    if not sound:
+            changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
+    for problem in found:
+        report(*problem)
+    if found:
         return None
     if all(given[name] == value for name, value in changed.items()):
         return constraint
     with reported(report):
         expanded = replace(constraint, arguments=tuple((given | changed).items()))
         made = KINDS[constraint.kind].build(**arguments_of(expanded))
-        return replace(made, from_prior=constraint.from_prior, note=constraint.note or _note(given, changed))
+        note = "; ".join(_written(given[name]) for name, value in changed.items() if given[name] != value)
+        return replace(made, from_prior=constraint.from_prior, note=constraint.note or note)
     return None
 
 
@@ -175,21 +182,13 @@ def _is_pairs(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
 
 
-def _note(given: Mapping[str, Any], changed: Mapping[str, Any]) -> str:
-    """Return what the user wrote where patterns were expanded, such as ``radius*, area``."""
-    written = [given[name] for name, value in changed.items() if given[name] != value]
-    return "; ".join(_written(items) for items in written)
-
-
 def _written(items: Any) -> str:
+    """Return what the user wrote, such as ``radius*, area``."""
     if not _is_pairs(items):
         return ", ".join(map(str, items))
-    of_blocks = isinstance(items[0][1], tuple)
-    return (
-        "; ".join(f"{name}: {_written(members)}" for name, members in items)
-        if of_blocks
-        else _written([name for name, _ in items])
-    )
+    if isinstance(items[0][1], tuple):  # blocks
+        return "; ".join(f"{name}: {_written(members)}" for name, members in items)
+    return _written([name for name, _ in items])
 
 
 def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Report) -> dict[Any, float]:
@@ -207,6 +206,87 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
                     report((item,), f"gives {name!r} {number:g}, but {first!r} gives it {before:g}.")
     named = {names.names[item] if isinstance(item, int) else item for item in by_name}
     return by_name | {name: number for name, (_, number) in by_pattern.items() if name not in named}
+
+
+# -- checking ----------------------------------------------------------------------------------------------------------
+
+
+def check_constraints(
+    constraints: Sequence[Constraint | None],
+    feature_names: Sequence[str],
+    blocks: Blocks | None,
+    data: FeatureData | None,
+    problems: Problems,
+) -> None:
+    """Report constraints that do not fit the features, and hard ones that contradict each other.
+
+    The constraints are those of the study in their order; None where something is wrong already. Without data
+    contradictions are not looked for: which features are constant is not known.
+    """
+    known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
+    # decorrelate names no feature, and its arguments were checked when it was made.
+    others = {position: constraint for position, constraint in known.items() if constraint.kind != "decorrelate"}
+    system = _fitting(others, feature_names, blocks, problems)
+    # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
+    if data is None or not problems.is_sound("constraints") or (system.b[np.isinf(system.rho)] >= 0).all():
+        return
+    if len(others) < len(known) and data.n_features <= _MOST_CORRELATED:
+        others = {position: _perfect_only(constraint) for position, constraint in known.items()}
+        system = resolve(others.values(), feature_names, blocks, data)
+    error = _contradiction(system, data)
+    if error is not None:
+        positions = list(others)
+        involved: list[Path] = [("constraints", positions[i], others[positions[i]].kind) for i in error.positions]
+        places = [problems.place(path) for path in involved[:-1]]
+        also = f" See also {'; '.join(places)}." if places else ""
+        n_constant = int(data.constant.sum())
+        constant = f" ({n_constant} features are constant and cannot be selected.)" if n_constant else ""
+        problems(
+            involved[-1],
+            f"no feature set satisfies all hard constraints. These contradict each other: {'; '.join(error.labels)}."
+            f"{constant} Remove one of them, or make it soft with a number for rho.{also}",
+        )
+
+
+def _fitting(
+    constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
+) -> ConstraintSystem:
+    """Return the system of those constraints that fit; the others are reported."""
+    try:
+        return resolve(constraints.values(), feature_names, blocks)
+    except ConstraintError as error:
+        position = list(constraints)[error.position or 0]
+        wrong = constraints[position]
+        path: Path = ("constraints", position, wrong.kind)
+        if error.argument is not None and dict(wrong.arguments).get(error.argument) is not None:
+            path = (*path, error.argument)
+        none = error.argument == "blocks" and blocks is None
+        problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
+    others = {key: constraint for key, constraint in constraints.items() if key != position}
+    return _fitting(others, feature_names, blocks, problems)
+
+
+def _contradiction(system: ConstraintSystem, data: FeatureData) -> InfeasibleError | None:
+    # No feature is worth anything: the first set that keeps the hard inequalities is as good as any other.
+    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
+    try:
+        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(data.n_features), hard, 1.0, ~data.constant))
+    except InfeasibleError as error:
+        return error
+    except OptimizationError:
+        pass  # not in this time; the decision may have more
+    return None
+
+
+def _perfect_only(constraint: Constraint) -> Constraint:
+    """Return a constraint that has the same hard inequalities, and few others."""
+    if constraint.kind != "decorrelate":
+        return constraint
+    given: dict[str, Any] = dict(constraint.arguments)
+    return decorrelate(max(given["threshold"], _NEARLY_PERFECT), given["method"])
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def arguments_of(constraint: Constraint) -> dict[str, Any]:
@@ -250,11 +330,10 @@ def _plain_argument(kind: str, name: str, value: Any) -> Any:
         return [_plain_rho(entry) for entry in value] if isinstance(value, tuple) else _plain_rho(value)
     if hasattr(value, "toarray"):
         if math.prod(value.shape) > _LARGEST_MATRIX:
-            problem = (
+            raise study_error(
                 f"{kind}: {name} has {value.shape[0]} x {value.shape[1]} entries, too many for a study file. Give rows "
                 "as mappings of feature names to coefficients, one linear() for each."
             )
-            raise StudyError(problem, (Problem(problem),))
         value = value.toarray().tolist()
     return plain(value)
 

@@ -49,6 +49,11 @@ def refuse(path: Path, message: str) -> None:
     raise InputError(f"{place}: {message}" if place else message, argument=place or None, rule=message)
 
 
+def study_error(message: str) -> StudyError:
+    """Return the error of a study that cannot be written."""
+    return StudyError(message, (Problem(message),))
+
+
 @contextmanager
 def reported(report: Report, path: Path = ()) -> Iterator[None]:
     """Report an InputError at a place instead of raising it."""
@@ -62,48 +67,28 @@ def reported(report: Report, path: Path = ()) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a study was read from.
+    """Where a study was read from, for messages."""
 
-    Attributes
-    ----------
-    file : str
-        Name of the study file; empty for a study made in Python.
-    lines : mapping of Path to int
-        Line of each key, counted from 1.
-    parts : mapping of str to value
-        The sections as read; those of a changed copy of the study have no line.
-    aliases : mapping of Path to Path or str
-        Where something is written instead: at another place of the file, or in an option of a command (a text).
-    """
-
-    file: str = ""
-    lines: Mapping[Path, int] = field(default_factory=dict)
+    file: str = ""  # name of the study file; empty for a study made in Python
+    lines: Mapping[Path, int] = field(default_factory=dict)  # of each key, counted from 1
+    # The sections as read; those of a changed copy of the study have no line.
     parts: Mapping[str, Any] = field(default_factory=dict)
+    # Where something is written instead: at another place of the file, or in an option of a command (a text).
     aliases: Mapping[Path, Path | str] = field(default_factory=dict)
 
 
 @dataclass
 class Problems:
-    """Collects problems, each with its file, line and key.
-
-    Attributes
-    ----------
-    origin : Origin
-    changed : frozenset of str
-        Sections that are no longer as in the file.
-    found : list of Problem
-    wrong : set of Path
-        All places that have a problem.
-    unreadable : set of Path
-        Values that were refused when the file was read. What follows from them is not reported a second time.
-    """
+    """Collects problems, each with its file, line and key."""
 
     origin: Origin = field(default_factory=Origin)
-    changed: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()  # sections that are no longer as in the file
     found: list[Problem] = field(default_factory=list)
-    wrong: set[Path] = field(default_factory=set)
+    wrong: set[Path] = field(default_factory=set)  # all places that have a problem
+    # Values that were refused when the file was read. What follows from them is not reported a second time.
     unreadable: set[Path] = field(default_factory=set)
     n_reports: int = 0  # also those that follow from an unreadable value
+    elsewhere: bool = False  # whether some are not in the file, but in options or in Python
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
@@ -132,11 +117,13 @@ class Problems:
         for length in range(len(path), 0, -1):
             alias = origin.aliases.get(path[:length])
             if isinstance(alias, str):
+                self.elsewhere = True
                 return Problem(message, path, 0, alias)
             if alias is not None:
                 path = (*alias, *path[length:])
                 break
         in_file = bool(origin.file) and not (path and path[0] in self.changed)
+        self.elsewhere |= not in_file
         if line is None:
             line = self._line(path) if in_file else 0
         place = [origin.file] if in_file else []
@@ -159,8 +146,7 @@ class Problems:
             raise StudyError(texts[0], problems)
         listed = "".join(f"\n- {text}" for text in texts[:_SHOWN])
         more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-        in_file = all(problem.line for problem in problems)
-        subject = f"{self.origin.file} has" if in_file else "there are"
+        subject = "there are" if self.elsewhere else f"{self.origin.file} has"
         raise StudyError(f"{subject} {len(texts)} problems:{listed}{more}", problems)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._arguments import FeatureIndex, did_you_mean
+from .._arguments import did_you_mean
 from ..constraints.arguments import as_items
 from ..data.blocks import Blocks
 from ..exceptions import InputError
@@ -76,13 +76,10 @@ def as_blocks(value: Any, report: Report) -> AnyBlocks:
             if isinstance(value.get(rule), str):
                 return _rule_blocks(rule, keys, value, report)
     else:
-        try:
+        with reported(report):
             value = Blocks.of(value).members
-        except InputError as error:
-            report((), error.rule)
-            return None
     members = {}
-    for name, features in value.items():
+    for name, features in value.items() if isinstance(value, Mapping) else ():
         with reported(report, (name,)):
             members[str(name)] = as_items(str(name), features)
     return Blocks(members) if members else None
@@ -117,38 +114,26 @@ def is_pattern(item: object) -> bool:
 
 
 class Names:
-    """The names that a study may use, of features or of blocks.
+    """The names that a study may use, of features or of blocks (the kind, for messages).
 
-    Parameters
-    ----------
-    names : iterable of str
-    kind : str
-        What they are names of, for messages: "feature" or "block".
+    None: they are not known, because what defines them is wrong, and every name is among them.
     """
 
-    def __init__(self, names: Iterable[str], kind: str = "feature") -> None:
-        self.index = FeatureIndex(list(names))
-        self.names = self.index.names
+    def __init__(self, names: Iterable[str] | None, kind: str = "feature") -> None:
+        self.names = list(names or ())
         self.kind = kind
+        self._unknown = names is None
+        self._set = frozenset(self.names)
         self._n_hints = 0
 
     def __contains__(self, name: object) -> bool:
-        return name in self.index
+        return self._unknown or name in self._set
 
     def find(self, item: Any, pattern: bool | None = None) -> list[str]:
-        """Return the names that an item means.
+        """Return the names that an item (a name, a pattern or a position) means; raise if it means nothing.
 
-        Parameters
-        ----------
-        item : str or int
-            A name, a pattern or a position. A name that exists is that name, whatever characters it holds.
-        pattern : bool, optional
-            True: it is a pattern, even without a wildcard. False: it is a name. Default: what it looks like.
-
-        Raises
-        ------
-        InputError
-            If it means nothing.
+        A name that exists is that name, whatever characters it holds; other texts are patterns if `pattern` is True, or
+        None and they look like one.
 
         Examples
         --------
@@ -156,7 +141,7 @@ class Names:
         >>> names.find("radi*"), names.find("radius*")
         (['radius', 'radius*', 'radio'], ['radius*'])
         """
-        if isinstance(item, str) and item in self.index:
+        if self._unknown or (isinstance(item, str) and item in self._set):
             return [item]
         if is_pattern(item) if pattern is None else pattern:
             matches = re.compile(fnmatch.translate(item)).match
@@ -171,7 +156,7 @@ class Names:
     def _at(self, position: Any) -> str:
         if isinstance(position, int) and not isinstance(position, bool) and 0 <= position < len(self.names):
             name: str = self.names[position]
-            if str(position) in self.index and name != str(position):
+            if str(position) in self._set and name != str(position):
                 raise InputError(
                     f"{position} is a position here, that of {self.kind} {name!r} (positions count from 0), but there "
                     f"is also a {self.kind} called {str(position)!r}. Put it into quotes if you mean that one, else "
@@ -179,7 +164,7 @@ class Names:
                     value=position,
                 )
             return name
-        if str(position) in self.index:
+        if str(position) in self._set:
             return str(position)
         raise InputError(
             f"{position!r} is neither the name of a {self.kind} nor a position (they count from 0 to "
@@ -211,20 +196,6 @@ class Names:
                 expanded += [name for name in matches if name not in listed]
                 listed.update(matches)
         return expanded
-
-
-class AnyNames(Names):
-    """Replaces names that are not known, because what defines them is wrong: every name is among them."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__((), kind)
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def find(self, item: Any, pattern: bool | None = None) -> list[str]:
-        """Return the item itself."""
-        return [item]
 
 
 def is_single(item: Any, matches: list[str]) -> bool:

@@ -27,13 +27,11 @@ from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
-from .constraint_terms import expand_constraint
+from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .feasibility import check_constraints
-from .knowledge import KnowledgeTable, WeightResolver, read_knowledge
-from .names import AnyNames, Names, PrefixBlocks, TableBlocks
+from .names import Names, PrefixBlocks, TableBlocks
 from .study import Study
-from .weights import UNLIKELY, UNLIKELY_RHO, Stated, Weights
+from .weights import UNLIKELY, UNLIKELY_RHO, KnowledgeTable, Stated, WeightResolver, Weights, read_knowledge
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -120,8 +118,8 @@ def resolve_study(
     """
     problems = study.new_problems()
     resolver = _Resolver(study, problems, n_models or study.evidence.n_models)
-    correlated = any(constraint.kind == "decorrelate" for constraint in study.constraints)
-    if data == "read" or (data == "if needed" and (correlated or study.outputs.reduced_table)):
+    needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
+    if data == "read" or (data == "if needed" and needed):
         resolver.read_data()
     resolved = resolver.resolve(feature_names)
     problems.raise_any()
@@ -199,10 +197,8 @@ class _Resolver:
 
     def _roles(self) -> dict[str, Any]:
         """Return the roles of columns, as far as they are given rightly."""
-        section = self.study.data
-        return {
-            key: getattr(section, key) for key in ("target", "groups", "ignore") if self.problems.is_sound("data", key)
-        }
+        sound = [name for name in ("target", "groups", "ignore") if self.problems.is_sound("data", name)]
+        return {name: getattr(self.study.data, name) for name in sound}
 
     def _feature_names(self) -> list[str] | None:
         if self.data is not None:
@@ -219,13 +215,12 @@ class _Resolver:
         """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
         study, problems = self.study, self.problems
         names = self._feature_names() if feature_names is None else [str(name) for name in feature_names]
+        table = self._read_table(study.prior, "prior", "weight")
         if names is None:  # there is nothing to compare names with
-            self._read_table(study.prior, "prior", "weight")
             if isinstance(study.blocks, TableBlocks):
                 self._read_table(study.blocks, "blocks", "feature", "block")
             return None
         self.names = Names(names)
-        table = self._read_table(study.prior, "prior", "weight")
         blocks = self._blocks()
         resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
         weights, knowledge = resolver.resolve(study.prior.weights, table)
@@ -245,7 +240,7 @@ class _Resolver:
 
     def _read_table(self, source: Any, key: str, *columns: str) -> KnowledgeTable | None:
         """Return the table of a section, read once, if it is there and has the columns that are needed."""
-        if source is None or source.table is None:
+        if source.table is None:
             return None
         path: Path = (key, "table")
         if (source.table, source.sheet) not in self._tables:
@@ -274,8 +269,12 @@ class _Resolver:
             members = {
                 name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()
             }
+        index = FeatureIndex(self.names.names)
+        for name, items in members.items():
+            with reported(problems, ("blocks", name)):
+                index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
-        self.block_names = Names(members, "block") if known else AnyNames("block")
+        self.block_names = Names(members if known else None, "block")
         return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
     def _table_members(self, blocks: TableBlocks) -> dict[str, list[Any]]:
@@ -293,10 +292,9 @@ class _Resolver:
         """Return the prior; its settings are checked with the features."""
         choice = self.study.prior.kind
         prior = FAMILIES["prior"].build(choice)
-        if isinstance(choice, Named):
-            settings = dict(choice.settings)
+        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind"):
             with reported(self.problems, ("prior", "kind")):
-                if "set_weights" in settings:
+                if "set_weights" in dict(choice.settings):
                     prior.resolve_set_weights(FeatureIndex(self.names.names), Blocks.of(blocks))
                 else:
                     nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
@@ -305,15 +303,11 @@ class _Resolver:
 
     def _constraints(self) -> list[Constraint | None]:
         """Return the constraints with patterns replaced; None where a name is wrong."""
-        return [
-            expand_constraint(
-                constraint,
-                self.names,
-                self.block_names,
-                below(self.problems, "constraints", position, constraint.kind),
-            )
-            for position, constraint in enumerate(self.study.constraints)
-        ]
+        found = []
+        for position, constraint in enumerate(self.study.constraints):
+            report = below(self.problems, "constraints", position, constraint.kind)
+            found.append(expand_constraint(constraint, self.names, self.block_names, report))
+        return found
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""

@@ -6,14 +6,156 @@ options, the starter file its comments and `docs/study.md` its tables from here.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, TypeVar
 
+from .._arguments import did_you_mean
 from . import checks
-from .diagnostics import Report, reported
-from .section import Option, Section, setting
+from .checks import FIGURE_FORMATS as FIGURE_FORMATS
+from .components import FAMILIES
+from .diagnostics import Problems, Report, below, refuse, reported
+from .weights import Weights, file_form, read_weights
+from .yaml_io import plain
+
+S = TypeVar("S", bound="Section")
+
+
+@dataclass(frozen=True)
+class Option:
+    """The option of the command line that sets a key."""
+
+    flag: str
+    metavar: str = "NAME"  # what the value is, in the help
+    parse: Callable[[str], Any] = str  # the key's own check comes after it
+    action: str = ""  # "append" or "extend" if it may be repeated, with a single value or with several
+    shared: bool = False  # with an earlier section: it sets both keys
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a section."""
+
+    check: Callable[..., Any]  # see `in_parts`
+    help: str  # what it means, in a few words without a full stop; values in backticks
+    details: str = ""  # what else the documentation says of it
+    default_text: str = ""  # what the default means, where the value does not say it
+    option: Option | None = None
+    in_parts: bool = (
+        False  # the check takes (value, report), and returns what is right of it or None; else (name, value)
+    )
+    nullable: bool = False  # null is a value; else a key without a value takes the default
+    always: bool = False  # written even when it is the default: what a reader asks first
+    argument: str = ""  # of collect_evidence() or decide(), if it is not called like the key
+
+    @property
+    def text(self) -> str:
+        """The help without marks for a terminal or a comment."""
+        return self.help.replace("`", "")
+
+
+def setting(default: Any, check: Callable[..., Any], help: str, **more: Any) -> Any:
+    """Return the field of a key."""
+    return field(default=default, metadata={"key": Key(check, help, **more)})
+
+
+class Section:
+    """A section of a study; every field is checked when the section is made."""
+
+    key: ClassVar[str]
+    title: ClassVar[str]  # of its options on the command line
+    required: ClassVar[str] = ""  # the key that must be there
+
+    def __post_init__(self) -> None:
+        for name in self.keys():
+            checked = self._checked(name, getattr(self, name), below(refuse, self.key, name))
+            object.__setattr__(self, name, checked)
+        self.check_together(vars(self), below(refuse, self.key))
+
+    @classmethod
+    def keys(cls) -> dict[str, Key]:
+        """Return the keys by name, in their order."""
+        return {entry.name: entry.metadata["key"] for entry in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of each key."""
+        return {entry.name: entry.default for entry in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def _checked(cls, name: str, value: Any, report: Report) -> Any:
+        """Return a value in its plainest form; None after a problem was reported."""
+        key = cls.keys()[name]
+        if value is None and (key.nullable or cls.defaults()[name] is None):
+            return None
+        if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a number of numpy
+            value = value.item()
+        if key.in_parts:
+            return key.check(value, report)
+        with reported(report):
+            return key.check(name, value)
+        return None
+
+    @classmethod
+    def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
+        """Report values that do not fit together."""
+
+    @classmethod
+    def read(cls: type[S], value: Any, problems: Problems) -> S:
+        """Make a section from what a file holds; wrong keys are reported and have their defaults."""
+        known = cls.keys()
+        if not isinstance(value, Mapping):
+            if value is not None:
+                problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
+            value = {}
+        given = {}
+        for name, entry in value.items():
+            if name not in known:
+                hint = did_you_mean(name, known) or f" Keys of {cls.key}: {', '.join(known)}."
+                problems((cls.key, name), f"is not a key of {cls.key}; got {name!r}.{hint}")
+                problems.wrong.add((cls.key,))  # whatever key was meant, its value is not known
+            elif entry is not None or known[name].nullable:
+                given[name] = entry
+        if cls.required and value.get(cls.required) is None:
+            problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
+        stand_in = {cls.required: "?"} if cls.required else {}
+        return cls(**stand_in).changed(given, problems)
+
+    def changed(self: S, values: Mapping[str, Any], problems: Problems) -> S:
+        """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
+        checked = {}
+        for name, value in values.items():
+            n_before = problems.n_reports
+            entry = self._checked(name, value, below(problems, self.key, name))
+            if entry is not None or problems.n_reports == n_before:
+                checked[name] = entry
+        n_before = problems.n_reports
+        self.check_together({**vars(self), **checked}, below(problems, self.key))
+        return self if problems.n_reports > n_before else replace(self, **checked)  # type: ignore[type-var]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the section as it is written to a file: what differs from the defaults, and what readers ask first."""
+        defaults = self.defaults()
+        return {
+            name: plain(value, f"{self.key}.{name}")
+            for name, key in self.keys().items()
+            if (value := getattr(self, name)) != defaults[name] or key.always
+        }
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the values by the names of the arguments of the workflow."""
+        return {key.argument or name: getattr(self, name) for name, key in self.keys().items()}
+
+    @classmethod
+    def default_text(cls, name: str) -> str:
+        """Return the default of a key as a file would have it, or what it means."""
+        value = cls.keys()[name].default_text or cls.defaults()[name]
+        if isinstance(value, str):
+            return value
+        return f"[{', '.join(value)}]" if isinstance(value, tuple) else json.dumps(plain(value))
+
 
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
@@ -39,7 +181,7 @@ class DataSection(Section):
         default_text="required", always=True
     )
     sheet: str | None = setting(
-        None, checks.optional_text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
+        None, checks.text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
     )
     target: str | tuple[str, ...] | None = setting(
         None, checks.columns, "column to explain", details="several for a multi-label task",
@@ -50,7 +192,7 @@ class DataSection(Section):
         default_text="inferred from the target", option=Option("--task")
     )
     groups: str | None = setting(
-        None, checks.optional_text, "column of patients, animals...; all samples of one stay together",
+        None, checks.text, "column of patients, animals...; all samples of one stay together",
         default_text="none", option=Option("--groups")
     )
     ignore: tuple[str, ...] = setting(
@@ -71,7 +213,7 @@ class EvidenceSection(Section):
     title: ClassVar[str] = "ensemble"
 
     selector: Any = setting(  # noqa: RUF009
-        "mrmr", checks.component("selector"), "elementary selector; those of a list take turns",
+        "mrmr", FAMILIES["selector"].read, "elementary selector; those of a list take turns", in_parts=True,
         details="a name, or a name with settings such as `{name: lasso, min_penalty: 0.001}`",
         always=True, option=Option("--selector", action="append")
     )
@@ -105,20 +247,24 @@ class PriorSection(Section):
     title: ClassVar[str] = "prior knowledge"
 
     kind: Any = setting(  # noqa: RUF009
-        "dirichlet", checks.component("prior"), "`dirichlet`, `generalized` or `hyperdirichlet`",
+        "dirichlet", FAMILIES["prior"].read, "`dirichlet`, `generalized` or `hyperdirichlet`", in_parts=True,
         details="also with settings: `{name: hyperdirichlet, ...}`", option=Option("--prior")
     )
     weights: Any = setting(  # noqa: RUF009
-        checks.no_weights, checks.weights, "prior weights, in votes or in words",
+        Weights(), read_weights, "prior weights, in votes or in words", in_parts=True,
         details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`",
-        default_text="0.01", read=checks.file_weights, partial=True
+        default_text="0.01"
     )
     table: str | None = setting(
-        None, checks.optional_text, "CSV or Excel file with the columns feature, weight and block",
+        None, checks.text, "CSV or Excel file with the columns feature, weight and block",
         default_text="none",
         option=Option("--weights-table", "FILE", os.path.abspath),  # relative to where the command is typed
     )
-    sheet: str | None = setting(None, checks.optional_text, "its sheet, of an Excel file", default_text="the first")
+    sheet: str | None = setting(None, checks.text, "its sheet, of an Excel file", default_text="the first")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", file_form(self.weights))
+        super().__post_init__()
 
     @classmethod
     def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
@@ -141,7 +287,7 @@ class DecisionSection(Section):
         details="lambda of the paper", always=True, option=Option("--strength", "X", float)
     )
     optimizer: Any = setting(  # noqa: RUF009
-        "exact", checks.component("optimizer"), "`exact` or `genetic`", always=True,
+        "exact", FAMILIES["optimizer"].read, "`exact` or `genetic`", in_parts=True, always=True,
         option=Option("--optimizer")
     )
     time_limit: float | None = setting(
@@ -164,8 +310,6 @@ class DecisionSection(Section):
     def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
         """Report a time limit that the optimizer does not know."""
         if values["time_limit"] is not None:
-            from .components import FAMILIES
-
             with reported(report, ("time_limit",)):
                 FAMILIES["optimizer"].accept(FAMILIES["optimizer"].build(values["optimizer"]), values["time_limit"])
 
@@ -196,7 +340,6 @@ class OutputSection(Section):
 
 
 # fmt: on
-FIGURE_FORMATS = checks.FIGURE_FORMATS
 
 SECTIONS: dict[str, type[Section]] = {
     section.key: section for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, OutputSection)

@@ -14,14 +14,14 @@ from ..constraints import Constraint
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, collect_evidence, versions
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError, Problem, StudyError
+from ..exceptions import InputError
 from ..selection import Selection
 from ..workflow import Decision, decide
 from .components import FAMILIES
-from .constraint_terms import as_constraints, plain_constraint, read_constraints
-from .diagnostics import Origin, Problems, below, refuse
+from .constraint_terms import plain_constraint, read_constraints
+from .diagnostics import Origin, Problems, below, refuse, study_error
 from .diagnostics import Path as KeyPath
-from .names import AnyBlocks, TableBlocks, as_blocks, plain_blocks
+from .names import AnyBlocks, as_blocks, plain_blocks
 from .schema import KEYS, SECTIONS, DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .yaml_io import dump_document, read_document
 
@@ -95,7 +95,8 @@ class Study:
             if not isinstance(value, kind):
                 raise InputError.of(key, f"must be a {kind.__name__}; got {value!r}.", value)
         object.__setattr__(self, "blocks", as_blocks(self.blocks, below(refuse, "blocks")))
-        object.__setattr__(self, "constraints", as_constraints(self.constraints, below(refuse, "constraints")))
+        constraints = read_constraints(self.constraints, below(refuse, "constraints"))
+        object.__setattr__(self, "constraints", tuple(constraints.values()))
         object.__setattr__(self, "folder", Path(self.folder))
         object.__setattr__(self, "versions", dict(self.versions))
 
@@ -193,21 +194,23 @@ class Study:
         try:
             write_atomically(file, content)
         except OSError as error:
-            problem = f"{file} could not be written ({error.strerror or error}); nothing was changed there."
-            raise StudyError(problem, (Problem(problem),)) from error
+            reason = error.strerror or error
+            raise study_error(f"{file} could not be written ({reason}); nothing was changed there.") from error
 
     def _moved(self, folder: Path) -> Study:
         """Return the study with its paths relative to another folder."""
+
+        def moved(part: Any, name: str) -> Any:
+            path = getattr(part, name, None)
+            return part if path is None else replace(part, **{name: moved_path(path, old, folder)})
+
         old = Path(os.path.abspath(self.folder))
-        blocks, table = self.blocks, self.prior.table
-        if isinstance(blocks, TableBlocks):
-            blocks = replace(blocks, table=moved_path(blocks.table, old, folder))
         return replace(
             self,
-            data=replace(self.data, path=moved_path(self.data.path, old, folder)),
-            prior=replace(self.prior, table=None if table is None else moved_path(table, old, folder)),
-            blocks=blocks,
-            outputs=replace(self.outputs, directory=moved_path(self.outputs.directory, old, folder)),
+            data=moved(self.data, "path"),
+            prior=moved(self.prior, "table"),
+            blocks=moved(self.blocks, "table"),
+            outputs=moved(self.outputs, "directory"),
         )
 
     def version_note(self) -> str | None:
@@ -258,26 +261,13 @@ def load_study(path: str | os.PathLike[str]) -> Study:
 
 
 def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
-    """Read as much of a study file as can be read.
-
-    Returns
-    -------
-    study : Study
-        With defaults where the file is wrong.
-    problems : Problems
-        What is wrong.
-
-    Raises
-    ------
-    StudyError
-        If nothing can be read.
-    """
+    """Read as much of a study file as can be read: a study with defaults where it is wrong, and all that is wrong."""
     file = Path(path)
     value, problems = read_document(file)
     if value is None:
-        problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.", 0)
+        problems((), "is empty; a study needs at least 'data: {path: data.csv}'. 'ubayfs init data.csv' writes one.")
     elif not isinstance(value, dict):
-        problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.", 0)
+        problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.")
     if not isinstance(value, dict):
         problems.raise_any()
     for key in value:
@@ -287,7 +277,7 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
     constraints = read_constraints(value.get("constraints"), below(problems, "constraints"))
-    parts["constraints"] = tuple(constraint for _, constraint in constraints)
+    parts["constraints"] = tuple(constraints.values())
     versions_read = value.get("versions") or {}
     if isinstance(versions_read, dict):
         parts["versions"] = {str(package): str(version) for package, version in versions_read.items()}
@@ -295,7 +285,7 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         problems(("versions",), f"must map packages to versions; got {versions_read!r}. It may be left out.")
     # Entries that could not be read are not among the constraints of the study.
     aliases: dict[KeyPath, KeyPath | str] = {
-        ("constraints", new): ("constraints", old) for new, (old, _) in enumerate(constraints)
+        ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)
     }
     problems.origin = replace(problems.origin, parts=parts, aliases=aliases)
     return Study(**parts, folder=file.parent, origin=problems.origin), problems

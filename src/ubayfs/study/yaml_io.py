@@ -13,8 +13,9 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Any
 
-from ..exceptions import MissingDependencyError, Problem, StudyError
-from .diagnostics import Origin, Path, Problems
+from .._arguments import did_you_mean
+from ..exceptions import InputError, MissingDependencyError, StudyError
+from .diagnostics import Origin, Path, Problems, reported, study_error
 
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {
@@ -25,6 +26,9 @@ _SCALARS = {
         r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
     ),
 }
+# What nodes of each kind are, and what people call them.
+_NODES = {**dict.fromkeys((*_SCALARS, "str"), "scalar"), "map": "mapping", "seq": "sequence"}
+_WORDS = {"map": "a mapping", "seq": "a list"}
 # A study of 100,000 weighted features has about 5 MB and 200,000 values; aliases could make billions of them.
 _LARGEST_FILE = 50_000_000
 _MOST_VALUES = 1_000_000
@@ -73,9 +77,29 @@ def read_document(file: FilePath) -> tuple[Any, Problems]:
         If nothing can be read.
     """
     problems = Problems(Origin(file.name))
-    text = _text(file, problems)
+    text = ""
+    try:
+        with reported(problems):
+            text = _content(file).decode("utf-8-sig")
+    except OSError as error:
+        problems((), f"could not be read ({error.strerror or error}).")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        wrong = error.object[error.start : error.start + 1]
+        problems((), f"is not UTF-8 text: byte {wrong!r}. Save it as UTF-8 in your editor.", line)
     problems.raise_any()
     return parse_document(text, problems), problems
+
+
+def _content(file: FilePath) -> bytes:
+    if not file.exists():
+        near = did_you_mean(file.name, [p.name for p in file.parent.glob("*") if p.suffix in (".yaml", ".yml")])
+        raise InputError(f"does not exist in the directory {str(file.parent)!r}.{near}")
+    if file.is_dir():
+        raise InputError("is a directory; name the study file in it, for example study.yaml.")
+    if file.stat().st_size > _LARGEST_FILE:
+        raise InputError(f"has more than {_LARGEST_FILE // 10**6} MB, too much for a study. Is it the data table?")
+    return file.read_bytes()
 
 
 def parse_document(text: str, problems: Problems) -> Any:
@@ -91,38 +115,11 @@ def parse_document(text: str, problems: Problems) -> Any:
         line = text.count("\n", 0, error.position) + 1
         problems((), f"holds the character {chr(error.character)!r}, which YAML does not allow; remove it.", line)
     except RecursionError:
-        problems((), "is nested too deeply for a study.", 0)
+        problems((), "is nested too deeply for a study.")
     problems.raise_any()
     lines: dict[Path, int] = {}
     problems.origin = replace(problems.origin, lines=lines)
     return None if node is None else _Builder(problems, lines).build(node, ())
-
-
-def _text(file: FilePath, problems: Problems) -> str:
-    try:
-        if not file.exists():
-            from .._arguments import did_you_mean
-
-            near = did_you_mean(file.name, [p.name for p in file.parent.glob("*") if p.suffix in (".yaml", ".yml")])
-            problems((), f"does not exist in the directory {str(file.parent)!r}.{near}", 0)
-            return ""
-        if file.is_dir():
-            problems((), "is a directory; name the study file in it, for example study.yaml.", 0)
-            return ""
-        if file.stat().st_size > _LARGEST_FILE:
-            problems((), f"has more than {_LARGEST_FILE // 10**6} MB, too much for a study. Is it the data table?", 0)
-            return ""
-        content = file.read_bytes()
-    except OSError as error:
-        problems((), f"could not be read ({error.strerror or error}).", 0)
-        return ""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        wrong = content[error.start : error.start + 1]
-        problems((), f"is not UTF-8 text: byte {wrong!r}. Save it as UTF-8 in your editor.", line)
-        return ""
 
 
 def _explained(problem: str | None) -> str:
@@ -153,65 +150,65 @@ class _Builder:
         if self.n_values > _MOST_VALUES:
             self.problems(path, f"holds more than {_MOST_VALUES} values; aliases (*name) multiply them.", line)
             self.problems.raise_any()
-        kind = node.tag.removeprefix(_TAG)
-        if kind in _SCALARS or kind == "str":
-            return self._scalar(node, kind, path)
-        if kind not in ("map", "seq") or id(node) in self.open:
+        try:
+            return self._built(node, node.tag.removeprefix(_TAG), path)
+        except StudyError:  # too many values
+            raise
+        except InputError as error:
+            self.problems.refuse_value(path, error.rule, line)
+            return Unreadable()
+
+    def _built(self, node: Any, kind: str, path: Path) -> Any:
+        if kind not in _NODES:
             tag = f"!!{kind}" if kind != node.tag else node.tag
-            rule = "contains itself by an alias" if id(node) in self.open else f"has the tag {tag!r}"
-            return self._unreadable(path, f"{rule}; a study holds texts, numbers, lists and mappings only.", node)
+            raise InputError(f"has the tag {tag!r}; a study holds texts, numbers, lists and mappings only.")
+        if node.id != _NODES[kind]:
+            raise InputError(f"has the tag of {_WORDS.get(kind, kind)}, but is not one.")
+        if node.id == "scalar":
+            return _scalar(node.value, kind)
+        if id(node) in self.open:
+            raise InputError("contains itself by an alias; a study holds texts, numbers, lists and mappings only.")
         self.open.add(id(node))
         try:
-            return self._mapping(node, path) if kind == "map" else self._list(node, path)
+            if kind == "map":
+                return self._mapping(node, path)
+            return [self.build(entry, (*path, position)) for position, entry in enumerate(node.value)]
         finally:
             self.open.discard(id(node))
 
-    def _scalar(self, node: Any, kind: str, path: Path) -> Any:
-        text = node.value
-        if not isinstance(text, str) or (kind != "str" and not _SCALARS[kind].fullmatch(text)):
-            return self._unreadable(path, f"has the tag of {kind}, but is not one; got {text!r}.", node)
-        if kind == "int" and len(text) > _LONGEST_NUMBER:
-            rule = f"is a number of {len(text)} digits; put it into quotes if it is a name."
-            return self._unreadable(path, rule, node)
-        if kind == "null":
-            return None
-        if kind == "bool":
-            return text.lower() == "true"
-        if kind == "float":
-            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-        return int(text) if kind == "int" else text
-
-    def _unreadable(self, path: Path, message: str, node: Any) -> Unreadable:
-        self.problems.refuse_value(path, message, node.start_mark.line + 1)
-        return Unreadable()
-
-    def _list(self, node: Any, path: Path) -> Any:
-        if not isinstance(node.value, list) or any(isinstance(entry, tuple) for entry in node.value):
-            return self._unreadable(path, "has the tag of a list, but is not one.", node)
-        return [self.build(entry, (*path, position)) for position, entry in enumerate(node.value)]
-
-    def _mapping(self, node: Any, path: Path) -> Any:
-        if not isinstance(node.value, list) or not all(isinstance(entry, tuple) for entry in node.value):
-            return self._unreadable(path, "has the tag of a mapping, but is not one.", node)
+    def _mapping(self, node: Any, path: Path) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
-            key = key_node.value
             kind = key_node.tag.removeprefix(_TAG)
-            if kind not in ("str", "int") or not isinstance(key, str):
-                shown = repr(key) if isinstance(key, str) else "that is a list or a mapping"
+            if kind not in ("str", "int") or key_node.id != "scalar":
+                shown = repr(key_node.value) if key_node.id == "scalar" else "that is a list or a mapping"
                 self.problems(path, f"has a key {shown}; keys are texts, so put it into quotes.", line)
                 continue
-            key = self._scalar(key_node, kind, path)
+            key = self.build(key_node, path)
+            place = (*path, key)
             if isinstance(key, Unreadable):
                 continue
-            place = (*path, key)
             if key in found:
                 self.problems(place, f"occurs twice, first on line {self.lines[place]}; remove one of them.", line)
                 continue
             self.lines[place] = line
             found[key] = self.build(value_node, place)
         return found
+
+
+def _scalar(text: str, kind: str) -> Any:
+    if kind != "str" and not _SCALARS[kind].fullmatch(text):
+        raise InputError(f"has the tag of {kind}, but is not one; got {text!r}.")
+    if kind == "int" and len(text) > _LONGEST_NUMBER:
+        raise InputError(f"is a number of {len(text)} digits; put it into quotes if it is a name.")
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() == "true"
+    if kind == "float":
+        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    return int(text) if kind == "int" else text
 
 
 @lru_cache
@@ -239,31 +236,24 @@ def plain(value: Any, name: str = "the value") -> Any:
     if hasattr(value, "plain"):
         return value.plain()
     if value is not None and not isinstance(value, str | int | float):
-        problem = (
+        raise study_error(
             f"{name} is {value!r}, which cannot be written to a study file. Use a built-in one by its name, with "
             "settings, or keep this study in Python."
         )
-        raise StudyError(problem, (Problem(problem),))
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return int(value)
     return value
 
 
-class _InLine(dict):
-    """A mapping that is written in one line."""
-
-
-class _ListInLine(list):
-    """A list that is written in one line."""
-
-
 @lru_cache
 def _dumper() -> Any:
     yaml = _pyyaml()
+    # What either version of YAML takes for something else than text is put into quotes.
+    old, new = yaml.SafeDumper.yaml_implicit_resolvers, _resolvers()
+    both = {first: [*old.get(first, []), *new.get(first, [])] for first in {*old, *new}}
 
     class Dumper(yaml.SafeDumper):  # type: ignore[name-defined]
-        # What either version of YAML takes for something else than text is put into quotes.
-        yaml_implicit_resolvers = _joined(yaml.SafeDumper.yaml_implicit_resolvers, _resolvers())
+        yaml_implicit_resolvers = both
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
@@ -271,13 +261,14 @@ def _dumper() -> Any:
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             super().increase_indent(flow, False)  # entries of lists are indented below their key
 
+        def serialize(self, node: Any) -> None:
+            if not self.default_flow_style:
+                _lay_out(node, 0)
+            super().serialize(node)
+
     # Line breaks and the like are written as escapes: other styles lose some, and let a text leave its comment.
     Dumper.add_representer(
         str, lambda dumper, data: dumper.represent_scalar(_TAG + "str", data, None if data.isprintable() else '"')
-    )
-    Dumper.add_representer(_InLine, lambda dumper, data: dumper.represent_mapping(_TAG + "map", data, flow_style=True))
-    Dumper.add_representer(
-        _ListInLine, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True)
     )
     return Dumper
 
@@ -286,7 +277,7 @@ def dump_document(value: Mapping[str, Any]) -> str:
     """Write plain values as YAML: one section after the other, short lists and mappings in one line."""
     layout = {"sort_keys": False, "allow_unicode": True, "width": 110, "default_flow_style": False}
     dump = _pyyaml().dump
-    return "\n".join(dump({key: _styled(entry, 1)}, Dumper=_dumper(), **layout) for key, entry in value.items())
+    return "\n".join(dump({key: entry}, Dumper=_dumper(), **layout) for key, entry in value.items())
 
 
 def dump_scalar(value: Any) -> str:
@@ -297,27 +288,17 @@ def dump_scalar(value: Any) -> str:
     >>> dump_scalar("mean radius"), dump_scalar("a: b"), dump_scalar("no"), dump_scalar("a, b")
     ('mean radius', "'a: b'", "'no'", "'a, b'")
     """
-    text = _pyyaml().dump(_ListInLine([value]), Dumper=_dumper(), allow_unicode=True, width=10**9)
+    text = _pyyaml().dump([value], Dumper=_dumper(), allow_unicode=True, width=10**9, default_flow_style=True)
     return str(text).strip()[1:-1]
 
 
-def _styled(value: Any, depth: int) -> Any:
-    """Mark what fits into one line: short, below the sections, and with nothing nested but short lists."""
-    if isinstance(value, dict):
-        entries: Any = {key: _styled(entry, depth + 1) for key, entry in value.items()}
-        nested = entries.values()
-        inline: Any = _InLine
-    elif isinstance(value, list):
-        entries = [_styled(entry, depth + 1) for entry in value]
-        nested = entries
-        inline = _ListInLine
-    else:
-        return value
-    leaf = not any(isinstance(entry, dict | list) and not isinstance(entry, _ListInLine) for entry in nested)
-    short = len(entries) <= _FLOW_LIMIT or not entries
-    single = depth == 2 and isinstance(value, dict) and len(entries) == 1  # an entry of the list of constraints
-    return inline(entries) if (leaf and short and depth > 1 and not single) or not entries else entries
-
-
-def _joined(old: _Resolvers, new: _Resolvers) -> _Resolvers:
-    return {first: [*old.get(first, []), *new.get(first, [])] for first in {*old, *new}}
+def _lay_out(node: Any, depth: int) -> None:
+    """Choose what is written in one line: what is short, below the sections, and has nothing nested but short lists."""
+    if node.id == "scalar":
+        return
+    entries = node.value if node.id == "sequence" else [entry for _, entry in node.value]
+    for entry in entries:
+        _lay_out(entry, depth + 1)
+    leaf = all(entry.id == "scalar" or (entry.id == "sequence" and entry.flow_style) for entry in entries)
+    single = depth == 2 and node.id == "mapping" and len(entries) == 1  # an entry of the list of constraints
+    node.flow_style = not entries or (leaf and len(entries) <= _FLOW_LIMIT and depth > 1 and not single)

@@ -6,9 +6,8 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 
 from ..data.feature_data import MISSING_RULES
 from .features import feature_columns, matches, read_features, role_problems
-from .reading import SUFFIXES, read_table
+from .formats import SUFFIXES, likely_sheet, read_table, write_table
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
-from .writing import write_table
 
 __all__ = [
     "MISSING_CODES",
@@ -17,6 +16,7 @@ __all__ = [
     "TO_BE_CHOSEN",
     "Table",
     "feature_columns",
+    "likely_sheet",
     "matches",
     "read_features",
     "read_table",

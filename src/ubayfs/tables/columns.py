@@ -30,11 +30,7 @@ def is_number_type(dtype: Any) -> bool:
 def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
     """Return a column as floats of shape (n_rows,); NaN where an entry is missing or no number.
 
-    Parameters
-    ----------
-    column : Series
-    decimal : str or None
-        Decimal sign of a text table, where a number is what reads as one. None: text is text, even if it shows digits.
+    In a text table, which has a decimal sign, a number is what reads as one; else text is text even if it has digits.
     """
     if is_number_type(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -60,30 +56,25 @@ def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
 
 
 def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], list[str]]:
-    """Find columns that do not hold numbers.
+    """Return the problems of columns that do not hold numbers, and the names of all these columns.
 
-    Returns
-    -------
-    problems : list of Problem
-        One for each column that mixes numbers with something else, one for all columns that are something else.
-    wrong : list of str
-        The names of all these columns.
+    Each column that mixes numbers with something else is a problem, all that are something else are one.
     """
-    dtypes = dict(zip(table.frame.columns, table.frame.dtypes, strict=True))
-    others = [name for name in names if not is_number_type(dtypes[name])]
     mixed: list[str] = []
     wholly: dict[str, list[str]] = {}
     wrong: list[str] = []
-    for name in others:
+    for name, dtype in table.frame.dtypes.loc[list(names)].items():
+        if is_number_type(dtype):
+            continue
         column = table.frame[name]
         bad = offending(column, table.decimal)
         if not bad.any():
             continue
-        wrong.append(name)
+        wrong.append(str(name))
         if bad.sum() < column.notna().sum() or all(_reads_as_number(entry) for entry in column[bad]):
-            mixed.append(mixed_problem(table, name, bad))
+            mixed.append(mixed_problem(table, str(name), bad))
         else:
-            wholly.setdefault(_kind(column), []).append(name)
+            wholly.setdefault(_kind(column), []).append(str(name))
     problems = []
     for kind, found in wholly.items():
         columns, them = ("column", "it") if len(found) == 1 else ("columns", "them")

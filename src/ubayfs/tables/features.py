@@ -70,21 +70,24 @@ def read_features(
     check_choice("missing", missing, MISSING_RULES)
     if task is not None:
         check_choice("task", task, TASKS)
-    targets = [target] if isinstance(target, str) else list(target or ())
+    targets = _listed(target)
     problems = role_problems(table, target=target, groups=groups, ignore=ignore)
     names = feature_columns(table, target=target, groups=groups, ignore=ignore)
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
-    found = [name for name in targets if name in table.frame]
-    for name in found:
-        problems += [Problem(text, ("target",)) for text in _target_problems(table, name, task)]
+    for name in targets:
+        if name in table.frame:
+            problems += [Problem(text, ("target",)) for text in _target_problems(table, name, task)]
     if groups in table.frame:
         problems += [Problem(text, ("groups",)) for text in _gap_problems(table, "groups", str(groups))]
     read, more = _feature_values(table, names, missing)
     if problems or more:
         raise TableError(table.path, problems + more)
-    y = _target_values(table, found, read.rows)
+    y: Any = None
+    if targets:
+        values = table.frame[targets].iloc[read.rows]
+        y = values[targets[0]] if len(targets) == 1 else values.to_numpy()
     group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
     try:
         data = FeatureData.from_table(freeze(np.asfortranarray(read.values)), y, task=task, groups=group_of_row)
@@ -110,14 +113,14 @@ def role_problems(
     ignore: str | Iterable[str] = (),
 ) -> list[Problem]:
     """Return what is wrong with the roles that columns are given, whatever is in them."""
-    targets = [target] if isinstance(target, str) else list(target or ())
+    targets = _listed(target)
     columns = table.frame.columns
     found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
         found.append(("groups", _absent(table, "groups", groups)))
     if groups is not None and groups in targets:
         found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
-    for pattern in [ignore] if isinstance(ignore, str) else ignore:
+    for pattern in _listed(ignore):
         if pattern in targets or pattern == groups:
             found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too."))
         elif not any(matches(name, [pattern]) for name in columns):
@@ -133,22 +136,16 @@ def feature_columns(
     ignore: str | Iterable[str] = (),
 ) -> list[str]:
     """Return the names of the columns that are left to be features."""
-    roles = [*([target] if isinstance(target, str) else target or ()), *([groups] if groups is not None else [])]
-    patterns = [ignore] if isinstance(ignore, str) else list(ignore)
+    columns = table.frame.columns
+    roles = [*_listed(target), *_listed(groups)]
     # A misspelled target is no feature either; without this its text would be a problem of its own.
-    spared = {*roles, *(near for role in roles for near in _nearest(role, table))}
-    return [
-        name
-        for name in table.frame.columns
-        if name not in spared and name not in table.annotations and not matches(name, patterns)
-    ]
+    others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
+    patterns = _listed(ignore)
+    return [name for name in columns if name not in others and not matches(name, patterns)]
 
 
-def _nearest(name: str, table: Table) -> list[str]:
-    if name in table.frame:
-        return []
-    near = nearest(name, table.frame.columns)
-    return [] if near is None else [near]
+def _listed(names: str | Iterable[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or ())
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
@@ -241,7 +238,9 @@ def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_
         if void.any():
             text = f"{quoted(names[void].tolist())} has no value at all, so there is no median: add it to ignore."
             return read, [Problem(text, ("ignore",))]
-        return replace(read, values=_with_medians(read.values, gaps)), []
+        values, holed = read.values.copy(), gaps.any(axis=0)
+        values[:, holed] = np.where(gaps[:, holed], np.nanmedian(values[:, holed], axis=0), values[:, holed])
+        return replace(read, values=values), []
     if missing == "drop_rows":
         rows = np.flatnonzero(~gaps.any(axis=1))
         few = f"missing: drop_rows leaves {len(rows)} sample(s); choose median or drop_columns."
@@ -259,19 +258,3 @@ def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:
     if all(is_number_type(dtype) for dtype in frame.dtypes):
         return frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
     return np.column_stack([as_floats(frame[name], decimal) for name in frame.columns])
-
-
-def _with_medians(values: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
-    values = values.copy()
-    columns = np.flatnonzero(gaps.any(axis=0))
-    medians = np.nanmedian(values[:, columns], axis=0)
-    values[:, columns] = np.where(gaps[:, columns], medians, values[:, columns])
-    return values
-
-
-def _target_values(table: Table, targets: Sequence[str], rows: NDArray[np.intp]) -> Any:
-    if not targets:
-        return None
-    if len(targets) == 1:
-        return table.frame[targets[0]].iloc[rows]
-    return table.frame[list(targets)].iloc[rows].to_numpy()

@@ -1,8 +1,10 @@
-"""Parquet, Excel and AnnData."""
+"""read_table and write_table: CSV and TSV, Parquet, Excel and AnnData, as the suffix of a file asks for."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +16,108 @@ import numpy as np
 import pandas as pd
 
 from .._arguments import did_you_mean
+from .._files import save_content
 from ..exceptions import InputError, MissingDependencyError
 from .columns import is_number_type
 from .table import MISSING_CODES, Table, check_distinct, quoted, tidy
+from .text import read_text
+
+_TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz")
+_EXCEL = (".xlsx", ".xlsm")
+_PARQUET = (".parquet", ".pq")
+_ANNDATA = (".h5ad",)
+SUFFIXES = (*_TEXT, *_EXCEL, *_PARQUET, *_ANNDATA)
+_WRITABLE = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx", ".parquet")
+_EXCEL_ROWS, _EXCEL_COLUMNS = 1_048_576, 16_384
+
+
+def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose_sheet: bool = False) -> Table:
+    """Read a table; its suffix tells the format.
+
+    Parameters
+    ----------
+    path : str or path
+        CSV, TSV or TXT (also compressed, ``.csv.gz``), Parquet, Excel (``.xlsx``) or AnnData (``.h5ad``). Columns of
+        text are separated by commas, semicolons or tabs, which is found out, and so is a decimal comma beside the
+        latter two. Text must be UTF-8.
+    sheet : str, optional
+        Sheet of an Excel file; the first one by default.
+    choose_sheet : bool
+        Whether the sheet of an Excel file, if none is named, is the first one with a column of numbers.
+
+    Returns
+    -------
+    table : Table
+        Empty cells and :data:`MISSING_CODES` are missing. An unnamed first column holds row names. Text stays text.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, empty, damaged or no table; the message says where and what to do.
+    MissingDependencyError
+        If reading the format needs a package that is not installed.
+    """
+    path = _shortened(Path(path))
+    suffix = _suffix(path)
+    _check_file(path)
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"{path} has the suffix {suffix!r}, which is not a table that can be read. Readable are "
+            f"{', '.join(SUFFIXES)}.{' Save it as .xlsx first.' if suffix in ('.xls', '.ods', '.xlsb') else ''}"
+        )
+    if sheet is not None and suffix not in _EXCEL:
+        raise InputError(
+            f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", argument="sheet"
+        )
+    try:
+        if suffix in _EXCEL:
+            return _read_excel(path, sheet, choose_sheet)
+        readers = {**dict.fromkeys(_TEXT, read_text), **dict.fromkeys(_PARQUET, _read_parquet), ".h5ad": _read_anndata}
+        return readers[suffix](path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
+
+
+def likely_sheet(path: str | os.PathLike[str]) -> str | None:
+    """Return the sheet of an Excel file that most likely holds the data; None when there is no choice.
+
+    That is the first sheet with a column of numbers, or else the first one.
+    """
+    if _suffix(Path(path)) not in _EXCEL or not Path(path).is_file():
+        return None
+    table = read_table(path, choose_sheet=True)
+    return table.sheet if table.other_sheets else None
+
+
+def _shortened(path: Path) -> Path:
+    """Return a path without detours such as ``init/../data``, unless links make them lead elsewhere."""
+    short = Path(os.path.normpath(path))
+    return short if short.resolve() == path.resolve() else path
+
+
+def _suffix(path: Path) -> str:
+    """Return the suffix that tells the format, in lower case: ``".csv.gz"`` counts as one."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    return "".join(suffixes) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; name the file of the table in it.")
+    if path.is_file():
+        return
+    if not path.parent.is_dir():
+        raise InputError(f"{path} does not exist: there is no directory {str(path.parent)!r}.")
+    names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    here = f" The directory is {str(path.parent.absolute())!r}."
+    raise InputError(f"{path} does not exist.{did_you_mean(path.name, names) or here}")
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def needs(package: str, extra: str, path: Path) -> Iterator[None]:
+def _needs(package: str, extra: str, path: Path) -> Iterator[None]:
     """Turn a failed import into one that names the line that installs the package."""
     try:
         yield
@@ -44,9 +141,9 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
         raise InputError(f"{path} is no {kind} file, or it is damaged{also} ({reason}). Write it again.") from error
 
 
-def read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path) -> Table:
     """Read a Parquet file; an index that pandas stored in it names the rows."""
-    with needs("pyarrow", "parquet", path):
+    with _needs("pyarrow", "parquet", path):
         from pyarrow.parquet import ParquetFile
     with _undamaged(path, "Parquet"):
         stored = ParquetFile(io.BytesIO(path.read_bytes())).read()
@@ -58,7 +155,7 @@ def read_parquet(path: Path) -> Table:
     return tidy(frame, [str(name) for name in frame.columns], path)
 
 
-def read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False) -> Table:
+def _read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False) -> Table:
     """Read a sheet of an Excel file by its name; None: the first one, or the first one with a column of numbers."""
     sheets = _open_sheets(path)
     if sheet is not None and sheet not in sheets:
@@ -77,7 +174,7 @@ def read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False)
 
 
 def _open_sheets(path: Path) -> dict[str, Any]:
-    with needs("openpyxl", "excel", path):
+    with _needs("openpyxl", "excel", path):
         from openpyxl import load_workbook
     with _undamaged(path, "Excel", " or protected by a password"):
         # Values instead of formulas; from memory, because openpyxl leaves files open.
@@ -117,9 +214,9 @@ def _from_cells(rows: list[list[Any]], path: Path, title: str) -> Table:
     return tidy(frame, names, path, "row", np.arange(len(body)) + top + 2)
 
 
-def read_anndata(path: Path) -> Table:
+def _read_anndata(path: Path) -> Table:
     """Read AnnData: `X` over `var_names` are the features, columns of `obs` annotations, `obs_names` row names."""
-    with needs("anndata", "anndata", path), warnings.catch_warnings():
+    with _needs("anndata", "anndata", path), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from anndata import read_h5ad
     with _undamaged(path, "AnnData (.h5ad)"):
@@ -141,3 +238,94 @@ def read_anndata(path: Path) -> Table:
     values = pd.DataFrame(X.astype(np.float32, copy=False), columns=features, index=index)
     frame = pd.concat([values, data.obs.set_axis(annotations, axis=1).set_axis(index, axis=0)], axis=1)
     return Table(frame, frozenset(annotations), path)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a table, whole or not at all; its suffix tells the format.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Numbers keep their full precision. An index other than 0, 1, 2, ... becomes the unnamed first column.
+    path : str or path
+        CSV (comma), TSV or TXT (tab), each also as ``.gz``, Excel (``.xlsx``) or Parquet. A file that exists is
+        replaced.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold the table, or the file cannot be written.
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    if suffix not in _WRITABLE:
+        raise InputError(
+            f"{path} has the suffix {suffix!r}, which is not a table that can be written. Writable are "
+            f"{', '.join(_WRITABLE)}."
+        )
+    if suffix == ".xlsx":
+        content = _excel(frame, path)
+    elif suffix == ".parquet":
+        content = _parquet(frame, path)
+    else:
+        delimiter = "," if suffix.startswith(".csv") else "\t"
+        text = frame.to_csv(sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\n")
+        content = text.encode("utf-8")
+    if suffix.endswith(".gz"):
+        content = gzip.compress(content, mtime=0)  # without a time stamp, equal tables are equal files
+    save_content(path, content, InputError)
+
+
+def _has_row_names(frame: pd.DataFrame) -> bool:
+    return not isinstance(frame.index, pd.RangeIndex)
+
+
+def _parquet(frame: pd.DataFrame, path: Path) -> bytes:
+    with _needs("pyarrow", "parquet", path):
+        from pyarrow import ArrowException
+    buffer = io.BytesIO()
+    try:
+        frame.to_parquet(buffer, engine="pyarrow")
+    except (ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"{path}: Parquet cannot hold this table ({error}). Write .csv instead.") from error
+    return buffer.getvalue()
+
+
+def _excel(frame: pd.DataFrame, path: Path) -> bytes:
+    with _needs("openpyxl", "excel", path):
+        from openpyxl import Workbook
+        from openpyxl.utils.exceptions import IllegalCharacterError
+    named = _has_row_names(frame)
+    if len(frame) + 1 > _EXCEL_ROWS or frame.shape[1] + named > _EXCEL_COLUMNS:
+        raise InputError(
+            f"{path}: Excel holds at most {_EXCEL_ROWS - 1} rows and {_EXCEL_COLUMNS} columns; the table has "
+            f"{frame.shape[0]} and {frame.shape[1]}. Write .csv or .parquet instead."
+        )
+    columns = [[str(name), *column.astype(object)] for name, column in frame.items()]
+    if named:
+        columns.insert(0, ["", *frame.index.astype(object)])
+    workbook = Workbook()
+    try:
+        for j, column in enumerate(columns, start=1):
+            for i, value in enumerate(column, start=1):
+                _fill(workbook.active.cell(i, j), value)
+        buffer = io.BytesIO()
+        workbook.save(buffer)
+    except (IllegalCharacterError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: Excel cannot hold this table ({error!r}). Write .csv instead.") from error
+    return buffer.getvalue()
+
+
+def _fill(cell: Any, value: Any) -> None:
+    """Put a value into a cell of openpyxl."""
+    if isinstance(value, str) or (isinstance(value, float) and np.isinf(value)):
+        cell.value = str(value)
+        cell.data_type = "s"  # a feature called "=A1" is a name, not a formula
+    elif not pd.isna(value):
+        cell.value = value
+        if isinstance(value, float):
+            cell.value = repr(float(value))  # openpyxl itself writes 16 digits, and some numbers need 17
+            cell.data_type = "n"

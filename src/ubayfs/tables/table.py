@@ -124,17 +124,7 @@ def tidy(
     numbers: NDArray[Any] | None = None,
     decimal: str | None = None,
 ) -> Table:
-    """Make a Table of cells and the names in the header: row names and empty margins are taken off.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        Its own column names do not count.
-    names : sequence of str of length n_columns
-        The header.
-    path, unit, numbers, decimal
-        As in :class:`Table`.
-    """
+    """Make a Table of cells, whose own column names do not count, and a header; row names and margins are taken off."""
     names = [name.strip() for name in names]
     frame = frame.set_axis(range(len(names)), axis=1)
     # Spreadsheets leave empty rows behind, and empty columns without a name: nothing is lost with them.
