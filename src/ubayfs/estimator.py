@@ -240,7 +240,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
         constraints = as_constraints(self.constraints)
         if self.max_features is not None:
-            constraints.append(max_size(check_int("max_features", self.max_features, low=1), rho=math.inf))
+            constraints += (max_size(check_int("max_features", self.max_features, low=1), rho=math.inf),)
         return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:

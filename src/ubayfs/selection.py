@@ -299,7 +299,7 @@ class Selection:
             "best": _set_to_dict(self.best),
             "alternatives": [_set_to_dict(found) for found in self.alternatives],
             "provenance": plain(self.provenance),
-            "advice": [plain(vars(one)) for one in self.advice],
+            "advice": [plain(vars(advice)) for advice in self.advice],
         }
 
     @classmethod
@@ -331,7 +331,7 @@ class Selection:
             counts=None if content["counts"] is None else np.array(content["counts"], dtype=np.int64),
             weights=None if content["weights"] is None else np.array(content["weights"], dtype=np.float64),
             provenance=dict(content["provenance"]),
-            advice=tuple(Advice.from_dict(one) for one in content["advice"]),
+            advice=tuple(Advice.from_dict(advice) for advice in content["advice"]),
         )
 
 

@@ -52,14 +52,6 @@ def _as_given(check: Callable[[Any], Any], value: Any) -> Any:
     return value
 
 
-def _constraints(value: Any) -> tuple[Constraint, ...]:
-    return tuple(as_constraints(value))
-
-
-def _strength(value: Any) -> float:
-    return check_real("constraint_strength", value, low=0.0, low_open=True, high_open=True)
-
-
 def _limit(value: Any) -> float | None:
     return None if value is None else as_optimizer("exact", value).time_limit  # type: ignore[attr-defined]
 
@@ -69,15 +61,18 @@ def _as(check: Callable[[Any], Any] | None, part: str, in_posterior: bool = Fals
     return {"check": check, "part": part, "in_posterior": in_posterior}
 
 
+_STRENGTH = partial(check_real, "constraint_strength", low=0.0, low_open=True, high_open=True)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Decision:
     """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
 
     weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(None, "prior", True))
     prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
-    constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(_constraints, "constraints"))
+    constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(as_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
-    constraint_strength: float = field(default=1.0, metadata=_as(_strength, "constraints"))
+    constraint_strength: float = field(default=1.0, metadata=_as(_STRENGTH, "constraints"))
     optimizer: Any = field(default="exact", metadata=_as(partial(_as_given, as_optimizer), "constraints"))
     min_votes: int = field(default=0, metadata=_as(partial(check_int, "min_votes", low=0), "constraints"))
     time_limit: float | None = field(default=None, metadata=_as(_limit, "constraints"))
@@ -297,16 +292,7 @@ def maximize(
 
 
 def check_decision(feature_names: Any, **arguments: Any) -> None:
-    """Raise what :func:`decide` would raise for its arguments, before there is any evidence.
-
-    Examples
-    --------
-    >>> from ubayfs import require
-    >>> check_decision(["radius", "area"], constraints=[require("raduis")])
-    Traceback (most recent call last):
-    ...
-    ubayfs.exceptions.ConstraintError: require names 'raduis', which is not a feature. Did you mean 'radius'?
-    """
+    """Raise what :func:`decide` would raise for its arguments, before there is any evidence; see `Decision.check`."""
     Decision(**arguments).check(feature_names)
 
 
@@ -354,14 +340,13 @@ def selection_probabilities(
     >>> selection_probabilities(selection, n_draws=50, random_state=0)
     array([1.  , 0.88, 0.12])
     """
+    decision = Decision.of({**locals(), "optimizer": "exact", "random_state": None})
     n_draws = check_int("n_draws", n_draws, low=1)
     if isinstance(posterior, Selection):
-        again = bool(as_constraints(constraints)) or blocks is not None or X is not None
-        problem, posterior = _decided(posterior, again or (constraint_strength, min_votes) != (1, 0))
+        problem, posterior = _decided(posterior, X is not None or decision != Decision())
         optimizer = problem.optimizer if optimizer is None else optimizer
     elif isinstance(posterior, Posterior):
-        given = {"constraints": constraints, "blocks": blocks, "min_votes": min_votes}
-        problem = Decision(constraint_strength=constraint_strength, **given)._problem(posterior, X)
+        problem = decision._problem(posterior, X)
     else:
         rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
         raise InputError.of("posterior", rule, posterior)
@@ -380,11 +365,13 @@ def _decided(selection: Selection, given_again: bool) -> tuple[Problem, Posterio
     if given_again:
         raise InputError(
             "constraints, blocks, constraint_strength, X and min_votes are part of a selection; pass "
-            "selection.posterior to decide with others."
+            "selection.posterior to decide with others.",
+            argument="constraints",
         )
     if selection.posterior is None or selection.problem is None:
         raise InputError(
-            "a selection by maximize() or from a file has no posterior to draw from; use one that decide() returned."
+            "a selection by maximize() or from a file has no posterior to draw from; use one that decide() returned.",
+            argument="posterior",
         )
     return selection.problem, selection.posterior
 

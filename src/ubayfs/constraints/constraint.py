@@ -182,12 +182,12 @@ def builder(
     return decorate
 
 
-def as_constraints(constraints: Any) -> list[Constraint]:
-    """Return one or several constraints as a list; anything else is an error."""
+def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
+    """Return one or several constraints as a tuple; anything else is an error."""
     if isinstance(constraints, Constraint):
-        return [constraints]
+        return (constraints,)
     several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
-    items = list(constraints) if several else [constraints]
+    items = tuple(constraints) if several else (constraints,)
     for item in items:
         if not isinstance(item, Constraint):
             raise ConstraintError.of(

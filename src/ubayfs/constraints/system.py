@@ -85,21 +85,21 @@ class ConstraintSystem:
             blocks = sparse.csr_array((0, n_features), dtype=bool)
         n_columns = n_features + blocks.shape[0]
         matrices, bounds, rhos, parts, start = [], [np.empty(0)], [np.empty(0)], [], 0
-        for one, constraint in zip(given, constraints or [None] * len(given), strict=True):
-            used = np.flatnonzero(one.rho > 0)
-            everything = len(used) == len(one.rho)
-            rows = one.A if everything else one.A[used]
+        for meaning, constraint in zip(given, constraints or [None] * len(given), strict=True):
+            used = np.flatnonzero(meaning.rho > 0)
+            everything = len(used) == len(meaning.rho)
+            rows = meaning.A if everything else meaning.A[used]
             stop = start + len(used)
-            label = one.label if everything else partial(_renumbered, one.label, used)
-            parts.append(Part(start, stop, label, one.title, constraint))
+            label = meaning.label if everything else partial(_renumbered, meaning.label, used)
+            parts.append(Part(start, stop, label, meaning.title, constraint))
             start = stop
             if len(used) == 0:
                 continue
             values = np.ascontiguousarray(rows.data, dtype=np.float64)
-            columns = rows.indices + n_features if one.on_blocks else rows.indices
+            columns = rows.indices + n_features if meaning.on_blocks else rows.indices
             matrices.append(sparse.csr_array((values, columns, rows.indptr), shape=(len(used), n_columns)))
-            bounds.append(one.b[used])
-            rhos.append(one.rho[used])
+            bounds.append(meaning.b[used])
+            rhos.append(meaning.rho[used])
         if not matrices:
             A = sparse.csr_array((0, n_columns))
         else:
@@ -253,10 +253,11 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
         given.append(_on_columns(found, found.A.indices + offset, n_known) if found.on_blocks else found)
     membership = sparse.csr_array(sparse.vstack(memberships, format="csr"))
     # Blocks that nothing refers to would only burden the optimizer.
-    columns = [one.A.indices for one in given if one.on_blocks and (one.rho > 0).any()]
+    columns = [meaning.A.indices for meaning in given if meaning.on_blocks and (meaning.rho > 0).any()]
     used = np.unique(np.concatenate(columns)) if columns else np.empty(0, dtype=np.intp)
     given = [
-        _on_columns(one, np.searchsorted(used, one.A.indices), len(used)) if one.on_blocks else one for one in given
+        _on_columns(meaning, np.searchsorted(used, meaning.A.indices), len(used)) if meaning.on_blocks else meaning
+        for meaning in given
     ]
     return ConstraintSystem.stack(given, membership.shape[1], membership[used], listed)
 
@@ -269,7 +270,7 @@ def _own_blocks(constraint: Constraint) -> Blocks | None:
     return None
 
 
-def _on_columns(one: Inequalities, columns: Any, n_columns: int) -> Inequalities:
+def _on_columns(meaning: Inequalities, columns: Any, n_columns: int) -> Inequalities:
     """Return inequalities whose entries stand in other columns."""
-    A = sparse.csr_array((one.A.data, columns, one.A.indptr), shape=(len(one.b), n_columns))
-    return replace(one, A=A)
+    A = sparse.csr_array((meaning.A.data, columns, meaning.A.indptr), shape=(len(meaning.b), n_columns))
+    return replace(meaning, A=A)

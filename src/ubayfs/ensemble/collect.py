@@ -107,7 +107,7 @@ def collect_evidence(
     plan = plan_subsamples(data, train_size)
     seed = _seed(random_state, directory)
     settings = {
-        "selector": [describe(one) for one in selectors],
+        "selector": [describe(elementary) for elementary in selectors],
         "n_models": n_models,
         "train_size": train_size,
         "n_features_per_model": n_features,
