@@ -154,7 +154,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         if y is None and self._needs_target():
             raise InputError(
                 f"selector={self.selector!r} requires y to be passed, but the target y is None. Without a target use "
-                "selector='laplacian'."
+                "selector='laplacian'.",
+                argument="y",
             )
         data = FeatureData.from_table(X, y, task=self.task, groups=groups)
         Decision(**self._decision()).check(data.feature_names)
@@ -273,8 +274,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             if parameter in self._fit_params:
                 raise InputError(
                     f"redecide cannot change {name}: it belongs to the ensemble, whose evidence is used again. Use "
-                    f"set_params({name}=...) and fit again."
+                    f"set_params({name}=...) and fit again.",
+                    argument=name,
                 )
             raise InputError(
-                f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
+                f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}.",
+                argument=name,
             )
