@@ -1,6 +1,7 @@
 """Evidence: from sets, to and from files, merged."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -293,3 +294,18 @@ def test_evidence_cannot_be_changed_after_the_fact():
             array[0] = array[0]
     given.data[:] = False  # the caller's own array stays the caller's
     assert evidence.counts.tolist() == [2, 1, 1]
+
+
+def test_sets_of_unequal_length_are_refused():
+    with pytest.raises(InputError, match="sets must be a matrix") as caught:
+        Evidence.from_sets([[1, 0], [1]])
+    assert caught.value.argument == "sets"
+
+
+def test_advice_follows_from_what_the_evidence_holds():
+    settings = {"n_models": 5}
+    evidence = replace(Evidence.from_sets([[1, 0], [0, 1]]), failures=(RunFailure(2, "own", "ValueError: no"),))
+    assert [advice.code for advice in evidence.advice] == ["runs_failed"]
+    assert evidence.advice[0].facts == {"n_failed": 1, "n_runs": 3, "error": "ValueError: no", "times": 1}
+    assert [advice.code for advice in replace(evidence, settings=settings).advice] == ["runs_failed", "runs_cancelled"]
+    assert [advice.code for advice in Evidence.from_sets([[0, 0]]).advice] == ["no_votes"]

@@ -210,7 +210,10 @@ class Evidence:
 
 def _read_sets(sets: Any) -> sparse.csr_array:
     """Return any matrix of 0/1 as sorted, canonical csr."""
-    matrix = sets if sparse.issparse(sets) else np.asarray(sets)
+    try:
+        matrix = sets if sparse.issparse(sets) else np.asarray(sets)
+    except ValueError as error:
+        raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); {error}.") from error
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
     if matrix.dtype == object:  # such as nullable columns of a frame
