@@ -90,6 +90,52 @@ outputs: {figures: [gif]}
     ]
 
 
+@pytest.mark.parametrize("unknown", ["gruops: patient", "wholly_unknown: 1"])
+def test_an_unknown_key_hides_nothing_else(folder, unknown):
+    text = f"""\
+data:
+  path: cells.csv
+  {unknown}
+  target: klass
+  ignore: [center, nothing*]
+prior: {{weights: {{features: {{raduis: likely}}}}}}
+blocks: {{size: [aera]}}
+constraints:
+  - must_link: [radius, smoth]
+  - cost_budget: {{costs: {{zzz: 1}}, budget: 2}}
+"""
+    assert places_of(folder, text) == [
+        (("data", unknown.partition(":")[0]), 3),
+        (("data", "target"), 4),
+        (("data", "ignore"), 5),
+        (("prior", "weights", "features", "raduis"), 6),
+        (("blocks", "size", 0), 7),
+        (("constraints", 0, "must_link", "features", 1), 9),
+        (("constraints", 1, "cost_budget", "costs", "zzz"), 10),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sections", "places"),
+    [
+        ("decision: {sed: 1, min_votes: 500}", [("decision", "sed"), ("decision", "min_votes")]),
+        ("decision: {min_votes: 500}\nevidence: {sed: 1}", [("decision", "min_votes"), ("evidence", "sed")]),
+        (
+            "evidence: {modells: 900, n_features_per_model: 50}\ndecision: {min_votes: 500}",
+            [("evidence", "modells"), ("evidence", "n_features_per_model")],  # 500 votes may be right
+        ),
+    ],
+)
+def test_only_the_key_that_was_meant_is_not_checked(folder, sections, places):
+    assert [path for path, _ in places_of(folder, DATA + sections + "\n")] == places
+
+
+def test_a_table_is_not_read_without_its_sheet(folder):
+    pd.DataFrame({"other": [1, 2]}).to_excel(folder / "cells.xlsx", index=False)
+    text = "data: {path: cells.xlsx, sheeet: second, target: class}\nconstraints: [{require: [radius]}]\n"
+    assert places_of(folder, text) == [(("data", "sheeet"), 1)]
+
+
 def test_only_the_constraint_that_contradicts_is_named(folder):
     constraints = """\
 constraints:

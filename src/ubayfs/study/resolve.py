@@ -178,7 +178,7 @@ class _Resolver:
         from ..tables import read_features, read_table, role_problems
 
         section = self.study.data
-        if not self.problems.is_sound("data", "path"):
+        if not (self.problems.is_sound("data", "path") and self.problems.is_sound("data", "sheet")):
             return
         try:
             self.table = read_table(self.study.folder / section.path, sheet=section.sheet)
@@ -316,7 +316,8 @@ class _Resolver:
             with reported(problems, ("evidence", "n_features_per_model")):
                 check_features_per_model(section.n_features_per_model, len(self.names.names))
         least = self.study.decision.min_votes
-        if least > section.n_models and problems.is_sound("decision", "min_votes") and problems.is_sound("evidence"):
+        sound = problems.is_sound("decision", "min_votes") and problems.is_sound("evidence", "n_models")
+        if least > section.n_models and sound:
             rule = f"must be at most the number of models, {section.n_models}, the most votes that a feature can have"
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
         if data is None:

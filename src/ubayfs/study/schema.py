@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from .._arguments import did_you_mean
+from .._arguments import did_you_mean, nearest
 from . import checks
 from .checks import FIGURE_FORMATS as FIGURE_FORMATS
 from .components import FAMILIES
@@ -115,7 +115,9 @@ class Section:
             if name not in known:
                 hint = did_you_mean(name, known) or f" Keys of {cls.key}: {', '.join(known)}."
                 problems((cls.key, name), f"is not a key of {cls.key}; got {name!r}.{hint}")
-                problems.wrong.add((cls.key,))  # whatever key was meant, its value is not known
+                meant = nearest(name, known)
+                if meant is not None:
+                    problems.wrong.add((cls.key, meant))  # its value is not known
             elif entry is not None or known[name].nullable:
                 given[name] = entry
         if cls.required and value.get(cls.required) is None:
