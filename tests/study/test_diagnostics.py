@@ -136,6 +136,28 @@ def test_a_table_is_not_read_without_its_sheet(folder):
     assert places_of(folder, text) == [(("data", "sheeet"), 1)]
 
 
+@pytest.mark.parametrize(
+    ("constraint", "places"),
+    [
+        ("max_per_block: {n: two, blocks: [nosuch]}", [("n",), ("blocks", 0)]),
+        ("implies: {if_features: [nosuch], then_features: []}", [("then_features",), ("if_features", 0)]),
+        ("implies: {then_features: [nosuch]}", [(), ("then_features", 0)]),
+        ("cost_budget: {costs: {nosuch: 1}, budget: lots}", [("budget",), ("costs", "nosuch")]),
+        ("linear: {A: {nosuch: 1}, b: x}", [("b",), ("A", "nosuch")]),
+        ("linear: {A: {p: 1, q: 1}, b: x, blocks: {p: [nosuch]}}", [("b",), ("blocks", "p", 0), ("A", "q")]),
+        ("must_link: {features: [], rho: -1}", [("features",), ("rho",)]),
+        ("cost_budget: {costs: {radius: 1}, budget: lots}", [("budget",)]),
+        ("require: 7.5", [()]),
+    ],
+)
+def test_a_wrong_argument_hides_no_wrong_name(folder, constraint, places):
+    kind = constraint.partition(":")[0]
+    text = f"blocks: {{size: [area]}}\nconstraints: [{{{constraint}}}, {{require: [aera]}}]\n"
+    found = places_of(folder, DATA + text)
+    expected = [("constraints", 0, kind, *place) for place in places]
+    assert [path for path, _ in found] == [*expected, ("constraints", 1, "require", "features", 0)]
+
+
 def test_only_the_constraint_that_contradicts_is_named(folder):
     constraints = """\
 constraints:

@@ -46,6 +46,8 @@ _NEARLY_PERFECT = 1 - 1e-9
 def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
     """Return the constraints that could be read, by their positions in the list.
 
+    One with a wrong required argument is reported and lacks that argument, so that its names can still be checked.
+
     Parameters
     ----------
     value : None, Constraint, or iterable of Constraint, str or mapping
@@ -88,7 +90,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
         hint = did_you_mean(name, parameters) or f" Its arguments: {', '.join(parameters)}."
         report((name,), f"must be an argument of {kind}; got {name!r}.{hint}")
         del given[name]
-    absent = [name for name in _required(kind) if name not in given]
+    absent = [name for name in required_arguments(kind) if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")
     if "rho" in given:
@@ -96,19 +98,23 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     return _make(kind, given, set(absent), report if named else lambda path, message: report((), message))
 
 
-def _required(kind: str) -> list[str]:
+def required_arguments(kind: str) -> list[str]:
+    """Return the arguments of a kind of constraint that have no default."""
     parameters = KINDS[kind].parameters
     return [name for name, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
 
 
 def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> Constraint | None:
-    """Call the builder; arguments that are wrong are reported and replaced, so that the others are checked too."""
-    replaced = wrong.intersection(_required(kind))
+    """Call the builder; arguments that are wrong are reported and replaced, so that the others are checked too.
+
+    The constraint lacks required arguments that are wrong: its names can be checked, but it cannot be used.
+    """
+    replaced = wrong.intersection(required_arguments(kind))
     if not replaced <= set(_STAND_INS):
         return None
     try:
         made = _build(kind, given | {name: _STAND_INS[name] for name in replaced})
-        return None if replaced else made
+        return replace(made, arguments=tuple(item for item in made.arguments if item[0] not in replaced))
     except InputError as error:
         name = error.argument or next(iter(given))
         if name in wrong:
@@ -140,7 +146,7 @@ def _relaxation(rho: Any) -> Any:
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
-    Names that mean nothing are reported, and None is returned then.
+    Names that mean nothing are reported, and None is returned then, or if a required argument is wrong already.
     """
     given = dict(constraint.arguments)
     own: Any = given.get("blocks")
@@ -166,7 +172,7 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
             changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
     for problem in found:
         report(*problem)
-    if found:
+    if found or not given.keys() >= set(required_arguments(constraint.kind)):
         return None
     if all(given[name] == value for name, value in changed.items()):
         return constraint
