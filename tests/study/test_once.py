@@ -31,6 +31,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def count_decisions(monkeypatch, made):
+    """Add each decision that is made, and so checked, to a list."""
+    check = workflow.Decision.__post_init__
+    monkeypatch.setattr(workflow.Decision, "__post_init__", lambda self: (made.append(self), check(self))[1])
+
+
 def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monkeypatch):
     opened, made, resolved = Counter(), [], []
 
@@ -44,8 +50,7 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
 
     monkeypatch.setattr(builtins, "open", counting(builtins.open))
     monkeypatch.setattr(io, "open", counting(io.open))
-    check = workflow.Decision.__post_init__
-    monkeypatch.setattr(workflow.Decision, "__post_init__", lambda self: (made.append(self), check(self))[1])
+    count_decisions(monkeypatch, made)
     original = resolve._Resolver.resolve
     monkeypatch.setattr(
         resolve._Resolver, "resolve", lambda self, names: (resolved.append(names), original(self, names))[1]
@@ -53,6 +58,22 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
     assert main(["check", "study.yaml"]) == 0
     assert opened == {"study.yaml": 1, "cells.csv": 1, "knowledge.csv": 1}
     assert len(made) == len(resolved) == 1
+
+
+@pytest.mark.parametrize(("seed", "n_decisions"), [("0", 1), ("null", 2)])
+def test_select_and_decide_check_the_decision_once_unless_a_seed_is_drawn(folder, monkeypatch, seed, n_decisions):
+    few = f"evidence: {{n_models: 5}}\noutputs: {{figures: [], n_draws: 0}}\ndecision: {{seed: {seed}}}\n"
+    (folder / "study.yaml").write_text(STUDY + few)
+    made = []
+    count_decisions(monkeypatch, made)
+    assert main(["select", "study.yaml", "-o", "first"]) == 0
+    assert len(made) == n_decisions
+    made.clear()
+    assert main(["decide", "first", "--max-size", "1"]) == 0  # the seed that was drawn is known
+    assert len(made) == 1
+    made.clear()
+    assert main(["decide", "first", "--study", "study.yaml"]) == 0
+    assert len(made) == n_decisions
 
 
 def test_a_decision_needs_no_table_and_no_heavy_package(folder):

@@ -76,6 +76,8 @@ class ResolvedStudy:
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with the seeds that were drawn where it left the choice, so that it repeats the result."""
         ensemble, decision = self.study.evidence, self.study.decision
+        if ensemble.seed is not None and decision.seed is not None:
+            return self
         if ensemble.seed is None:
             ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
         if decision.seed is None:
