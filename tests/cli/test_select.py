@@ -279,6 +279,21 @@ def test_decide_with_an_edited_study(finished, run, tmp_path):
     assert len(read_result(tmp_path / "out").selection.features) == 3
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("", ""), ("n_models: 30", "n_models: 31"), ("path: cells.csv", "path: other.csv")]
+)
+def test_decide_notes_another_ensemble_or_other_data_only(old, new, finished, run):
+    study = finished.parent / "changed.yaml"
+    text = (finished.parent / "study.yaml").read_text(encoding="utf-8")
+    study.write_text(text.replace(old, new, 1), encoding="utf-8")
+    try:
+        done = run("decide", finished, "--study", study)
+    finally:
+        study.unlink()
+    assert done.code == 0, done.err
+    assert ("data and ensemble are those of" in done.err) == bool(new)
+
+
 def test_decide_goes_on_without_data(folder, run):
     assert run("select", "study.yaml").code == 0
     (folder / "cells.csv").unlink()

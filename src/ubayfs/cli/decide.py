@@ -33,9 +33,10 @@ def run(arguments: argparse.Namespace) -> None:
     study, evidence = earlier.study, earlier.evidence
     if arguments.study is not None:
         study = load_study(arguments.study)
-        if study.evidence != earlier.study.evidence or study.data != earlier.study.data:
+        used = options.with_origin(study, earlier.study)
+        if used != options.with_origin(study, study):  # the same file has another relative path in another folder
             tell(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
-            study = options.with_origin(study, earlier.study)
+            study = used
     study = options.changed(study, arguments)
     directory = arguments.output
     if directory is None:

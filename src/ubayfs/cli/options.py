@@ -142,7 +142,7 @@ def changed(study: Study, arguments: argparse.Namespace) -> Study:
 
 
 def with_origin(study: Study, earlier: Study) -> Study:
-    """Return a study with the data and the ensemble of an earlier one, whose evidence it uses."""
+    """Return a study with the data, by their absolute path, and the ensemble of one whose evidence it uses."""
     data = replace(earlier.data, path=os.path.abspath(earlier.folder / earlier.data.path))
     return replace(study, data=data, evidence=earlier.evidence)
 
