@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,16 @@ def test_the_command_line_has_an_option_for_each_simple_constraint(help_of_selec
     for kind, builder in KINDS.items():
         simple = next(iter(builder.parameters)) in ("n", "threshold", "features")
         assert (f"--{kind.replace('_', '-')} " in help_of_select) == simple, kind
+
+
+def test_a_constraint_that_needs_a_second_argument_has_no_option(monkeypatch, capsys):
+    def at_most_k_of(features, k, rho=1.0):
+        """At most `k` of some features."""
+
+    monkeypatch.setitem(KINDS, "at_most_k_of", replace(KINDS["require"], build=at_most_k_of))
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["select", "t.csv", "--at-most-k-of", "a", "b"])
+    assert "--at-most-k-of" in capsys.readouterr().err
 
 
 def test_the_help_of_all_commands_imports_nothing_heavy():

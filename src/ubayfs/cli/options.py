@@ -18,8 +18,8 @@ Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
-# Kinds of constraints have an option by their first argument. Of those with a number there is one, and an option
-# replaces it; lists of features add to those of the study.
+# Kinds of constraints that need no other argument have an option by their first one. Of those with a number there is
+# one, and an option replaces it; lists of features add to those of the study.
 _FIRST_ARGUMENTS: dict[str, dict[str, Any]] = {
     "n": {"type": int, "metavar": "N"},
     "threshold": {"type": float, "metavar": "R"},
@@ -89,9 +89,11 @@ def _add_section(parser: argparse.ArgumentParser, name: str) -> Any:
 def _kinds_by_argument() -> list[tuple[str, str]]:
     """Return the kinds of constraints that have an option, each with its first argument: limits first, lists last."""
     from ..constraints import KINDS
+    from ..study.constraint_terms import required_arguments
 
     first = {kind: next(iter(builder.parameters)) for kind, builder in KINDS.items()}
-    return [(kind, argument) for argument in _FIRST_ARGUMENTS for kind in KINDS if first[kind] == argument]
+    simple = [kind for kind in KINDS if set(required_arguments(kind)) <= {first[kind]}]
+    return [(kind, argument) for argument in _FIRST_ARGUMENTS for kind in simple if first[kind] == argument]
 
 
 def _flag(kind: str) -> str:
