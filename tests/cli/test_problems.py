@@ -71,6 +71,16 @@ def test_wrong_options_are_one_list(command, folder, run):
         assert f"\n- {place}" in done.err
 
 
+def test_wrong_options_of_decide_are_one_list(finished, run):
+    given = ["--max-size", "-1", "--must-link", "nosuch", "mean area", "--require", "nope", "--weight", "foo=likely"]
+    done = run("decide", finished, *given, "--prior", "dirichlt", "--min-votes", "31")
+    assert done.code == 2
+    lines = done.err.splitlines()
+    assert lines[0] == "ubayfs decide: there are 6 problems:"
+    places = sorted(line.partition(": ")[0].removeprefix("- ") for line in lines[1:])
+    assert places == ["--max-size", "--min-votes", "--must-link", "--prior", "--require", "--weight foo=likely"]
+
+
 def test_options_and_file_each_own_their_problems(folder, run):
     text = Path("study.yaml").read_text(encoding="utf-8").replace("worst area", "worst aera")
     Path("study.yaml").write_text(text, encoding="utf-8")

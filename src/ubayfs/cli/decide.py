@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
         if used != options.with_origin(study, study):  # the same file has another relative path in another folder
             tell(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
             study = used
-    study = options.changed(study, arguments)
+    study = options.changed(study, arguments, evidence)
     directory = arguments.output
     if directory is None:
         study = replace(study, outputs=replace(study.outputs, reduced_table=False))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
+    from ..ensemble.evidence import Evidence
     from ..study import Study, Weights
     from ..study.diagnostics import Problems
 
@@ -135,11 +136,15 @@ def output_directory(arguments: argparse.Namespace, study: Study) -> Path:
     return study.folder / study.outputs.directory if output is None else output
 
 
-def changed(study: Study, arguments: argparse.Namespace) -> Study:
-    """Return the study with the values of the options; raise all that is wrong with them."""
+def changed(study: Study, arguments: argparse.Namespace, evidence: Evidence) -> Study:
+    """Return the study with the values of the options; raise all that is wrong with them and the evidence."""
+    from ..study.resolve import check_draft
+
     problems = study.new_problems()
     study = _with_options(study, arguments, problems)
-    problems.raise_any()
+    if problems.found:
+        check_draft(study, problems, evidence)
+        problems.raise_any()
     return study
 
 

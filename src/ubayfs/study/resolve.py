@@ -142,11 +142,15 @@ def check_study(study: Study) -> FeatureData:
     return data
 
 
-def check_draft(study: Study, problems: Problems) -> None:
-    """Add all problems of a study in whose file something is wrong already: defaults replace what is wrong there."""
-    resolver = _Resolver(study, problems, study.evidence.n_models)
-    resolver.read_data()
-    resolver.resolve(None)
+def check_draft(study: Study, problems: Problems, evidence: Evidence | None = None) -> None:
+    """Add all problems of a study in whose file or options something is wrong already: defaults replace that.
+
+    The features are those of the evidence, if there is some, else those of the data table.
+    """
+    resolver = _Resolver(study, problems, study.evidence.n_models if evidence is None else evidence.n_models)
+    if evidence is None:
+        resolver.read_data()
+    resolver.resolve(None if evidence is None else evidence.feature_names)
 
 
 def read_data(study: Study) -> FeatureData:
