@@ -1,8 +1,11 @@
 """All problems of a study at once, each at its place: paths and lines, whatever the words."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from ubayfs.constraints import KINDS, Constraint
+from ubayfs.constraints.constraint import Kind
 from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study, resolve_study
 from ubayfs.study.resolve import check_draft
@@ -184,6 +187,25 @@ def test_a_feature_that_is_constant_cannot_be_required(folder):
 def test_perfect_correlations_contradict(folder):
     text = DATA + "constraints: [{decorrelate: 0.5}, {require: [radius, smooth]}]\n"
     assert places_of(folder, text) == [(("constraints", 1, "require"), 5)]
+
+
+@pytest.mark.parametrize(("least", "contradicts"), [(2, False), (5, True)])
+def test_any_constraint_on_the_data_may_contradict(folder, monkeypatch, least, contradicts):
+    def meaning(context, n):
+        n_varied = int((np.ptp(context.values("min_varied"), axis=0) > 0).sum())  # it is 4, and raises without data
+        return KINDS["min_size"].inequalities(context, n=n if n > n_varied else 0, rho=np.inf)
+
+    def build(n):
+        """Select features that vary."""
+        return Constraint("min_varied", (("n", n),))
+
+    monkeypatch.setitem(KINDS, "min_varied", Kind(build, meaning, needs_data=True))
+    text = DATA + f"constraints: [{{min_varied: {least}}}]\n"
+    if contradicts:
+        assert places_of(folder, text) == [(("constraints", 0, "min_varied"), 5)]
+    else:
+        (folder / "study.yaml").write_text(text)
+        assert resolve_study(load_study(folder / "study.yaml")).data is not None
 
 
 @pytest.mark.parametrize(

@@ -230,19 +230,22 @@ def check_constraints(
     contradictions are not looked for: which features are constant is not known.
     """
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
-    # decorrelate names no feature, and its arguments were checked when it was made.
-    others = {position: constraint for position, constraint in known.items() if constraint.kind != "decorrelate"}
-    system = _fitting(others, feature_names, blocks, problems)
-    # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
-    if data is None or not problems.is_sound("constraints") or (system.b[np.isinf(system.rho)] >= 0).all():
+    without_data = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
+    system = _fitting(without_data, feature_names, blocks, problems)
+    if data is None or not problems.is_sound("constraints"):
         return
-    if len(others) < len(known) and data.n_features <= _MOST_CORRELATED:
-        others = {position: _perfect_only(constraint) for position, constraint in known.items()}
-        system = resolve(others.values(), feature_names, blocks, data)
+    correlated = {position for position, constraint in known.items() if constraint.kind == "decorrelate"}
+    # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
+    if len(without_data) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all():
+        return
+    omitted = correlated if data.n_features > _MOST_CORRELATED else set()
+    tested = {position: _perfect_only(known[position]) for position in known if position not in omitted}
+    if len(tested) > len(without_data):
+        system = resolve(tested.values(), feature_names, blocks, data)
     error = _contradiction(system, data)
     if error is not None:
-        positions = list(others)
-        involved: list[Path] = [("constraints", positions[i], others[positions[i]].kind) for i in error.positions]
+        positions = list(tested)
+        involved: list[Path] = [("constraints", positions[i], tested[positions[i]].kind) for i in error.positions]
         places = [problems.place(path) for path in involved[:-1]]
         also = f" See also {'; '.join(places)}." if places else ""
         n_constant = int(data.constant.sum())
