@@ -274,7 +274,7 @@ def test_an_excel_table_with_a_sheet(knowledge, tmp_path):
             "feature,weight\nno,-1\n",
             [
                 "study.yaml, line 2, prior.table: knowledge.csv, line 2: the weight must be positive and finite; "
-                "feature 'no' has -1.0."
+                "got -1.0."
             ],
         ),
         (

@@ -202,7 +202,7 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, alia
             problems(place, "must be NAME=VALUE, such as radius=likely or radius=5.")
             continue
         with reported(problems, place):
-            new[name] = as_stated(name, number_or_word(value))
+            new[name] = as_stated(number_or_word(value))
     levels: dict[str, Any] = {
         level: tuple((name, weight) for name, weight in getattr(weights, level) if name not in new)
         for level in ("features", "patterns", "blocks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Set
 from numbers import Real
 from typing import Any
@@ -54,23 +55,53 @@ def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> Flo
         resolved = _from_pairs(weights.items(), index, known)
     else:
         resolved = _from_numbers(weights, index)
-    bad = np.flatnonzero(~(np.isfinite(resolved) & (resolved > 0)))
-    if len(bad):
-        more = f" ({len(bad)} such weights in all)" if len(bad) > 1 else ""
-        raise InputError.of(
-            "weights",
-            f"must be positive and finite; feature {index.names[int(bad[0])]!r} has "
-            f"{float(resolved[bad[0]])!r}{more}. A feature without prior knowledge takes {DEFAULT_WEIGHT}.",
-        )
-    if len(resolved) and resolved.max() > LARGEST_WEIGHT:
-        most = int(resolved.argmax())
-        raise InputError.of(
-            "weights",
-            f"must be at most {LARGEST_WEIGHT:g}; feature {index.names[most]!r} has {float(resolved[most])!r}. "
-            "Weights count votes: one as large as the number of models already outweighs the data; use require() to "
-            "force a feature into the set.",
-        )
+    wrong = ~(np.isfinite(resolved) & (resolved > 0))
+    if not wrong.any():
+        wrong = resolved > LARGEST_WEIGHT
+    if wrong.any():
+        first, n_wrong = int(wrong.argmax()), int(wrong.sum())
+        more = f" ({n_wrong} such weights in all)" if n_wrong > 1 else ""
+        _check_range("weights", float(resolved[first]), f"feature {index.names[first]!r} has", more)
     return resolved
+
+
+def check_weight(argument: str, value: Any) -> float:
+    """Return one prior weight: a positive number of at most 1e12, or raise naming `argument`, rule and value.
+
+    Examples
+    --------
+    >>> check_weight("default", 2)
+    2.0
+    """
+    weight = _as_float(value)
+    if weight is None:
+        raise InputError.of(argument, f"must be a number; got {value!r}.", value)
+    _check_range(argument, weight, "got")
+    return weight
+
+
+def _as_float(value: Any) -> float | None:
+    """Return a number as a float, infinite if it is too large for one; None if it is not a number."""
+    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return -math.inf if value < 0 else math.inf
+
+
+def _check_range(argument: str, weight: float, subject: str, more: str = "") -> None:
+    shown = f"{subject} {weight!r}{more}"
+    if not (math.isfinite(weight) and weight > 0):
+        rule = f"must be positive and finite; {shown}. A feature without prior knowledge takes {DEFAULT_WEIGHT}."
+        raise InputError.of(argument, rule, weight)
+    if weight > LARGEST_WEIGHT:
+        raise InputError.of(
+            argument,
+            f"must be at most {LARGEST_WEIGHT:g}; {shown}. Weights count votes: one as large as the number of models "
+            "already outweighs the data; use require() to force a feature into the set.",
+            weight,
+        )
 
 
 def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) -> bool:
@@ -97,7 +128,7 @@ def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
         try:
             array = np.asarray(weights)
             numbers = array.astype(np.float64) if array.dtype.kind in "iufO" else None
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass  # refused below, with all other things that are not numbers
     if numbers is None:
         raise InputError.of(
@@ -114,9 +145,10 @@ def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
 
 
 def _number(value: Any, key: object) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
+    weight = _as_float(value)
+    if weight is None:
         raise InputError.of("weights", f"must be positive numbers; {key!r} has {value!r}.")
-    return float(value)
+    return weight
 
 
 def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, blocks: Blocks) -> Floats:
@@ -131,7 +163,8 @@ def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, bloc
     return _combine(by_feature, by_block, index, blocks)
 
 
-def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> Floats:
+def key_column(table: Any) -> str:
+    """Return which column of a DataFrame of weights has the names, 'feature' or 'block', or raise."""
     key = "feature" if "feature" in table.columns else "block"
     if key not in table.columns or "weight" not in table.columns:
         raise InputError.of(
@@ -139,8 +172,13 @@ def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> Floats:
             "as a DataFrame needs the columns 'feature' and 'weight', or 'block' and 'weight'; "
             f"got {list(map(str, table.columns))}.",
         )
+    return key
+
+
+def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> Floats:
     from pandas import isna
 
+    key = key_column(table)
     rows = zip(table[key], table["weight"], strict=True)
     pairs = [(name, _number(weight, name)) for name, weight in rows if not isna(weight)]
     return _combine(pairs, [], index, blocks) if key == "feature" else _combine([], pairs, index, blocks)

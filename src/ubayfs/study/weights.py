@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._arguments import check_choice, did_you_mean
 from ..data.blocks import Blocks
 from ..exceptions import InputError
-from ..priors.weights import DEFAULT_WEIGHT, resolve_weights
+from ..priors.weights import DEFAULT_WEIGHT, check_weight, key_column, resolve_weights
 from .diagnostics import Path, Report, below, refuse, reported
 from .names import Names, is_pattern
 from .yaml_io import plain
@@ -45,12 +45,12 @@ _COLUMNS = ("feature", "weight", "block")  # of a table of knowledge
 _MOST_ROWS = 20
 
 
-def as_stated(name: object, value: Any) -> Stated:
+def as_stated(value: Any) -> Stated:
     """Return a weight as votes or as a word of the scale, or raise naming the rule.
 
     Examples
     --------
-    >>> as_stated("radius", 5), as_stated("radius", "Very_likely")
+    >>> as_stated(5), as_stated("Very_likely")
     (5.0, 'very likely')
     """
     if isinstance(value, str):
@@ -60,9 +60,9 @@ def as_stated(name: object, value: Any) -> Stated:
         except InputError as error:
             raise InputError.of("weight", f"{error.rule} Or give a number of votes.", value) from None
     if not isinstance(value, Real) or isinstance(value, bool):
-        words = ", ".join(map(repr, VOTES))
-        raise InputError.of("weight", f"must be a number of votes or one of {words}; got {value!r}.", value)
-    return float(resolve_weights([value], [str(name)])[0])
+        rule = f"must be a number of votes or one of {', '.join(map(repr, VOTES))}; got {value!r}."
+        raise InputError.of("weight", rule, value)
+    return check_weight("weight", value)
 
 
 def votes(stated: Stated, default: float, n_models: int) -> float:
@@ -124,15 +124,8 @@ def file_form(value: Any) -> Any:
 
 def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | None:
     """Return weights as a study file has them: one number, one for each feature, or the keys of :class:`Weights`."""
-    if isinstance(value, Weights):
-        return value
     if not isinstance(value, Mapping):
-        with reported(report):
-            if not isinstance(value, Iterable) or isinstance(value, str):
-                return Weights(default=float(resolve_weights(value, ["every feature"])[0]))
-            values = list(value)
-            return tuple(resolve_weights(values, [f"x{i}" for i in range(len(values))]).tolist())
-        return None
+        return value if isinstance(value, Weights) else _read_numbers(value, report)
     known = ("default", *_LEVELS)
     for key in value:
         if key not in known:
@@ -141,8 +134,24 @@ def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | No
     default = DEFAULT_WEIGHT
     if value.get("default") is not None:
         with reported(report, ("default",)):
-            default = float(resolve_weights(value["default"], ["default"])[0])
+            default = check_weight("default", value["default"])
     return Weights(default, **{level: _stated(value.get(level), below(report, level)) for level in _LEVELS})
+
+
+def _read_numbers(value: Any, report: Report) -> Weights | tuple[float, ...] | None:
+    """Return one number for all features, or one for each."""
+    if isinstance(value, Real):
+        with reported(report):
+            return Weights(default=check_weight("weights", value))
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        report((), f"must be a number, one number per feature, or hold keys such as 'features'; got {value!r}.")
+    else:
+        numbers = []
+        for position, entry in enumerate(values := list(value)):
+            with reported(report, (position,)):
+                numbers.append(check_weight("weights", entry))
+        return tuple(numbers) if len(numbers) == len(values) else None
+    return None
 
 
 def _stated(value: Any, report: Report) -> StatedOf:
@@ -158,14 +167,13 @@ def _stated(value: Any, report: Report) -> StatedOf:
             report((), f"must be given by names (str) or positions (int); got {name!r}.")
             continue
         with reported(report, (name,)):
-            found.append((name, as_stated(name, weight)))
+            found.append((name, as_stated(weight)))
     return tuple(found)
 
 
 def _levels_of_frame(frame: Any, report: Report) -> dict[str, Any]:
     with reported(report):
-        resolve_weights(frame.iloc[:0], ["x"])  # the columns are there; what the names refer to shows later
-    key = "feature" if "feature" in frame.columns else "block"
+        key = key_column(frame)
     rows = frame.dropna(subset=["weight"])
     twice = rows[key][rows[key].duplicated()]
     if len(twice):
@@ -255,7 +263,7 @@ def _read_row(place: str, cells: tuple[Any, ...], report: Report) -> Row:
     stated = None
     if weight is not None:
         try:
-            stated = as_stated(feature or block, number_or_word(weight))
+            stated = as_stated(number_or_word(weight))
         except InputError as error:
             report((), f"{place}: the weight {error.rule}")
         if feature is None and block is None:
