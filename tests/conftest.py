@@ -9,6 +9,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer
 
+from ubayfs.plotting import Display
+from ubayfs.plotting.png import encode_png
+
 # No deadline: a slow machine is not a defect.
 settings.register_profile("ubayfs", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("ubayfs")
@@ -43,3 +46,18 @@ def load_set(data_dir):
         return frame.drop(columns="y"), frame["y"].to_numpy()
 
     return load
+
+
+class _Blank:
+    """A drawing without content, made at once."""
+
+    missing_letters = ""
+
+    def render(self, format="png", dpi=300):
+        return encode_png(np.zeros((1, 1, 4), dtype=np.uint8), dpi) if format == "png" else b"<svg/>"
+
+
+@pytest.fixture
+def blank_figures(monkeypatch):
+    """Leave figures empty: they take longer than everything else."""
+    monkeypatch.setattr(Display, "plot", lambda self, ax=None: _Blank())

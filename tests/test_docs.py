@@ -1,15 +1,20 @@
 """The documentation is true: its Python runs, its commands print what it shows, and its links lead somewhere."""
 
+import contextlib
 import doctest
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import ubayfs
+from ubayfs.cli.main import main
 from ubayfs.constraints import KINDS
 from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS
@@ -59,16 +64,29 @@ def in_terminal(command, folder):
     )
 
 
+def in_process(arguments):
+    """Run a command of ubayfs here, where everything is imported already."""
+    printed, shown = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(shown):
+        code = main(arguments)
+    return SimpleNamespace(returncode=code, stdout=printed.getvalue(), stderr=shown.getvalue())
+
+
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_run_and_print_what_the_page_shows(page, tmp_path):
+def test_commands_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
     """Files and commands of a page in their order, in an empty folder; "..." stands for any text."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
     for kind, content in STEP.findall((ROOT / page).read_text(encoding="utf-8")):
         if kind != "console":
             (tmp_path / kind.split()[1]).write_text(content, encoding="utf-8")
             continue
         for entry in re.split(r"^\$ ", content, flags=re.MULTILINE)[1:]:
             command, _, expected = entry.partition("\n")
-            run = in_terminal(command, tmp_path)
+            words = shlex.split(command, comments=True)
+            plain = words[0] == "ubayfs" and not set(words) & {">", "|"} and ";" not in command
+            run = in_process(words[1:]) if plain else in_terminal(command, tmp_path)
             assert run.returncode == 0, f"$ {command}\n{run.stdout}{run.stderr}"
             if expected.strip():
                 printed = run.stderr + run.stdout

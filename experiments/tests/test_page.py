@@ -14,7 +14,7 @@ from ubayfs_experiments import store
 from ubayfs_experiments.analysis import explanations
 from ubayfs_experiments.analysis import tables as report_tables
 from ubayfs_experiments.analysis.aggregate import aggregate, with_f1
-from ubayfs_experiments.report import content, figure_parts
+from ubayfs_experiments.report import content
 from ubayfs_experiments.report.content import Content
 from ubayfs_experiments.report.page import document_of, render, write_content, write_report
 
@@ -67,9 +67,9 @@ def run(tmp_path_factory, drawn):
     store.pack(directory)
     read = Content.read(directory)
     with pytest.MonkeyPatch.context() as patch:
-        # Figures that are drawn already, in coarse pictures, are as good in a page.
+        # Figures that are drawn already are as good in a page, and so are bytes that stand for their pictures.
         patch.setattr(content, "draw", lambda experiment, frame: drawn[experiment])
-        patch.setattr(figure_parts, "_DPI", 60)
+        patch.setattr(content, "png", lambda drawing: b"\x89PNG " + str(id(drawing)).encode())
         return directory, write_content(read, directory), read
 
 

@@ -1,7 +1,5 @@
 """All experiments in small, from the command line to the report, as a newcomer without the data directory runs them."""
 
-import io
-
 import pytest
 
 from ubayfs_experiments import store
@@ -15,22 +13,14 @@ from ubayfs_experiments.report.page import as_csv
 from ubayfs_experiments.tasks import Scale
 
 
-def rough_png(drawing):
-    """Return a coarse picture; that texts do not overlap is a matter of test_figures.py."""
-    drawing.figure.set_layout_engine("none")
-    file = io.BytesIO()
-    drawing.figure.savefig(file, format="png", dpi=30)
-    return file.getvalue()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def smaller():
-    """All experiments, splits and figures of a quick run, but smaller ensembles, fast selectors, coarse pictures."""
+    """All experiments, splits and figures of a quick run, but smaller ensembles, fast selectors, empty pictures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(ENVIRONMENT, raising=False)
         patch.setattr(Scale, "models", lambda self, full: min(full, 2))
         patch.setattr(simulation, "QUICK_SELECTORS", ("mrmr", "fisher"))
-        patch.setattr(content, "png", rough_png)
+        patch.setattr(content, "png", lambda drawing: b"a picture: test_figures.py")
         yield
 
 

@@ -4,13 +4,10 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
 from ubayfs.cli.main import main
-from ubayfs.plotting import Display
-from ubayfs.plotting.png import encode_png
 
 STUDY = """\
 data:
@@ -52,25 +49,16 @@ def folder(tmp_path, monkeypatch, cells):
     return tmp_path
 
 
-class _Blank:
-    """A drawing without content, made at once."""
-
-    missing_letters = ""
-
-    def render(self, format="png", dpi=300):
-        return encode_png(np.zeros((1, 1, 4), dtype=np.uint8), dpi) if format == "png" else b"<svg/>"
-
-
 @pytest.fixture
 def real_figures():
     """Asked for by tests that look at figures."""
 
 
 @pytest.fixture(autouse=True)
-def blank_figures(request, monkeypatch):
+def figures_where_asked_for(request):
     """Most commands are not tested for their figures, which take longer than everything else."""
     if "real_figures" not in request.fixturenames:
-        monkeypatch.setattr(Display, "plot", lambda self, ax=None: _Blank())
+        request.getfixturevalue("blank_figures")
 
 
 @pytest.fixture
