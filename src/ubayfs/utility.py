@@ -88,12 +88,18 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
 
 
 @once_per_system
-def _tolerance(system: ConstraintSystem) -> Floats:
+def largest_coefficients(system: ConstraintSystem) -> Floats:
+    """Return the size of the largest coefficient of each inequality, of shape (n_inequalities,); 0 if it has none."""
     A, largest = system.A, np.zeros(system.n_inequalities)
     filled = np.flatnonzero(np.diff(A.indptr))
     if len(filled):
         largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
-    return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest)
+    return largest
+
+
+@once_per_system
+def _tolerance(system: ConstraintSystem) -> Floats:
+    return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest_coefficients(system))
 
 
 @once_per_system

@@ -9,8 +9,10 @@ from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.exceptions import InputError, OptimizationError
 from ubayfs.optimize import Genetic
+from ubayfs.optimize.base import Limit
 from ubayfs.optimize.exact import Exact, WarmStarted, warm_started
 from ubayfs.optimize.local_search import LocalSearch
+from ubayfs.optimize.tabu_search import TabuSearch
 from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
@@ -300,3 +302,39 @@ def test_other_optimizers_stay_as_they_are():
     genetic = Genetic()
     assert warm_started(genetic) is genetic
     assert isinstance(warm_started(Exact()), WarmStarted)
+
+
+def test_a_longer_search_comes_only_where_the_first_attempt_proves_nothing(monkeypatch):
+    """What it finds is used, and the answer is as exact as before."""
+    runs = []
+    run = TabuSearch.run
+
+    def recording(self, n_steps, deadline=None):
+        runs.append(n_steps)
+        return run(self, n_steps, deadline)
+
+    monkeypatch.setattr(TabuSearch, "run", recording)
+    utility = pair_problem(3)
+    ordinary = Exact().maximize(utility)
+    assert not runs
+    monkeypatch.setattr("ubayfs.optimize.exact._ATTEMPT_NODES", 0)
+    monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda utility, *_: np.zeros(utility.n_features, dtype=bool))
+    searched = Exact().maximize(utility)
+    assert len(runs) == 1
+    assert searched.gap <= 1e-9
+    assert searched.value == pytest.approx(ordinary.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_exact_agrees_with_brute_force_after_a_longer_search(block, monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.exact._ATTEMPT_NODES", 0)
+    monkeypatch.setattr("ubayfs.optimize.exact._TABU_STEPS", 30)
+    for seed in range(500 + 25 * block, 500 + 25 * (block + 1)):
+        assert_optimal(random_utility(np.random.default_rng(seed)))
+
+
+def test_nodes_of_the_first_attempt_count():
+    limit = Limit(nodes=1000)
+    solution = Exact().search(pair_problem(3), limit)
+    assert solution.complete
+    assert limit.nodes <= 1000 - solution.info["n_programs"] < 1000

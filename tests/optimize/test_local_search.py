@@ -15,15 +15,15 @@ def all_selectable(seed, n=8):
 
 
 def literal_merit(utility, sets):
-    """Utility of sets by their soft rows, less a penalty for each unit of hard violation."""
+    """Utility of sets by their soft rows, less a penalty for each violated hard row, in its largest coefficient."""
     hard = np.isinf(utility.system.rho)
     soft = Utility(
         utility.theta, utility.system.take(np.flatnonzero(~hard)), utility.constraint_strength, utility.selectable
     )
     violated = utility.admissibility.violations(sets)[:, hard]
-    tolerance = utility.admissibility.tolerance[hard]
-    beyond = np.maximum(violated - tolerance, 0.0).sum(axis=1)
-    return soft(sets) - 10.0 * (utility.theta.sum() + utility.constraint_strength) * beyond
+    units = violated / np.abs(utility.system.A[hard].toarray()).max(axis=1, initial=1e-300)
+    measure = np.where(units > 1, units, np.where(units > 0, 0.2 + 0.8 * units, 0.0)).sum(axis=1)
+    return soft(sets) - 10.0 * (utility.theta.sum() + utility.constraint_strength) * measure
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -56,6 +56,15 @@ def test_good_sets_are_often_the_best():
         found = good_set(utility)
         best += found is None or utility(found)[0] >= values.max() - 1e-9
     assert best >= 30
+
+
+@pytest.mark.parametrize("excess", [1e-8, 1e-7, 1e-3])
+def test_a_tiny_violation_of_a_hard_row_never_pays(excess):
+    # Five features exceed the budget by so little that a penalty per unit would be less than their importance.
+    utility = utility_of(np.full(15, 1 / 15), [one_row(np.full(15, 1 + excess), 5, INF)])
+    search = LocalSearch(utility)
+    assert search.merit(np.arange(15) < 5) < search.merit(np.zeros(15, dtype=bool))
+    assert good_set(utility).sum() == 4
 
 
 def test_no_good_set_where_there_is_none():

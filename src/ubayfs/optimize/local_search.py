@@ -2,6 +2,7 @@
 
 The exact method does not need it, but a good set cuts off most of its work. The search follows a merit function: the
 score, less a penalty for violated hard inequalities (rows of the matrix A), which leads it to sets that satisfy them.
+Violations are measured in the largest coefficient of their row, and however small one is, it outweighs every score.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
+from ..utility import ROUNDING, Utility, largest_coefficients, log_row_admissibility
 from .presolve import entries_of, reduce, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound require.
 _POOL = 400
 # Sets to begin with are at most this large: dropping and swapping features one by one would take too long to pay.
 _LARGEST_START = 200
+# What the smallest violation of a hard row counts: with the penalty below, twice as much as the best conceivable score.
+SMALLEST_MEASURE = 0.2
 
 
 @once_per_system
@@ -39,6 +42,14 @@ def _entries(matrix: sparse.csc_array, columns: Ints) -> tuple[Ints, Floats, Int
     return matrix.indices[entries], matrix.data[entries], owner
 
 
+def _measure(excess: Floats) -> Floats:
+    """Return what violations of hard rows, in their largest coefficients, count: never less than the smallest measure.
+
+    A penalty per unit alone would let a set win that exceeds a budget of 5 by 1e-7.
+    """
+    return np.maximum(excess, SMALLEST_MEASURE + (1.0 - SMALLEST_MEASURE) * excess)
+
+
 class LocalSearch:
     """Adds, drops and swaps features, all of them selectable, as long as the merit rises."""
 
@@ -47,11 +58,13 @@ class LocalSearch:
         system = utility.system
         self.n = utility.n_features
         self.hard = np.isinf(system.rho)
+        self.any_hard = bool(self.hard.any())
         self.rho = np.where(self.hard, 1.0, system.rho)
-        self.b = system.b + utility.admissibility.tolerance
+        self.b, self.tolerance = system.b, utility.admissibility.tolerance
         self.columns, self.blocks = _by_columns(system)
         self.n_blocks = system.n_blocks
-        # One unit of hard violation outweighs everything else.
+        largest = largest_coefficients(system)
+        self.scale = np.where(largest > 0.0, largest, 1.0)  # of a row without coefficients no set changes anything
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 
     @cached_property
@@ -59,7 +72,7 @@ class LocalSearch:
         """Features to add together: each with all others that rows ``d_i - d_j <= 0`` then require."""
         system = self.utility.system
         A = system.A
-        pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.b - system.b))
+        pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.tolerance))
         first, second = A.indptr[pairs], A.indptr[pairs] + 1
         opposite = (A.data[first] * A.data[second] < 0) & (A.indices[first] < self.n) & (A.indices[second] < self.n)
         first, second = first[opposite], second[opposite]
@@ -74,15 +87,15 @@ class LocalSearch:
             found[tuple(sorted(members.tolist()))] = None
         return [np.array(group, dtype=np.intp) for group in found]
 
-    def _terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
-        """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
+    def terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
+        """Return log admissibility of soft rows and the measure of violation of hard rows at some activities a^T z."""
         excess = activity - self.b[rows]
         log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
-        violated = np.flatnonzero(excess > 0.0)
+        violated = np.flatnonzero(excess > self.tolerance[rows])
         excess = excess[violated]
         hard, rho = self.hard[rows][violated], self.rho[rows][violated]
         log_terms[violated] = np.where(hard, 0.0, log_row_admissibility(excess, rho))
-        hard_terms[violated] = np.where(hard, excess, 0.0)
+        hard_terms[violated] = np.where(hard, _measure(excess / self.scale[rows][violated]), 0.0)
         return log_terms, hard_terms
 
     def merit(self, chosen: Mask) -> float:
@@ -92,22 +105,26 @@ class LocalSearch:
     def one_flipped(self, chosen: Mask, features: Ints) -> Floats:
         """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
         members = np.flatnonzero(chosen)
-        n_chosen = np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
-        activity = self._activity(members, n_chosen)
-        log_terms, hard_terms = self._terms(activity, slice(None))
+        n_chosen = self.members_of_blocks(members)
+        activity = self.activity(members, n_chosen)
+        log_terms, hard_terms = self.terms(activity, slice(None))
         sign = np.where(chosen[features], -1.0, 1.0)
         rows, change, owner = self._changes(features, sign, n_chosen)
-        log_new, hard_new = self._terms(activity[rows] + change, rows)
+        log_new, hard_new = self.terms(activity[rows] + change, rows)
         log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(features))
         hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(features))
         log_all = log_terms.sum() + np.concatenate([[0.0], log_gain])
         hard_all = hard_terms.sum() + np.concatenate([[0.0], hard_gain])
         importances = self.utility.theta[members].sum() + np.concatenate([[0.0], sign * self.utility.theta[features]])
-        # Sums of gains may miss zero by rounding.
-        hard_all = np.where(hard_all < RELATIVE_TOLERANCE, 0.0, hard_all)
+        # Sums of gains may miss zero by rounding; a violation is at least SMALLEST_MEASURE.
+        hard_all = np.where(hard_all < 0.5 * SMALLEST_MEASURE, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
 
-    def _activity(self, members: Ints, n_chosen: Ints) -> Floats:
+    def members_of_blocks(self, members: Ints) -> Ints:
+        """Return how many of some features are in each block."""
+        return np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
+
+    def activity(self, members: Ints, n_chosen: Ints) -> Floats:
         """Return a^T z of every row; `n_chosen` are the members of each block."""
         columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
         rows, values, _ = _entries(self.columns, columns)
