@@ -338,3 +338,54 @@ def test_nodes_of_the_first_attempt_count():
     solution = Exact().search(pair_problem(3), limit)
     assert solution.complete
     assert limit.nodes <= 1000 - solution.info["n_programs"] < 1000
+
+
+NEARLY_EQUAL = {
+    "thirds": lambda noise: (np.where(np.arange(len(noise)) % 2, 100 / 3, 200 / 3) + 1e-7 * noise, 100.0),
+    "ones": lambda noise: (1 + 1e-7 * noise, 5.0),
+}
+
+
+@pytest.mark.parametrize("enumerate_all", [True, False])
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("kind", NEARLY_EQUAL)
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_that_differ_by_less_than_the_solver_can_tell(seed, kind, equal, enumerate_all, monkeypatch):
+    if not enumerate_all:
+        monkeypatch.setattr("ubayfs.optimize.cells._MOST_FEATURES_OTHERWISE", -1)
+    rng = np.random.default_rng(seed)
+    costs, budget = NEARLY_EQUAL[kind](1 + rng.random(15))
+    theta = np.full(15, 1 / 15) if equal else rng.dirichlet(np.ones(15))
+    utility = utility_of(theta, [one_row(costs, budget, INF)])
+    assert_optimal(utility)
+    assert Exact().search(utility).info["n_programs"] <= 8
+
+
+@pytest.mark.parametrize("kind", NEARLY_EQUAL)
+def test_many_costs_that_differ_by_less_than_the_solver_can_tell(kind):
+    """The noise is positive: no set reaches the budget, and the best ones of those below it are known."""
+    costs, budget = NEARLY_EQUAL[kind](1 + np.random.default_rng(0).random(100))
+    solution = Exact().search(utility_of(np.full(100, 0.01), [one_row(costs, budget, INF)]))
+    assert solution.value == pytest.approx(1.02 if kind == "thirds" else 1.04)
+    assert solution.gap <= 1e-9
+
+
+def test_enumeration_is_the_last_resort_where_tolerances_decide(monkeypatch):
+    """Sets that the solver returns although they violate a row are excluded one by one, at first."""
+    monkeypatch.setattr("ubayfs.optimize.row_grid._MOST_SPLIT", 0)
+    utility = utility_of(np.full(15, 1 / 15), [one_row(1 + 1e-7 * (1 + np.random.default_rng(0).random(15)), 5, INF)])
+    assert_optimal(utility)
+    assert Exact().search(utility).info["n_programs"] == 3
+
+
+def test_a_set_that_keeps_the_hard_rows_is_offered_however_little_time_there_is():
+    """The empty set keeps a budget, and the required features do what rows on single features ask for."""
+    costs = 1 + 1e-7 * (1 + np.random.default_rng(0).random(30))
+    budget = one_row(costs, 6, INF)
+    solution = Exact(time_limit=1e-9).search(utility_of(np.full(30, 1 / 30), [budget, one_row(np.ones(30), 3, 1.0)]))
+    assert np.isfinite(solution.value)
+    required = [one_row(-np.eye(30)[j], -1, INF) for j in range(4)]
+    linked = [one_row(np.eye(30)[3] - np.eye(30)[4], 0, INF)]
+    solution = Exact(time_limit=1e-9).search(utility_of(np.full(30, 1 / 30), [budget, *required, *linked]))
+    assert np.isneginf(utility_of(np.full(30, 1 / 30), [budget, *required, *linked])(np.zeros(30))[0])
+    assert set(range(5)) <= set(np.flatnonzero(solution.chosen))

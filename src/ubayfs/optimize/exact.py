@@ -43,7 +43,14 @@ and they are put back until the best set of the program has the same score under
 
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
 and evaluated by :class:`~ubayfs.utility.Utility`; only these scores are reported. A set whose true score is below the
-solver's is excluded explicitly (a no-good cut) when nothing else explains the difference.
+solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows whose coefficients
+differ by less than the solver can tell are also passed to it on the scale of these differences
+(:mod:`ubayfs.optimize.row_grid`), and small problems are enumerated when cuts do not help
+(:mod:`ubayfs.optimize.cells`).
+
+**A proof that takes long** gains from a better set. When a first attempt of a few hundred nodes proves nothing, a tabu
+search (:mod:`ubayfs.optimize.tabu_search`) looks for one, and the proof starts anew with what it found. Every bound
+holds for all sets, so that the attempt's bound remains valid.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from scipy import sparse
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
 from ..utility import ROUNDING, Utility, largest_coefficients, log_row_admissibility
-from .presolve import entries_of, reduce, rows_within
+from .presolve import entries_of, reduce, required_features, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound require.
 _POOL = 400
@@ -158,7 +158,7 @@ class LocalSearch:
                 break
             candidate, value = self._best_move(chosen)
             if value <= best + ROUNDING:
-                candidate, value = self._best_swap(chosen, best)
+                candidate, value = self._best_swap(chosen, best, deadline)
             if value <= best + ROUNDING:
                 break
             chosen, best = candidate, value
@@ -182,11 +182,13 @@ class LocalSearch:
                 best, value = changed, merit
         return best, value
 
-    def _best_swap(self, chosen: Mask, best: float) -> tuple[Mask, float]:
-        """Return the best set reached by one feature out and one in."""
+    def _best_swap(self, chosen: Mask, best: float, deadline: float | None = None) -> tuple[Mask, float]:
+        """Return the best set reached by one feature out and one in, of those tried before the deadline."""
         result = chosen
         outside = np.flatnonzero(~chosen)
         for out in np.flatnonzero(chosen):
+            if deadline is not None and time.monotonic() >= deadline:
+                break
             base = chosen.copy()
             base[out] = False
             values = self.one_flipped(base, outside)
@@ -241,4 +243,7 @@ def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask |
             best, best_value = found, value
         if number == 0 and begin_with is not None and best is not None:
             break
+    if best is None:
+        required = required_features(utility) & utility.selectable
+        return required if np.isfinite(utility(required)[0]) else None
     return best

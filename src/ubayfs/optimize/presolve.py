@@ -271,6 +271,11 @@ def _needs(utility: Utility) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(origin), dtype=bool), (origin, target)), shape=(n, n))
 
 
+def required_features(utility: Utility) -> Mask:
+    """Return the mask of features that hard rows on one or two features require."""
+    return _required(utility, _needs(utility))
+
+
 def _required(utility: Utility, needs: sparse.csr_array) -> Mask:
     """Return the mask of features that are in every set which satisfies the hard rows."""
     system = utility.system
