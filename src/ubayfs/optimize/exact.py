@@ -121,9 +121,10 @@ class Exact:
         solution : Solution
             ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
         """
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         solution = self.search(utility)
         if solution is None:
-            raise explain_conflict(utility)
+            raise explain_conflict(utility, Limit(deadline))
         return solution
 
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:

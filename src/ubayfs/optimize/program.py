@@ -18,6 +18,7 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..utility import Utility, log_row_admissibility
 from .base import Limit
 from .row_grid import RowGrid
+from .solver_output import solver_output_held_back
 
 # HiGHS stops at an absolute gap of 1e-6 and accepts rows violated by 1e-6. Scores and logarithms of admissibility are
 # passed to it multiplied by this, so that its tolerances are 1e-10 in the score.
@@ -130,13 +131,12 @@ class Programs:
         if limit is not None:
             options |= limit.options()
         self.n_solved += 1
-        result = milp(
-            -objective,
-            integrality=np.arange(s + 1) < n,
-            bounds=Bounds(lower, upper),
-            constraints=self._rows(layout, highest).constraint(),
-            options=options,
-        )
+        rows = self._rows(layout, highest).constraint()
+        integrality = np.arange(s + 1) < n
+        with solver_output_held_back:
+            result = milp(
+                -objective, integrality=integrality, bounds=Bounds(lower, upper), constraints=rows, options=options
+            )
         if limit is not None:
             limit.spend(int(result.get("mip_node_count") or 0))
         # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum.

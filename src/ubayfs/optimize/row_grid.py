@@ -121,8 +121,8 @@ def _split(a: Floats, b: float) -> list[SplitRow]:
     r"""Return rows that are together equivalent to a^T z <= b if a is nearly on a grid; none if it is not.
 
     Let :math:`a = u p + e` with whole numbers p and :math:`\sum |e_i| < u / 4`. Then :math:`a^T z \le b` can depend on
-    e at one value P of :math:`p^T z` only, the whole number next to :math:`b / u`: below it the row holds, above it does
-    not. So it is equivalent to :math:`p^T z \le P` and, if e decides at P, to
+    e at one value P of :math:`p^T z` only, the whole number next to :math:`b / u`: below it the row holds, above it
+    does not. So it is equivalent to :math:`p^T z \le P` and, if e decides at P, to
     :math:`e^T z \le b - u P + m (P - p^T z)` with an m that makes this hold at every value below P. Divided by the
     largest :math:`|e_i|`, differences that the solver would tolerate in a are of the order of one here.
     """
