@@ -92,3 +92,12 @@ def test_a_forked_process_has_its_output():
             os.waitpid(child, 0)
     """)
     assert output.splitlines() == ["child"]
+
+
+def test_nothing_is_printed_where_the_solver_repairs_its_solutions():
+    output = printed("""
+        import ubayfs
+        costs = np.random.default_rng(21).random(20)
+        ubayfs.maximize(costs / costs.sum(), ubayfs.cost_budget(costs, costs.sum() / 3, rho=np.inf))
+    """)
+    assert output == ""

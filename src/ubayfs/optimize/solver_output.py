@@ -80,7 +80,7 @@ class _SolverOutput:
             library.fwrite(others, ctypes.c_size_t(1), ctypes.c_size_t(len(others)), stdout)
 
     def _in_child(self) -> None:
-        """A process that was forked while another thread was inside starts with the true output."""
+        """Give the true output to a process that was forked while another thread was inside."""
         self._lock = threading.Lock()
         if self._n_inside:
             self._n_inside = 0
