@@ -76,8 +76,8 @@ from .tabu_search import TabuSearch
 # Sets from which a warm start chooses where to begin.
 _MOST_SETS = 100
 # A first attempt may take so many nodes of branch and bound (ordinary problems take one to a hundred) and, if time is
-# limited, so many seconds and this share of it. If it proves nothing, a longer search for a better set comes next.
-_ATTEMPT_NODES, _ATTEMPT_SECONDS, _ATTEMPT_SHARE = 200, 0.5, 0.15
+# limited, this share of it. If it proves nothing, a longer search for a better set comes next.
+_ATTEMPT_NODES, _ATTEMPT_SHARE = 200, 0.15
 # Steps of the longer search, and the share of the time that it may take: about a second for a hundred features.
 _TABU_STEPS, _TABU_SHARE = 6000, 0.4
 
@@ -174,7 +174,7 @@ class _Rounds:
         self.utility, self.sizes, self.limit = utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
         seconds = 0.0 if limit.deadline is None else limit.deadline - time.monotonic()
-        self.attempt: Limit | None = limit.attempt(_ATTEMPT_NODES, min(_ATTEMPT_SECONDS, _ATTEMPT_SHARE * seconds))
+        self.attempt: Limit | None = limit.attempt(_ATTEMPT_NODES, _ATTEMPT_SHARE * seconds)
         self.n_programs = self.n_rounds = 0
         self.n_features = self.n_rows = 0
 
