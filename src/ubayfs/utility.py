@@ -102,6 +102,15 @@ def _tolerance(system: ConstraintSystem) -> Floats:
     return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest_coefficients(system))
 
 
+def with_tolerance(part: ConstraintSystem, tolerance: Floats) -> ConstraintSystem:
+    """Return a part of a system that judges its inequalities as the whole does, whatever coefficients it lacks.
+
+    `tolerance` is that of the whole for the inequalities of the part, of shape (n_inequalities,).
+    """
+    part.derived[_tolerance] = tolerance
+    return part
+
+
 @once_per_system
 def _columns(system: ConstraintSystem) -> sparse.csr_array:
     return sparse.csr_array(system.A.T)
