@@ -21,7 +21,7 @@ _MOST_FEATURES = 12
 # Sets times inequalities: all of them are evaluated at once.
 _MOST_ENTRIES = 2**18
 # So many sets that the solver's tolerances alone let through show that inequalities are closer to their bounds than it
-# can tell. Then larger problems are enumerated too, so many sets at once.
+# can tell. Then, or when it gives up, larger problems are enumerated too, so many sets at once.
 _MOST_FORBIDDEN = 3
 _MOST_FEATURES_OTHERWISE, _MOST_ENTRIES_OTHERWISE, _SETS_AT_ONCE = 18, 2**23, 2**14
 
@@ -71,6 +71,7 @@ class CellSearch:
         self.programs = Programs(utility)
         self.best = known
         self.chosen: Mask | None = None
+        self.gave_up = False  # whether the solver found nothing although there was time
         self.settled = -np.inf  # the highest bound among the finished cells
         self.cells: list[Cell] = []
 
@@ -101,7 +102,7 @@ class CellSearch:
             if -cell.negative_bound <= self.best + score_tolerance(self.best) or self.limit.reached():
                 self.settled = max(self.settled, -cell.negative_bound)  # every other cell has a lower bound
                 break
-            if len(self.programs.forbidden) >= _MOST_FORBIDDEN and _enumerable(self.utility):
+            if (self.gave_up or len(self.programs.forbidden) >= _MOST_FORBIDDEN) and _enumerable(self.utility):
                 result = best_of_all(self.utility, self.best)
                 chosen = self.chosen if result.chosen is None else result.chosen
                 return result._replace(chosen=chosen, n_programs=self.programs.n_solved)
@@ -117,8 +118,12 @@ class CellSearch:
         if answer.infeasible:
             return not (np.isneginf(cell.low) and np.isneginf(self.best))
         bound = min(-cell.negative_bound, answer.bound)
-        if answer.chosen is None:  # the solver gave up, for lack of time or nodes: the bound is all that is known
-            self.settled = max(self.settled, bound)
+        if answer.chosen is None:  # the solver gave up: the bound is all that is known
+            if not self.limit.reached() and _enumerable(self.utility):  # not for lack of time or nodes
+                self.gave_up = True
+                heapq.heappush(self.cells, cell._replace(negative_bound=-bound))
+            else:
+                self.settled = max(self.settled, bound)
             return True
         value = float(self.utility(answer.chosen)[0])
         if value > self.best:
