@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
+from ._plain import decode, plain
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
@@ -299,7 +300,7 @@ class Selection:
             "best": _set_to_dict(self.best),
             "alternatives": [_set_to_dict(found) for found in self.alternatives],
             "provenance": plain(self.provenance),
-            "advice": [plain(vars(advice)) for advice in self.advice],
+            "advice": plain(self.advice),
         }
 
     @classmethod
@@ -335,32 +336,11 @@ class Selection:
         )
 
 
-def plain(values: Any) -> Any:
-    """JSON has no infinity and no nan: these become the strings that float() reads back; tuples become lists."""
-    if isinstance(values, Mapping):
-        return {key: plain(value) for key, value in values.items()}
-    if isinstance(values, list | tuple):
-        return [plain(value) for value in values]
-    return str(values) if isinstance(values, float) and not np.isfinite(values) else values
-
-
 def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
-    metrics = {**vars(found.metrics), "violations": [vars(row) for row in found.metrics.violations]}
-    return {
-        "indices": found.indices.tolist(),
-        **plain({"value": found.value, "bound": found.bound, "complete": found.complete, "metrics": metrics}),
-    }
+    return dict(plain({name: value for name, value in vars(found).items() if name != "features"}))
 
 
 def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
-    metrics = dict(content["metrics"])
-    violations = tuple(
-        Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]), row["position"])
-        for row in metrics.pop("violations")
-    )
-    without_votes = tuple(metrics.pop("without_votes"))
-    cardinality = int(metrics.pop("cardinality"))
-    numbers = {key: float(value) for key, value in metrics.items()}
     indices = freeze(np.array(content["indices"], dtype=np.intp))
     return FeatureSet(
         indices=indices,
@@ -368,5 +348,5 @@ def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
         value=float(content["value"]),
         bound=float(content["bound"]),
         complete=bool(content["complete"]),
-        metrics=SetMetrics(cardinality=cardinality, violations=violations, without_votes=without_votes, **numbers),
+        metrics=decode(SetMetrics, content["metrics"]),
     )

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_choice, check_int
 from .._files import save_content
+from .._plain import decode, plain
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Problem, Selection
 from .png import encode_png
-from .record import decode, encode
 from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
 
 DPI = 300
@@ -236,7 +236,7 @@ class Display:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data in plain types, ready for JSON; infinite numbers become strings."""
-        return {"display": self.name, **encode(self)}
+        return {"display": self.name, **plain(vars(self))}
 
     @classmethod
     def from_dict(cls: type[D], content: Mapping[str, Any]) -> D:
