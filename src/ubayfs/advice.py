@@ -22,9 +22,8 @@ def advice_on(best: FeatureSet, problem: Problem) -> tuple[Advice, ...]:
         found.append(Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}))
     unvoted = best.metrics.without_votes
     if unvoted:
-        more = f" and {len(unvoted) - 5} more" if len(unvoted) > 5 else ""
         facts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
-        found.append(Advice("without_votes", {**facts, "shown": ", ".join(unvoted[:5]) + more}))
+        found.append(Advice("without_votes", facts))
     return tuple(found)
 
 

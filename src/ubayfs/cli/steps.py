@@ -32,7 +32,7 @@ _ADVICE = {
         "nothing speaks against them. Add --max-size N."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints alone "
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints alone "
         "are the reason. Exclude such features with --min-votes 1."
     ),
 }
@@ -170,7 +170,7 @@ def tell_advice(advice: Iterable[Mapping[str, Any]]) -> None:
 
     for given in advice:
         text = _ADVICE.get(given["code"])
-        tell(f"Note: {given['message'] if text is None else text.format(**Advice.from_dict(given).facts)}")
+        tell(f"Note: {given['message'] if text is None else Advice.from_dict(given).in_words(text)}")
 
 
 def print_answer(known: Mapping[str, Any]) -> None:

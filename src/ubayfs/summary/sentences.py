@@ -44,7 +44,7 @@ _ADVICE = {
         "nothing speaks against them. A maximal size would make the choice meaningful."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints alone "
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints alone "
         "are the reason. A minimal number of votes of 1 excludes such features."
     ),
     "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
@@ -84,7 +84,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
 
 def advice_message(advice: Advice) -> str:
     """Return advice in words that neither Python nor the command line are needed for."""
-    return _ADVICE[advice.code].format(**advice.facts) if advice.code in _ADVICE else str(advice)
+    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
 
 
 def constraint_label(entry: Facts) -> str:
