@@ -32,8 +32,8 @@ _ADVICE = {
         "nothing speaks against them. Add --max-size N."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints alone "
-        "are the reason. Exclude such features with --min-votes 1."
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason. Exclude such features with --min-votes 1."
     ),
 }
 

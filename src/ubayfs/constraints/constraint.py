@@ -69,11 +69,11 @@ class Constraint:
         }
 
     def __repr__(self) -> str:
-        parameters = KINDS[self.kind].parameters
+        kind = KINDS[self.kind]
         listed = [
-            f"{name}={shown(value)}" if parameters[name].default is not inspect.Parameter.empty else shown(value)
+            shown(value) if name in kind.required else f"{name}={shown(value)}"
             for name, value in self.arguments
-            if value != parameters[name].default
+            if value != kind.parameters[name].default
         ]
         return f"{self.kind}({', '.join(listed)})"
 
@@ -148,6 +148,11 @@ class Kind:
     def parameters(self) -> dict[str, inspect.Parameter]:
         """Parameters of the builder by name."""
         return dict(inspect.signature(self.build).parameters)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Names of the parameters without a default."""
+        return tuple(name for name, parameter in self.parameters.items() if parameter.default is parameter.empty)
 
 
 # Filled by `builder`, in the order in which the kinds are defined.

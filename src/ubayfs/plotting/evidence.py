@@ -13,7 +13,7 @@ from ..data.blocks import Blocks
 from ..selection import Selection
 from . import style
 from .base import Display, ReportData, blocks_of, leading, shown_of
-from .links import MARKS, Links, draw_links, find_links, headings_height, links_width
+from .links import Links, draw_links, find_links, headings_height, links_width
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,7 @@ class EvidenceDisplay(Display):
         details = shown_of(len(self.features), self.n_features) + "Bold, black square: chosen. "
         if self.links.drawn:
             details += "Lines join the members of a constraint; full mark: chosen member, thick: violated. "
-            drawn = {link.kind for link in self.links.drawn}
-            details += "".join(f"{words} " for kind, words in MARKS.items() if kind in drawn)
+            details += self.links.marks
         if self.links.omitted:
             details += f"Not drawn: {', '.join(self.links.omitted)}. "
         if self.links.notes:

@@ -44,8 +44,8 @@ _ADVICE = {
         "nothing speaks against them. A maximal size would make the choice meaningful."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints alone "
-        "are the reason. A minimal number of votes of 1 excludes such features."
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason. A minimal number of votes of 1 excludes such features."
     ),
     "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
     "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
