@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ class CorrelationDisplay(Display):
     blocks: tuple[tuple[str, ...], ...]  # names of the blocks of each feature
     method: str
     n_chosen: int  # shown or not
+    palette: tuple[str, ...] = ()  # the blocks in the order of their colors: by the most important feature of each
 
     name: ClassVar[str] = "correlation"
     section: ClassVar[str] = "correlation"
@@ -94,6 +96,7 @@ class CorrelationDisplay(Display):
             blocks=tuple(of_feature[i] for i in order),
             method=method,
             n_chosen=len(selection.indices),
+            palette=tuple(dict.fromkeys(chain.from_iterable(of_feature))),
         )
 
     def _heading(self) -> tuple[str, str]:
@@ -148,7 +151,7 @@ class CorrelationDisplay(Display):
             ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
             ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
         if any(self.blocks):
-            draw_blocks(ax, self.blocks, 4.0)
+            draw_blocks(ax, self.blocks, self.palette, 4.0)
         bar = ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=25, pad=0.03)
         bar.set_label(f"absolute {self.method.capitalize()} correlation")
         bar.outline.set_visible(False)

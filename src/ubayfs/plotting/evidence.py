@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,6 +139,8 @@ class EvidenceDisplay(Display):
         style.draw_heading(ax, 8.0, "chosen")
         right = 18.0
         if any(self.blocks):
-            style.draw_blocks(ax, self.blocks, right)
+            # Blocks of chosen features first, in the order of these: all figures of a selection have the same colors.
+            palette = chain.from_iterable(compress(self.blocks, self.chosen))
+            style.draw_blocks(ax, self.blocks, palette, right)
             right += max(map(style.blocks_width, self.blocks)) + 4.0
         draw_links(ax, self.links, self.chosen, right)

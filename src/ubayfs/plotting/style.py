@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -196,11 +197,14 @@ def _listing(names: Sequence[str]) -> str:
     return short(", ".join(names), 20)
 
 
-def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> None:
-    """Draw the blocks of listed features from `left` points right of the axes on: colored cells, then their names."""
+def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], palette: Iterable[str], left: float) -> None:
+    """Draw the blocks of listed features from `left` points right of the axes on: colored cells, then their names.
+
+    Colors are given in the order of the palette, then to the other blocks.
+    """
     from matplotlib.patches import Rectangle
 
-    known = list(dict.fromkeys(name for names in blocks for name in names))
+    known = list(dict.fromkeys([*palette, *chain.from_iterable(blocks)]))
     margin = right_margin(ax)
     for row, names in enumerate(blocks):
         for i, name in enumerate(names[:_MOST_CELLS]):
