@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._arguments import RandomState
+from ._arguments import Array, Floats, Mask, RandomState
 from .constraints import resolve
 from .constraints.constraint import Inequalities
 from .constraints.sizes import exact_size
@@ -110,17 +109,17 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     return Attribution(selection.features, without_prior, _names(names, freely), data_alone, reasons)
 
 
-def _names(names: NDArray[np.object_], mask: NDArray[np.bool_]) -> tuple[str, ...]:
+def _names(names: Array, mask: Mask) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
 
 
-def _raised(problem: Problem) -> NDArray[np.bool_]:
+def _raised(problem: Problem) -> Mask:
     """Return which features the prior prefers; the same weight for all is no preference."""
     assert problem.weights is not None
     return problem.weights > max(DEFAULT_WEIGHT, float(problem.weights.min()))
 
 
-def _unvoted(problem: Problem, chosen: NDArray[np.bool_]) -> dict[int, str]:
+def _unvoted(problem: Problem, chosen: Mask) -> dict[int, str]:
     """Return the members without a vote, by position, and what they are there for."""
     if problem.counts is None:
         return {}
@@ -140,11 +139,11 @@ def _unvoted(problem: Problem, chosen: NDArray[np.bool_]) -> dict[int, str]:
 def _without_constraints(
     problem: Problem,
     posterior: Posterior | None,
-    chosen: NDArray[np.bool_],
+    chosen: Mask,
     unvoted: Mapping[int, str],
     optimizer: Optimizer,
     random_state: RandomState,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Return the best set of the same size under the prior alone, of features that something speaks for.
 
     Fillers that were chosen may fill up: without constraints nothing would keep them out.
@@ -177,15 +176,13 @@ def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
     return kind().update(posterior.evidence, DEFAULT_WEIGHT, random_state=random_state)
 
 
-def _errors(*posteriors: Posterior | None) -> NDArray[np.float64] | None:
+def _errors(*posteriors: Posterior | None) -> Floats | None:
     """Return the standard error of simulated means, together of all, of shape (n_features,); None if none is."""
     squares = [p.diagnostics.monte_carlo_error**2 for p in posteriors if p is not None and p.diagnostics is not None]
     return np.sqrt(np.sum(squares, axis=0)) if squares else None
 
 
-def _in_favor(
-    theta: NDArray[np.float64], chosen: NDArray[np.bool_], errors: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def _in_favor(theta: Floats, chosen: Mask, errors: Floats | None) -> Floats:
     """Return importances that speak for chosen features as far as simulated ones may be wrong.
 
     A chosen feature then gives way only to one that is better beyond the error of their difference.
@@ -196,9 +193,7 @@ def _in_favor(
     return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
 
 
-def _nearest_best(
-    utility: Utility, chosen: NDArray[np.bool_], optimizer: Optimizer, random_state: RandomState
-) -> NDArray[np.bool_]:
+def _nearest_best(utility: Utility, chosen: Mask, optimizer: Optimizer, random_state: RandomState) -> Mask:
     """Return the best set; among equally good ones the one that shares most with the chosen set."""
     found = optimizer.maximize(utility, random_state)
     tolerance = score_tolerance(found.value)
@@ -213,9 +208,7 @@ def _nearest_best(
     return np.asarray(candidates[int(best.argmax())], dtype=bool)
 
 
-def _most_important(
-    theta: NDArray[np.float64], selectable: NDArray[np.bool_], chosen: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
     """Return the most important features, as many as are chosen if there are; chosen ones come first among equals."""
     candidates = np.flatnonzero(selectable)
     size = min(int(chosen.sum()), len(candidates))

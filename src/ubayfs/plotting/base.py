@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex, check_choice, check_int
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_choice, check_int
 from .._files import save_content
 from .._plain import decode, plain
 from ..data.blocks import Blocks
@@ -102,11 +102,11 @@ class Correlations:
     """
 
     features: tuple[str, ...]
-    spearman: NDArray[np.float64]
-    pearson: NDArray[np.float64]
+    spearman: Floats
+    pearson: Floats
 
     @classmethod
-    def of_data(cls, X: NDArray[Any], feature_names: NDArray[Any], positions: NDArray[np.intp]) -> Correlations:
+    def of_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
         """Compute the correlations of the features at some positions."""
         values = X[:, positions]
         names = tuple(feature_names[positions].tolist())
@@ -145,7 +145,7 @@ class Correlations:
         return cls(tuple(content["features"]), *matrices)
 
 
-def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np.float64]:
+def signed_correlations(X: Array, method: str = "spearman") -> Floats:
     """Return the correlations of all columns, of shape (n_columns, n_columns)."""
     if method == "spearman":  # the same without scipy.stats, whose import takes longer than all of this
         X, method = np.column_stack([_average_ranks(column) for column in X.T]), "pearson"
@@ -157,7 +157,7 @@ def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np
     return np.clip(matrix, -1.0, 1.0)
 
 
-def _average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+def _average_ranks(values: Array) -> Floats:
     """Return ranks from 1; equal values share the mean of theirs."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
@@ -274,7 +274,7 @@ def problem_of(selection: Selection, purpose: str) -> Problem:
     return selection.problem
 
 
-def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -> NDArray[np.intp]:
+def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
     """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
 
     They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
@@ -289,7 +289,7 @@ def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -
     return order[shown[order]]
 
 
-def blocks_of(blocks: Blocks, names: NDArray[Any], positions: NDArray[np.intp]) -> list[tuple[str, ...]]:
+def blocks_of(blocks: Blocks, names: Array, positions: Ints) -> list[tuple[str, ...]]:
     """Return the names of the blocks of some features, given by position."""
     belongs = blocks.matrix(FeatureIndex(names))[:, positions].toarray()
     return [tuple(name for name, inside in zip(blocks.names, column, strict=True) if inside) for column in belongs.T]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import check_int
+from .._arguments import Floats, Ints, check_int
 from .._plain import counted
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
@@ -124,9 +124,7 @@ class ConvergenceDisplay(Display):
         below.set_xlabel("number of models")
 
 
-def _course(
-    evidence: Evidence, shown: NDArray[np.intp], n_leading: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+def _course(evidence: Evidence, shown: Ints, n_leading: int) -> tuple[Ints, Floats, Floats]:
     """Return numbers of models, shares of the shown features, and agreement of the leading ones, at each point."""
     n_models, n_features = evidence.n_models, evidence.n_features
     points = np.unique(np.linspace(1, n_models, min(n_models, _MOST_POINTS)).round().astype(np.intp))
@@ -142,7 +140,7 @@ def _course(
     return points, shares, agreement
 
 
-def _leading(counts: NDArray[np.int64], n: int) -> NDArray[np.intp]:
+def _leading(counts: NDArray[np.int64], n: int) -> Ints:
     """Return the n features with most votes; ties by position."""
     keys = np.arange(len(counts)) - counts * len(counts)  # all different
     return np.argpartition(keys, n - 1)[:n]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Ints, Mask
 from .._plain import strictness
 from ..constraints.constraint import KINDS
 from ..constraints.system import ConstraintSystem, Part
@@ -65,7 +65,7 @@ class Links:
         return "".join(words for relation, (*_, words) in _STYLES.items() if relation in drawn)
 
 
-def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArray[np.intp]) -> Links:
+def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
     """Return the constraints among listed features, which are given by position, from top to bottom."""
     violated = Admissibility(system).violations(chosen)[0] > 0
     place = np.full(system.A.shape[1], -1)
@@ -127,9 +127,7 @@ def _lists_members(constraint: Part) -> bool:
     return bool(required) and all(map(_are_names, required))
 
 
-def _listed_inequalities(
-    system: ConstraintSystem, rows: NDArray[np.intp], place: NDArray[Any], violated: NDArray[np.bool_]
-) -> NDArray[np.intp]:
+def _listed_inequalities(system: ConstraintSystem, rows: Ints, place: Array, violated: Mask) -> Ints:
     """Return the inequalities on two listed features or more, the strictest first.
 
     One listed feature is enough where an inequality has no more, or is violated.
@@ -143,13 +141,7 @@ def _listed_inequalities(
     return listed[order][:_MOST_CANDIDATES]
 
 
-def _link(
-    system: ConstraintSystem,
-    constraint: Part,
-    rows: NDArray[np.intp],
-    place: NDArray[Any],
-    violated: NDArray[np.bool_],
-) -> Link:
+def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, violated: Mask) -> Link:
     kind, columns = kind_in_words(constraint), np.unique(system.A[rows].indices)
     relation, needed = _relation(system, constraint, rows)
     members, targets = (tuple(sorted(place[some][place[some] >= 0].tolist())) for some in (columns, needed))
@@ -166,7 +158,7 @@ def _link(
     )
 
 
-def _relation(system: ConstraintSystem, constraint: Part, rows: NDArray[np.intp]) -> tuple[str, NDArray[np.intp]]:
+def _relation(system: ConstraintSystem, constraint: Part, rows: Ints) -> tuple[str, Ints]:
     """Return what inequalities say of their members, a key of `_STYLES`, and the members that others need."""
     A, b = system.A[rows], system.b[rows]
     limited, needed = A.indices[A.data > 0], np.setdiff1d(A.indices[A.data < 0], A.indices[A.data > 0])

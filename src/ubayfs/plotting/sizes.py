@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import check_int
+from .._arguments import Mask, check_int
 from .._plain import counted
 from ..constraints.constraint import Inequalities
 from ..exceptions import OptimizationError
@@ -220,7 +219,7 @@ def _best_of_sizes(
     return list(solutions.values()), infeasible, omitted
 
 
-def _best_of_size(utility: Utility, size: int, begin_with: NDArray[np.bool_], limit: Limit) -> Solution | None:
+def _best_of_size(utility: Utility, size: int, begin_with: Mask, limit: Limit) -> Solution | None:
     """Return the best set of exactly this size, which is two hard inequalities, or None if there is none."""
     ones = np.ones((1, utility.n_features))
     rows = Inequalities(

@@ -15,8 +15,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Floats
 from ..exceptions import MissingDependencyError
 
 BLUE, SKY, VERMILION, ORANGE, GREEN, PURPLE, YELLOW, BLACK = (
@@ -232,7 +232,7 @@ def legend_below(ax: Any) -> None:
         )  # fmt: skip
 
 
-def spread(positions: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf) -> NDArray[np.float64]:
+def spread(positions: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf) -> Floats:
     """Return positions moved apart as little as needed, so that neighbors are at least `gap` apart.
 
     This is least squares under order constraints: after subtracting the gaps, isotonic regression, and within

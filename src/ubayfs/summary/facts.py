@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array
 from .._plain import number, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
@@ -188,7 +188,7 @@ def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | Non
     }
 
 
-def correlations_of(selection: Selection, X: NDArray[Any]) -> Correlations:
+def correlations_of(selection: Selection, X: Array) -> Correlations:
     """Return the correlations among the chosen features, and with those that another decision may choose."""
     return Correlations.of_data(X, selection.feature_names, leading(selection.importance, selection.mask, _CANDIDATES))
 
