@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ._arguments import Array, Floats, Mask, RandomState
-from .constraints import resolve
-from .constraints.constraint import Inequalities
-from .constraints.sizes import exact_size
+from .constraints.sizes import exactly
 from .exceptions import UBayFSError
 from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
@@ -160,10 +158,7 @@ def _without_constraints(
     if not from_prior.any():
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))
-    sized = resolve(exact_size(size, rho=np.inf), problem.feature_names)
-    limited = system.take(np.flatnonzero(from_prior)).with_inequalities(
-        Inequalities(sized.A, sized.b, sized.rho, sized.label)
-    )
+    limited = system.take(np.flatnonzero(from_prior)).with_inequalities(exactly(utility.n_features, size))
     freed = replace(utility, theta=theta, system=limited, selectable=candidates)
     return _nearest_best(freed, chosen, optimizer, random_state)
 

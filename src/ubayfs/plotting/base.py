@@ -177,13 +177,15 @@ class Display:
     """Plain data behind one figure.
 
     A child adds fields, computes them in ``from_selection`` and draws them in ``_draw``. It also says where it belongs:
-    `section` is the key of the section of a report, `caption` one sentence below the figure; `applies` tells whether a
-    report on a selection has this figure, and `for_report` makes it.
+    `section` is the key of the section of a report, `caption` one sentence below the figure, `report_arguments` what a
+    report passes to ``from_selection``: fields of :class:`ReportData` by the argument that takes them. `applies` tells
+    whether a report on a selection has this figure.
     """
 
     name: ClassVar[str]
     section: ClassVar[str]
     caption: ClassVar[str]
+    report_arguments: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
@@ -193,7 +195,8 @@ class Display:
     @classmethod
     def for_report(cls: type[D], selection: Selection, data: ReportData) -> D:
         """Compute the display as a report shows it."""
-        made: D = cls.from_selection(selection)  # type: ignore[attr-defined]
+        arguments = {argument: getattr(data, name) for argument, name in cls.report_arguments.items()}
+        made: D = cls.from_selection(selection, **arguments)  # type: ignore[attr-defined]
         return made
 
     def plot(self, ax: Any = None) -> Drawing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar
@@ -35,16 +36,12 @@ class CorrelationDisplay(Display):
     name: ClassVar[str] = "correlation"
     section: ClassVar[str] = "correlation"
     caption: ClassVar[str] = "Correlations among the chosen features."
+    report_arguments: ClassVar[Mapping[str, str]] = {"X": "correlations", "blocks": "blocks"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure."""
         return data.correlations is not None and len(selection.features) > 1
-
-    @classmethod
-    def for_report(cls, selection: Selection, data: ReportData) -> CorrelationDisplay:
-        """Compute the display as a report shows it."""
-        return cls.from_selection(selection, X=data.correlations, blocks=data.blocks)
 
     @classmethod
     def from_selection(

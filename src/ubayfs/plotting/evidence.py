@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain, compress
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..selection import Selection
 from . import style
-from .base import Display, ReportData, blocks_of, leading, shown_of
+from .base import Display, blocks_of, leading, shown_of
 from .links import Links, draw_links, find_links, headings_height, links_width
 
 
@@ -38,11 +39,7 @@ class EvidenceDisplay(Display):
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
-
-    @classmethod
-    def for_report(cls, selection: Selection, data: ReportData) -> EvidenceDisplay:
-        """Compute the display as a report shows it."""
-        return cls.from_selection(selection, blocks=data.blocks)
+    report_arguments: ClassVar[Mapping[str, str]] = {"blocks": "blocks"}
 
     @classmethod
     def from_selection(

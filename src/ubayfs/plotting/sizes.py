@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from .._arguments import Mask, check_int
 from .._plain import counted
-from ..constraints.constraint import Inequalities
+from ..constraints.sizes import exactly
 from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
@@ -220,13 +219,6 @@ def _best_of_sizes(
 
 
 def _best_of_size(utility: Utility, size: int, begin_with: Mask, limit: Limit) -> Solution | None:
-    """Return the best set of exactly this size, which is two hard inequalities, or None if there is none."""
-    ones = np.ones((1, utility.n_features))
-    rows = Inequalities(
-        sparse.csr_array(np.vstack([ones, -ones])),
-        np.array([size, -size], dtype=np.float64),
-        np.array([np.inf, np.inf]),
-        lambda _: f"exact-size {size}",
-    )
-    sized = replace(utility, system=utility.system.with_inequalities(rows))
+    """Return the best set of exactly this size, or None if there is none."""
+    sized = replace(utility, system=utility.system.with_inequalities(exactly(utility.n_features, size)))
     return Exact(begin_with=np.flatnonzero(begin_with)).search(sized, limit)
