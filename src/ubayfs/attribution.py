@@ -9,10 +9,9 @@ import numpy as np
 
 from ._arguments import Array, Floats, Mask, RandomState
 from .constraints.sizes import exactly
-from .exceptions import UBayFSError
 from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
-from .selection import Problem, Selection
+from .selection import Problem, Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
 
 # What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
@@ -83,9 +82,7 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     >>> [(feature, found.reasons(feature)) for feature in selection.features]
     [('a', ('data',)), ('b', ('prior',))]
     """
-    problem, posterior = selection.problem, selection.posterior
-    if problem is None:
-        raise UBayFSError("A selection read from a file has no constraints; call decide() again to attribute it.")
+    problem, posterior = problem_of(selection, "the attribution"), selection.posterior
     utility, mask, names = problem.utility, selection.mask, problem.feature_names
     optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
     unvoted = _unvoted(problem, mask)

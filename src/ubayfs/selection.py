@@ -259,11 +259,8 @@ class Selection:
         ----------
         features : iterable of str or int, or mask of shape (n_features,)
         """
-        if self.problem is None:
-            raise UBayFSError(
-                "A selection read from a file keeps no constraints; call decide() again to evaluate sets."
-            )
-        return self.problem.measure(self.problem.mask(features))
+        problem = problem_of(self, "the evaluation of other sets")
+        return problem.measure(problem.mask(features))
 
     def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.
@@ -279,14 +276,11 @@ class Selection:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
         import pandas as pd
 
-        columns: dict[str, Any] = {"feature": self.feature_names}
-        if self.counts is not None:
-            columns["count"] = self.counts
-        if self.weights is not None:
-            columns["weight"] = self.weights
-        columns["importance"] = self.importance
-        columns["chosen"] = self.mask
-        frame = pd.DataFrame(columns)
+        votes = {"count": self.counts, "weight": self.weights}
+        known = {name: values for name, values in votes.items() if values is not None}
+        frame = pd.DataFrame(
+            {"feature": self.feature_names, **known, "importance": self.importance, "chosen": self.mask}
+        )
         return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
@@ -334,6 +328,23 @@ class Selection:
             provenance=dict(content["provenance"]),
             advice=tuple(Advice.from_dict(advice) for advice in content["advice"]),
         )
+
+
+def check_selection(selection: Any) -> None:
+    """Raise unless this is a Selection."""
+    if not isinstance(selection, Selection):
+        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
+        raise InputError.of("selection", rule, selection)
+
+
+def problem_of(selection: Selection, purpose: str) -> Problem:
+    """Return the problem behind a selection, or raise when it was read from a file."""
+    check_selection(selection)
+    if selection.problem is None:
+        raise UBayFSError(
+            f"{purpose} needs the constraints, which a selection read from a file does not have; call decide() again."
+        )
+    return selection.problem
 
 
 def _set_to_dict(found: FeatureSet) -> dict[str, Any]:

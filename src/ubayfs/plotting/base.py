@@ -18,7 +18,7 @@ from .._plain import decode, plain
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import Advice, InputError, UBayFSError
-from ..selection import Problem, Selection
+from ..selection import Selection
 from .png import encode_png
 from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
 
@@ -263,18 +263,6 @@ class Display:
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
-
-
-def problem_of(selection: Selection, purpose: str) -> Problem:
-    """Return the problem behind a selection, or raise when it was read from a file."""
-    if not isinstance(selection, Selection):
-        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
-        raise InputError.of("selection", rule, selection)
-    if selection.problem is None:
-        raise UBayFSError(
-            f"{purpose} needs the constraints, which a selection read from a file does not have; call decide() again."
-        )
-    return selection.problem
 
 
 def leading(score: Array, chosen: Mask, max_features: int) -> Ints:

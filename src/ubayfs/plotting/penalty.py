@@ -10,9 +10,9 @@ import numpy as np
 from .._arguments import Floats, Ints
 from .._plain import counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
-from ..selection import Selection, Violation
+from ..selection import Selection, Violation, problem_of
 from ..utility import log_row_admissibility
-from .base import Display, ReportData, problem_of
+from .base import Display, ReportData
 from .links import kind_in_words
 from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short
 
@@ -192,17 +192,12 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
 
 def _few_groups(system: ConstraintSystem, constraints: list[tuple[str, Ints]]) -> list[list[tuple[str, Ints]]]:
     """Divide constraints into groups: by relaxation, or if these are too many by kind, or else into soft and hard."""
-    found: dict[Any, list[tuple[str, Ints]]] = {}
     for by in ("relaxation", "kind", "nothing"):
-        found = {}
+        found: dict[Any, list[tuple[str, Ints]]] = {}
         for kind, rows in constraints:
             rho = system.rho[rows]
-            if np.isinf(rho[0]):
-                key: Any = "hard"
-            elif by == "nothing":
-                key = "soft"
-            else:
-                key = float(rho[0]) if by == "relaxation" and (rho == rho[0]).all() else kind
+            same = by == "relaxation" and (rho == rho[0]).all()
+            key = "hard" if np.isinf(rho[0]) else "soft" if by == "nothing" else rho[0] if same else kind
             found.setdefault(key, []).append((kind, rows))
         if len(found) <= _MOST_CURVES:
             break

@@ -15,9 +15,9 @@ from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
 from ..optimize.size_bounds import SizeBounds
-from ..selection import Problem, Selection
+from ..selection import Problem, Selection, problem_of
 from ..utility import Utility, score_tolerance
-from .base import Display, ReportData, problem_of
+from .base import Display, ReportData
 from .style import BLACK, BLUE, VERMILION, divided, label_lines
 
 _MOST_SIZES = 25

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plain import counted, listing, relaxation_text, rounded
+from ..summary.sentences import MARKS
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -88,7 +89,7 @@ def _interval(record: Record) -> str:
 
 
 def _marks(record: Record) -> tuple[str, ...]:
-    return ("no vote",) * record["without_vote"] + ("tie",) * record["tied"]
+    return tuple(mark for key, mark in MARKS.items() if record[key])
 
 
 def constraints(summary: Record) -> tuple[Table, ...]:

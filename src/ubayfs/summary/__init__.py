@@ -18,9 +18,8 @@ from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.target import Target
 from ..ensemble.collect import Progress, versions
-from ..exceptions import InputError
 from ..plotting import Correlations, ReportData, report_displays
-from ..selection import Selection
+from ..selection import Selection, check_selection
 from . import facts, members, sentences
 from .constraint_facts import constraint_facts
 from .facts import advice_facts
@@ -40,9 +39,7 @@ def answer(
 
     This is the part of a summary that a decision shows at once. A `study` brings the blocks and the seed.
     """
-    if not isinstance(selection, Selection):
-        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
-        raise InputError.of("selection", rule, selection)
+    check_selection(selection)
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)

@@ -67,16 +67,13 @@ def with_uncertainty(
     low = high = None
     if selection.posterior is not None:
         low, high = selection.posterior.credible_interval(LEVEL, random_state=random_state)
+    measures = {"low": low, "high": high, "probability": probability}
+    known = {key: values for key, values in measures.items() if values is not None}
     tied = tied_members(selection)
     return [
-        {
-            **record,
-            "low": None if low is None else number(low[record["position"]]),
-            "high": None if high is None else number(high[record["position"]]),
-            "probability": None if probability is None else number(probability[record["position"]]),
-            "tied": bool(tied[record["position"]]),
-        }
+        {**record, **{key: number(values[i]) for key, values in known.items()}, "tied": bool(tied[i])}
         for record in records
+        for i in [record["position"]]
     ]
 
 

@@ -12,11 +12,6 @@ from ..exceptions import Advice
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_PRIORS = {
-    "dirichlet": "Dirichlet prior",
-    "generalized": "Generalized Dirichlet prior",
-    "hyperdirichlet": "Hyperdirichlet prior",
-}
 _SETS = {
     "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
     "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
@@ -33,6 +28,8 @@ _LEGEND = {
     "no vote": "no model chose it",
     "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
+# Marks of a member, by the fact about it.
+MARKS = {"without_vote": "no vote", "tied": "tie"}
 # Advice for a reader of a report, who may know neither Python nor the command line.
 _ADVICE = {
     "time_limit": (
@@ -188,11 +185,8 @@ def _votes_of(ensemble: Facts | None) -> str:
 def _prior(prior: Facts | None) -> str:
     if prior is None:
         return ""
-    kind, default, weights = (
-        _PRIORS.get(prior["kind"], f"{prior['kind'].capitalize()} prior"),
-        prior["default"],
-        prior["weights"],
-    )
+    default, weights = prior["default"], prior["weights"]
+    kind = f"{prior['kind'].capitalize()}{' Dirichlet' if prior['kind'] == 'generalized' else ''} prior"
     unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
     if weights:
         stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
@@ -233,8 +227,7 @@ def _legend(records: list[dict[str, Any]]) -> list[dict[str, str]]:
     borne = {mark for record in records for mark in record["reasons"]}
     if any(len(record["reasons"]) > 1 for record in records):
         borne.add("prior and constraints")
-    borne |= {"no vote"} if any(record["without_vote"] for record in records) else set()
-    borne |= {"tie"} if any(record["tied"] for record in records) else set()
+    borne |= {mark for key, mark in MARKS.items() if any(record[key] for record in records)}
     return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in borne]
 
 
@@ -282,10 +275,10 @@ def _compared(lead: str, change: Facts, n: int) -> str:
     fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
     if not change["added"] and not change["removed"]:
         return f"{lead}: the same set would be chosen.{fills}"
-    removed = f" Removed: {listing(change['removed'], _LISTED)}." if change["removed"] else ""
-    added = f" Added: {listing(change['added'], _LISTED)}." if change["added"] else ""
-    staying = n - len(change["removed"])
-    return f"{lead}: {staying} of {counted(n, 'chosen feature')} would stay.{removed}{added}{fills}"
+    changed = "".join(
+        f" {key.capitalize()}: {listing(change[key], _LISTED)}." for key in ("removed", "added") if change[key]
+    )
+    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
 def _constraints(facts: Facts) -> list[str]:
