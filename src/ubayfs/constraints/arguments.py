@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,11 @@ from .._arguments import Floats, check_real
 from ..exceptions import ConstraintError, InputError
 
 _SHOWN = 60  # entries of an argument that repr still lists
+
+# What builders take, each with a valid value, which replaces a wrong one while the other arguments are checked.
+Items = Annotated[Any, ("a", "b")]  # names or positions of features or blocks
+Costs = Annotated[Any, {"a": 1.0}]  # a number for each feature
+Bounds = Annotated[Any, 0.0]  # one number, or one for each inequality
 
 
 @dataclass(frozen=True, repr=False)

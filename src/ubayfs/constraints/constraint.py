@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -153,6 +153,13 @@ class Kind:
     def required(self) -> tuple[str, ...]:
         """Names of the parameters without a default."""
         return tuple(name for name, parameter in self.parameters.items() if parameter.default is parameter.empty)
+
+    @cached_property
+    def examples(self) -> dict[str, Any]:
+        """Valid values of parameters by name, as far as their annotations have them; a number may be 0."""
+        hints = get_type_hints(self.build, include_extras=True)
+        annotated = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+        return annotated | {name: hint() for name, hint in hints.items() if hint in (int, float)}
 
 
 # Filled by `builder`, in the order in which the kinds are defined.
