@@ -189,7 +189,7 @@ def _nearest_best(utility: Utility, chosen: Mask, optimizer: Optimizer, random_s
     """Return the best set; among equally good ones the one that shares most with the chosen set."""
     found = optimizer.maximize(utility, random_state)
     tolerance = score_tolerance(found.value)
-    # Also when the optimizer has no proof: it may come back with less than what is known already.
+    # Also when the optimizer has no proof: it may return less than what is known already.
     known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
     if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
         return chosen
@@ -201,7 +201,7 @@ def _nearest_best(utility: Utility, chosen: Mask, optimizer: Optimizer, random_s
 
 
 def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
-    """Return the most important features, as many as are chosen if there are; chosen ones come first among equals."""
+    """Return the most important features, as many as are chosen if there are; chosen ones first among equals."""
     candidates = np.flatnonzero(selectable)
     size = min(int(chosen.sum()), len(candidates))
     most = np.zeros_like(chosen)

@@ -61,7 +61,7 @@ class SetMetrics:
     importance : float
         Sum of the posterior expected importances of the members.
     admissibility : float
-        kappa, in [0, 1]; may underflow, then `log_admissibility` still tells.
+        kappa, in [0, 1]; may underflow, unlike `log_admissibility`.
     log_admissibility : float
     violations : tuple of Violation
         Inequalities that do not hold; those that cost most first.

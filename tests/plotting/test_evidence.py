@@ -87,7 +87,7 @@ def test_of_many_features_the_leading_and_the_chosen_are_shown(large_selection):
     assert "30 of 10,000 features shown" in display.plot().figure.get_supxlabel().replace("\n", " ")
 
 
-def test_equal_weights_are_told_in_the_legend(large_selection):
+def test_equal_weights_are_stated_in_the_legend(large_selection):
     drawing = EvidenceDisplay.from_selection(large_selection).plot()
     words = [text.get_text() for text in drawing.ax.get_legend().get_texts()]
     assert words == ["votes of the ensemble", "prior weight (0.01 each)"]
@@ -144,7 +144,7 @@ def test_members_are_rows_of_the_list_and_hidden_ones_are_counted():
     assert (link.members, link.n_members) == ((0,), 2)
 
 
-def test_constraints_on_everything_or_on_blocks_are_told_in_words():
+def test_constraints_on_everything_or_on_blocks_are_stated_in_words():
     blocks = {"left": list("abcd"), "right": list("efgh")}
     found = links([max_size(2), max_blocks(1), cannot_link(["left", "right"], on="blocks")], "abh", blocks=blocks)
     assert found.drawn == ()
@@ -178,7 +178,7 @@ def test_nothing_overlaps_and_nothing_is_lost(seed):
         assert kind == link.kind
         assert not rows & taken
         taken |= rows
-    assert {"must-link", "implies"} <= {link.kind for link in found.drawn}  # said one by one, so never crowded out
+    assert {"must-link", "implies"} <= {link.kind for link in found.drawn}  # written one by one, so never crowded out
     n_cannot = sum(link.kind == "cannot-link" for link in found.drawn)
     omitted = {text.split()[-1]: int(text.split()[0]) for text in found.omitted}
     assert n_cannot + omitted.get("cannot-link", 0) == len(constraints) - 2

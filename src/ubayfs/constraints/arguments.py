@@ -33,7 +33,7 @@ class FrozenMatrix:
 
     @classmethod
     def of(cls, name: str, values: Any) -> FrozenMatrix:
-        """Make it of an array-like or a sparse array; one row may come as a vector."""
+        """Make it of an array-like or a sparse array; one row may be a vector."""
         if sparse.issparse(values):
             as_numbers(name, values.tocoo().data)
         else:
@@ -112,7 +112,7 @@ def as_pairs(argument: str, values: Any) -> tuple[tuple[str | int, float], ...] 
     if hasattr(values, "columns"):
         raise ConstraintError.of(
             argument,
-            "must not be a DataFrame, whose columns may come in any order; order them like the features and pass "
+            "must not be a DataFrame, whose columns may be in any order; order them like the features and pass "
             ".to_numpy().",
         )
     if hasattr(values, "to_dict"):

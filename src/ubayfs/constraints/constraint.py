@@ -1,7 +1,7 @@
 """Constraint: what an expert wants of a set, by name; and Inequalities: what it means for the features at hand.
 
 Every kind of constraint is two functions that stand together (see :mod:`ubayfs.constraints.sizes`): a builder, which
-checks what the user says, and a function of the same arguments that returns the inequalities a^T z <= b once it is
+checks what the user gives, and a function of the same arguments that returns the inequalities a^T z <= b once it is
 known which features and blocks there are. :func:`builder` ties the two together and registers the kind.
 """
 
@@ -140,7 +140,7 @@ class Context:
 class Kind:
     """A kind of constraint: its builder and what it means."""
 
-    build: Callable[..., Constraint]  # takes what the user says
+    build: Callable[..., Constraint]  # takes what the user gives
     inequalities: Callable[..., Inequalities]  # takes a Context and the checked arguments
     needs_data: bool = False  # whether the inequalities depend on the data, not on names alone
 
@@ -172,7 +172,7 @@ def builder(
     """Make a builder of a function that checks arguments, and register it under its name.
 
     `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``; it may ask the context
-    for the data of the fit if the kind says that it needs them.
+    for the data of the fit if the kind needs them.
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:

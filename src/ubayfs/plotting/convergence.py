@@ -46,7 +46,7 @@ class ConvergenceDisplay(Display):
         ----------
         selection : Selection
         evidence : Evidence, optional
-            Default: that of the selection; one read from a file keeps none.
+            Default: that of the selection; one read from a file has none.
         n_runners_up : int, default 5
             Features with most votes among those not chosen.
 

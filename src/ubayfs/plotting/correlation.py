@@ -144,7 +144,7 @@ class CorrelationDisplay(Display):
                     )  # fmt: skip
         first = [own[0] if own else "" for own in self.blocks]
         borders = [i - 0.5 for i in range(1, n) if first[i] != first[i - 1]]
-        if len(borders) <= n / 2:  # a line around nearly every feature would say nothing
+        if len(borders) <= n / 2:  # a line around nearly every feature would not show anything
             ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
             ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
         if any(self.blocks):

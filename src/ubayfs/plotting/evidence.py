@@ -52,7 +52,7 @@ class EvidenceDisplay(Display):
         selection : Selection
         blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         constraints : Constraint or iterable of Constraint, optional
-            Default: all that the selection was made with; a selection read from a file keeps none.
+            Default: all that the selection was made with; a selection read from a file has none.
         max_features : int, default 30
             Shown features; more when more are chosen.
 

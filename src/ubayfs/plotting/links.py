@@ -16,7 +16,7 @@ from ..constraints.system import ConstraintSystem, Part
 from ..utility import Admissibility
 from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
 
-# How a constraint is drawn follows from what its inequalities say of its members, whatever its kind: style of the line
+# How a constraint is drawn follows from its inequalities, whatever its kind: style of the line
 # (None: no line), marker of a member, and the words for a mark that is no circle.
 _STYLES: dict[str, tuple[Any, str, str]] = {
     "together": ("-", "o", ""),
@@ -159,19 +159,22 @@ def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, 
 
 
 def _relation(system: ConstraintSystem, constraint: Part, rows: Ints) -> tuple[str, Ints]:
-    """Return what inequalities say of their members, a key of `_STYLES`, and the members that others need."""
+    """Return how inequalities relate their members, a key of `_STYLES`, and the members that others need."""
     A, b = system.A[rows], system.b[rows]
-    limited, needed = A.indices[A.data > 0], np.setdiff1d(A.indices[A.data < 0], A.indices[A.data > 0])
-    nobody = needed[:0]
-    if (np.diff(A.indptr) == 1).all() and ((b < 0).all() or (b < A.data).all()):
-        return "required" if (b < 0).all() else "excluded", nobody
+    limited, asked_for = (np.unique(A.indices[part]) for part in (A.data > 0, A.data < 0))
+    needed, none = np.setdiff1d(asked_for, limited), limited[:0]
+    single = (np.diff(A.indptr) == 1).all()
+    if single and (b < 0).all():
+        return "required", none
+    if single and (b < A.data).all():
+        return "excluded", none
     if constraint.constraint is not None and constraint.constraint.needs_data:
-        return "found in the data", nobody
+        return "found in the data", none
     if not len(limited):
-        return "at least", nobody
-    if len(needed):
-        return "if-then", needed
-    return "together" if (A.data < 0).any() else "at most", nobody
+        return "at least", none
+    if not len(asked_for):
+        return "at most", none
+    return ("if-then", needed) if len(needed) else ("together", none)
 
 
 def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: Counter[str]) -> tuple[Link, ...]:

@@ -50,7 +50,7 @@ class PosteriorDisplay(Display):
         Parameters
         ----------
         selection : Selection
-            From :func:`~ubayfs.decide`; one read from a file keeps no posterior.
+            From :func:`~ubayfs.decide`; one read from a file has none.
         level : float in (0, 1), default 0.9
         max_features : int, default 30
             Shown features; more when more are chosen.

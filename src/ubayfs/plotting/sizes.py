@@ -85,9 +85,9 @@ class SizeUtilityDisplay(Display):
         utility, chosen = problem.utility, len(selection.features)
         if sizes is None:
             sizes = _default_sizes(chosen, int(utility.selectable.sum()))
-        asked = {check_int("sizes", size, low=0) for size in sizes}
+        wanted = {check_int("sizes", size, low=0) for size in sizes}
         node_limit = check_int("node_limit", node_limit, low=1)
-        solutions, infeasible, omitted = _best_of_sizes(selection, utility, asked, node_limit)
+        solutions, infeasible, omitted = _best_of_sizes(selection, utility, wanted, node_limit)
         without_data = replace(problem, X=None)  # redundancy takes time, and is not shown
         points = [SizePoint.of(without_data, solution) for solution in solutions]
         return cls(

@@ -1,7 +1,7 @@
 """What all figures share: colors, sizes, and text that is shown as it is.
 
-Colors are those of Okabe and Ito, which color-blind readers can tell apart; whatever a color says, a hatch, a marker, a
-line style or a word says too, so that a greyscale print loses nothing. Figures are as wide as a page of text (16 cm).
+Colors are those of Okabe and Ito, which color-blind readers can tell apart; whatever a color shows, a hatch, a marker,
+a line style or a word shows too, so that a greyscale print loses nothing. Figures are as wide as a page (16 cm).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OTHER_FONTS = ("Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei", "Yu 
                 "Hiragino Sans", "Arial Unicode MS")  # fmt: skip
 
 STYLE: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "font.family": ["DejaVu Sans"],  # part of matplotlib: the same figure everywhere
     "font.size": 8.0,
     "axes.labelsize": 8.0,
     "axes.titlesize": 8.0,

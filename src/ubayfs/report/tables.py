@@ -79,7 +79,7 @@ def _yes(chosen: bool) -> str:
 
 
 def _share(value: float) -> str:
-    """Return an importance: all of them sum to 1, so that four decimals are as much as anybody can use."""
+    """Return an importance: all of them sum to 1, so that four decimals are enough."""
     return f"{value:.4f}" if value >= 0.00005 or value == 0 else "< 0.0001"
 
 

@@ -37,7 +37,7 @@ def answer(
 ) -> dict[str, Any]:
     """Return the facts of the answer itself: chosen features and why, constraints, score, advice.
 
-    This is the part of a summary that a decision shows at once. A `study` brings the blocks and the seed.
+    This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
     """
     check_selection(selection)
     if study is not None:
@@ -69,7 +69,7 @@ def summarize(
     known: Mapping[str, Any] | None = None,
     earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return everything that a report says of a selection, in plain types, ready for JSON.
+    """Return the content of a report on a selection, in plain types, ready for JSON.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def summarize(
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.
     study : ResolvedStudy, optional
-        The study that was decided by: brings `data`, `asked`, `blocks` and `random_state`, and what the expert stated.
+        The study behind the decision: has `data`, `asked`, `blocks` and `random_state`, and what the expert stated.
     asked : mapping, optional
         The study as used, in plain types; it becomes part of the summary.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional

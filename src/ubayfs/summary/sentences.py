@@ -57,7 +57,7 @@ _ADVICE = {
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return everything that a report says in sentences; of further warnings, what is no advice already."""
+    """Return all sentences of a report; of further warnings, those that are not advice already."""
     advice = facts["advice"]
     known = {str(Advice.from_dict(given)) for given in advice}
     warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
@@ -223,12 +223,12 @@ def _terms(facts: Facts) -> list[str]:
 
 
 def _legend(records: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return what the marks mean that the chosen features bear."""
-    borne = {mark for record in records for mark in record["reasons"]}
+    """Return the meaning of the marks of the chosen features."""
+    marks = {mark for record in records for mark in record["reasons"]}
     if any(len(record["reasons"]) > 1 for record in records):
-        borne.add("prior and constraints")
-    borne |= {mark for key, mark in MARKS.items() if any(record[key] for record in records)}
-    return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in borne]
+        marks.add("prior and constraints")
+    marks |= {mark for key, mark in MARKS.items() if any(record[key] for record in records)}
+    return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in marks]
 
 
 def _chosen(facts: Facts) -> list[str]:
