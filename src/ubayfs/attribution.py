@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -85,15 +86,17 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     problem, posterior = problem_of(selection, "the attribution"), selection.posterior
     utility, mask, names = problem.utility, selection.mask, problem.feature_names
     optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
+    nearest_best = partial(_nearest_best, chosen=mask, optimizer=optimizer, random_state=random_state)
     unvoted = _unvoted(problem, mask)
-    freely = _without_constraints(problem, posterior, mask, unvoted, optimizer, random_state)
+    favored = _in_favor(utility.theta, mask, _errors(posterior))
+    freely = _without_constraints(problem, favored, mask, unvoted, nearest_best)
     without_prior = data_alone = None
     if posterior is not None:
         neutral = _neutral(posterior, random_state)
         theta = _in_favor(neutral.mean, mask, _errors(neutral, posterior))
         constraints = utility.system.take(np.flatnonzero(~utility.system.from_prior))
         plain = replace(utility, theta=theta, system=constraints if utility.system.from_prior.any() else utility.system)
-        nearest, voted = _nearest_best(plain, mask, optimizer, random_state), posterior.counts > 0
+        nearest, voted = nearest_best(plain), posterior.counts > 0
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
         alone = (
@@ -132,12 +135,7 @@ def _unvoted(problem: Problem, chosen: Mask) -> dict[int, str]:
 
 
 def _without_constraints(
-    problem: Problem,
-    posterior: Posterior | None,
-    chosen: Mask,
-    unvoted: Mapping[int, str],
-    optimizer: Optimizer,
-    random_state: RandomState,
+    problem: Problem, theta: Floats, chosen: Mask, unvoted: Mapping[int, str], nearest_best: Callable[[Utility], Mask]
 ) -> Mask:
     """Return the best set of the same size under the prior alone, of features that something speaks for.
 
@@ -151,13 +149,11 @@ def _without_constraints(
     if problem.counts is not None:
         candidates &= (problem.counts > 0) | _raised(problem)
         candidates[[position for position, reason in unvoted.items() if reason == "filler"]] = True
-    theta = _in_favor(utility.theta, chosen, _errors(posterior))
     if not from_prior.any():
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))
     limited = system.take(np.flatnonzero(from_prior)).with_inequalities(exactly(utility.n_features, size))
-    freed = replace(utility, theta=theta, system=limited, selectable=candidates)
-    return _nearest_best(freed, chosen, optimizer, random_state)
+    return nearest_best(replace(utility, theta=theta, system=limited, selectable=candidates))
 
 
 def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:

@@ -77,7 +77,9 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
         if constraint.start == constraint.stop:
             continue
         kind, rows = kind_in_words(constraint), system.rows_of(constraint)
-        A, joined = system.A[rows], _lists_members(constraint)
+        A, by_names = system.A[rows], _given_by_names(constraint)
+        # Members that an expert listed are one link, also where they have several inequalities.
+        joined = bool(by_names) and all(by_names)
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
             notes.append(f"{constraint.title} ({'violated' if violated[rows].any() else 'holds'})")
             continue
@@ -107,24 +109,14 @@ def kind_in_words(constraint: Part) -> str:
     return constraint.kind.replace("_", "-")
 
 
-def _required(constraint: Part) -> list[Any]:
-    """Return the arguments without a default of a constraint."""
+def _given_by_names(constraint: Part) -> list[bool]:
+    """Return for each required argument of a constraint whether it is a list of features."""
     given = () if constraint.constraint is None else constraint.constraint.arguments
-    return [value for name, value in given if name in KINDS[constraint.kind].required]
-
-
-def _are_names(value: Any) -> bool:
-    """Tell whether an argument is a list of features or blocks."""
-    return isinstance(value, tuple) and all(isinstance(item, str | int) for item in value)
-
-
-def _lists_members(constraint: Part) -> bool:
-    """Tell whether the expert listed the members: then all inequalities together mean one thing.
-
-    Three linked features have six inequalities, but are one link; every pair of correlated features is one of its own.
-    """
-    required = _required(constraint)
-    return bool(required) and all(map(_are_names, required))
+    return [
+        isinstance(value, tuple) and all(isinstance(item, str | int) for item in value)
+        for name, value in given
+        if name in KINDS[constraint.kind].required
+    ]
 
 
 def _listed_inequalities(system: ConstraintSystem, rows: Ints, place: Array, violated: Mask) -> Ints:
@@ -148,7 +140,7 @@ def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, 
     return Link(
         kind=kind,
         # A number or a block is not seen in the members.
-        label=kind if all(map(_are_names, _required(constraint))) else system.label(int(rows[0])),
+        label=kind if all(_given_by_names(constraint)) else system.label(int(rows[0])),
         members=members,
         targets=targets,
         n_members=len(columns),

@@ -43,18 +43,15 @@ CITATION = {
         "selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923."
     ),
     "doi": "10.1007/s10994-022-06221-9",
-    "bibtex": (
-        "@article{jenul2022ubayfs,\n"
-        '  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\\"u}rgen and Tomic, Oliver},\n'
-        "  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications "
-        "({UBayFS})},\n"
-        "  journal = {Machine Learning},\n"
-        "  volume  = {111},\n"
-        "  pages   = {3897--3923},\n"
-        "  year    = {2022},\n"
-        "  doi     = {10.1007/s10994-022-06221-9}\n"
-        "}"
-    ),
+    "bibtex": r"""@article{jenul2022ubayfs,
+  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\"u}rgen and Tomic, Oliver},
+  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications ({UBayFS})},
+  journal = {Machine Learning},
+  volume  = {111},
+  pages   = {3897--3923},
+  year    = {2022},
+  doi     = {10.1007/s10994-022-06221-9}
+}""",
 }
 
 
