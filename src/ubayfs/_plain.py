@@ -6,6 +6,7 @@ import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -33,8 +34,8 @@ def plain(value: Any) -> Any:
     {'rho': 'inf', 'n': 3, '4': [1, None]}
     """
     if is_dataclass(value) and not isinstance(value, type):
-        in_fields = {field.name: getattr(value, field.name) for field in fields(value)}
-        value = value.to_dict() if hasattr(value, "to_dict") else in_fields
+        to_dict = getattr(value, "to_dict", None)
+        value = to_dict() if to_dict else {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.generic | np.ndarray):
@@ -74,8 +75,7 @@ def _decode(hint: Any, value: Any, place: str) -> Any:
 def _decode_record(kind: Any, content: Any, place: str) -> Any:
     if not isinstance(content, Mapping):
         raise _damaged(place, "a mapping", content)
-    hints = {field.name: get_type_hints(kind)[field.name] for field in fields(kind)}
-    required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
+    hints, required = _fields(kind)
     wrong = sorted((set(content) - set(hints)) | (required - set(content)), key=str)
     if wrong:
         raise InputError(
@@ -83,6 +83,14 @@ def _decode_record(kind: Any, content: Any, place: str) -> Any:
             "to_dict."
         )
     return kind(**{name: _decode(hints[name], value, f"{place}.{name}") for name, value in content.items()})
+
+
+@lru_cache
+def _fields(kind: Any) -> tuple[dict[str, Any], set[str]]:
+    """Return the types of the fields of a dataclass, and the names of those without a default."""
+    hints = get_type_hints(kind)
+    required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
+    return {field.name: hints[field.name] for field in fields(kind)}, required
 
 
 def _damaged(place: str, rule: str, value: Any) -> InputError:
