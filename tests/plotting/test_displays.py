@@ -271,6 +271,14 @@ def test_a_block_has_the_same_color_in_all_figures():
     assert len(set(colors[0].values())) == 4
 
 
+def test_displays_stored_before_a_field_was_added_are_still_drawn(cancer_selection, cancer_blocks):
+    for name, field in (("evidence", "relation"), ("correlation", "palette")):
+        content = make(name, cancer_selection, cancer_blocks).to_dict()
+        for record in content["links"]["drawn"] if name == "evidence" else [content]:
+            del record[field]
+        DISPLAYS[name].from_dict(content).plot()
+
+
 def test_bars_keep_their_room_beside_wide_names_blocks_and_many_constraints():
     names = [f"{'W' * 40}{i}" for i in range(12)]
     blocks = {"M" * 30: names}

@@ -201,7 +201,7 @@ def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> 
     for link in links.drawn:
         x = left + LANE * (link.lane + 0.5)
         color, weight = (VERMILION, 2.0) if link.violated else (BLACK, 0.9)
-        line, marker, _ = _STYLES[link.relation]
+        line, marker, _ = _STYLES.get(link.relation, _STYLES["together"])
         if len(link.members) > 1 and line is not None:
             ax.plot(
                 [x, x], [link.members[0], link.members[-1]], color=color, linewidth=weight, transform=margin,
