@@ -196,8 +196,12 @@ def _few_groups(system: ConstraintSystem, constraints: list[tuple[str, Ints]]) -
         found: dict[Any, list[tuple[str, Ints]]] = {}
         for kind, rows in constraints:
             rho = system.rho[rows]
-            same = by == "relaxation" and (rho == rho[0]).all()
-            key = "hard" if np.isinf(rho[0]) else "soft" if by == "nothing" else rho[0] if same else kind
+            if np.isinf(rho[0]):
+                key: Any = "hard"
+            elif by == "nothing":
+                key = "soft"
+            else:
+                key = float(rho[0]) if by == "relaxation" and (rho == rho[0]).all() else kind
             found.setdefault(key, []).append((kind, rows))
         if len(found) <= _MOST_CURVES:
             break
