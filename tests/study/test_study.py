@@ -51,10 +51,10 @@ def test_a_path_is_enough(load, tmp_path):
 
 
 def test_defaults_are_those_of_the_workflow():
-    said = {"n_alternatives", "seed"}  # a person wants alternatives, and the same result twice
+    deliberate = {"n_alternatives", "seed"}  # a person wants alternatives, and the same result twice
     for section, function in ((EvidenceSection(), collect_evidence), (DecisionSection(), decide)):
         parameters = inspect.signature(function).parameters
-        for name in vars(section).keys() - said:
+        for name in vars(section).keys() - deliberate:
             assert getattr(section, name) == parameters[name].default, name
     assert PriorSection().kind == inspect.signature(decide).parameters["prior"].default
     assert PriorSection().weights == Weights(inspect.signature(decide).parameters["weights"].default)
@@ -272,7 +272,7 @@ constraints: [!!omap [a: 1], {must_link: !!python/tuple [a, b]}]
 """
     problems = problems_of(load, text)
     assert len(problems) == 5
-    assert all("has the tag '!!" in one for one in problems)
+    assert all("has the tag '!!" in problem for problem in problems)
 
 
 def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):

@@ -95,14 +95,16 @@ class TestExcel:
     @pytest.mark.parametrize("content", [b"", b"rubbish", b"PK\x03\x04 cut short", b"\xd0\xcf\x11\xe0 locked"])
     def test_damage(self, tmp_path, content):
         (tmp_path / "t.xlsx").write_bytes(content)
-        with pytest.raises(InputError, match=r"t\.xlsx is no Excel file, or it is damaged or protected by a password"):
+        with pytest.raises(
+            InputError, match=r"t\.xlsx is not a valid Excel file, or it is damaged or protected by a password"
+        ):
             read_table(tmp_path / "t.xlsx")
 
     def test_a_zip_file_that_is_no_workbook(self, excel):
         path = excel(one=[["a"], [1]])
         content = path.read_bytes()
         path.write_bytes(content.replace(b"xl/workbook.xml", b"xl/wrongbook.xml"))
-        with pytest.raises(InputError, match="is no Excel file, or it is damaged"):
+        with pytest.raises(InputError, match="is not a valid Excel file, or it is damaged"):
             read_table(path)
 
 
@@ -165,7 +167,7 @@ class TestParquet:
         pd.DataFrame({"a": range(100)}).to_parquet(path)
         path.write_bytes(path.read_bytes()[:cut])
         with pytest.raises(
-            InputError, match=r"t\.parquet is no Parquet file, or it is damaged \(.*\)\. Write it again"
+            InputError, match=r"t\.parquet is not a valid Parquet file, or it is damaged \(.*\)\. Write it again"
         ):
             read_table(path)
 
@@ -223,7 +225,7 @@ class TestAnnData:
     @pytest.mark.parametrize("content", [b"", b"rubbish", b"\x89HDF\r\n\x1a\n"])
     def test_damage(self, tmp_path, content):
         (tmp_path / "t.h5ad").write_bytes(content)
-        with pytest.raises(InputError, match=r"t\.h5ad is no AnnData \(\.h5ad\) file, or it is damaged"):
+        with pytest.raises(InputError, match=r"t\.h5ad is not a valid AnnData \(\.h5ad\) file, or it is damaged"):
             read_table(tmp_path / "t.h5ad")
 
     def test_an_hdf5_file_that_is_no_anndata(self, tmp_path):
@@ -231,7 +233,7 @@ class TestAnnData:
 
         with h5py.File(tmp_path / "t.h5ad", "w") as file:
             file["numbers"] = np.arange(3)
-        with pytest.raises(InputError, match=r"is no AnnData|has no matrix X|is empty"):
+        with pytest.raises(InputError, match=r"is not a valid AnnData|has no matrix X|is empty"):
             read_table(tmp_path / "t.h5ad")
 
 

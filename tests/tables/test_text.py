@@ -1,4 +1,4 @@
-"""Text tables: as people have them, against the table that was meant; and what is no table."""
+"""Text tables: as people have them, against the table that was meant; and what is not a table."""
 
 import csv
 import gzip
@@ -186,7 +186,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
                 assert float(entry) == float(field) if field.strip() else pd.isna(entry)
 
 
-# What is no table
+# What is not a table
 
 
 @pytest.mark.parametrize(
@@ -197,8 +197,8 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ("\ufeff", "t.csv", "is empty"),
         (b"", "t.csv.gz", r"t\.csv\.gz is empty"),
         (gzip.compress(b"", mtime=0), "t.csv.gz", "is empty"),
-        (b"a,b\n1,2\n", "t.csv.gz", r"is no gzip file or is damaged \(Not a gzipped.*name the uncompressed"),
-        (gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:-9], "t.csv.gz", "is no gzip file or is damaged"),
+        (b"a,b\n1,2\n", "t.csv.gz", r"is not a gzip file, or it is damaged \(Not a gzipped.*name the uncompressed"),
+        (gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:-9], "t.csv.gz", "is not a gzip file, or it is damaged"),
         (gzip.compress(b"a,b\n1,2\n", mtime=0), "t.csv", r"is compressed by gzip.*rename it to 't\.csv\.gz'"),
         ("a,b,c\n", "t.csv", r"has a header \('a', 'b', 'c'\), but no rows of data"),
         ("a,b,c", "t.csv", "has a header"),
@@ -232,7 +232,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ("a,b\r\n1,2\r\n3,\u00b5g\r\n".encode("cp1252"), "t.csv", r"byte 0xb5 at position 12, in line 3, after '3,'"),
         (b"\xef\xbb\xbfa,b\n1,\xff\n", "t.csv", r"byte 0xff at position 9, in line 2"),
         ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is text in UTF-16, but UTF-8 is needed.*CSV UTF-8"),
-        (b"a,b\n\0\1,2\n", "t.csv", "holds zero bytes, so it is no text table"),
+        (b"a,b\n\0\1,2\n", "t.csv", "holds zero bytes, so it is not a text table"),
         ("a,b\n" + '"' + "x" * 200_000, "t.csv", "cannot be read as a table"),
     ],
 )

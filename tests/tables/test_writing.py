@@ -87,9 +87,7 @@ def test_formats_that_cannot_be_written(tmp_path, name):
 
 @pytest.mark.parametrize("frame", [pd.DataFrame(np.zeros((1, 16_384)), index=["a"]), pd.DataFrame({"a": ["\x00"]})])
 def test_what_excel_cannot_hold(tmp_path, frame):
-    with pytest.raises(
-        InputError, match=r"t\.xlsx cannot hold this table(: Excel has at most|, as Excel \().*Write \.csv"
-    ):
+    with pytest.raises(InputError, match=r"t\.xlsx cannot hold this table(: |, as )Excel .*Write \.csv"):
         write_table(frame, tmp_path / "t.xlsx")
     assert list(tmp_path.iterdir()) == []
 

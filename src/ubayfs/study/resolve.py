@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..constraints import Constraint, ConstraintSystem
+from ..constraints import ConstraintSystem
 from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -234,7 +234,10 @@ class _Resolver:
         resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
         weights, knowledge = resolver.resolve(study.prior.weights, table)
         prior = self._prior(weights, blocks)
-        constraints = self._constraints()
+        constraints = [
+            expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
+            for i, given in enumerate(study.constraints)
+        ]
         unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
         if unlikely:
             constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
@@ -245,7 +248,8 @@ class _Resolver:
         if problems.found:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
-        decision = Decision(weights=weights, prior=prior, constraints=constraints, blocks=blocks, **settings)
+        given = tuple(constraint for constraint in constraints if constraint is not None)
+        decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
         return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge, system)
 
     def _read_table(self, source: Any, key: str, *columns: str) -> KnowledgeTable | None:
@@ -310,14 +314,6 @@ class _Resolver:
                     nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
                     prior.update(nothing, weights, blocks, 0)
         return prior
-
-    def _constraints(self) -> list[Constraint | None]:
-        """Return the constraints with patterns replaced; None where a name is wrong."""
-        found = []
-        for position, constraint in enumerate(self.study.constraints):
-            report = below(self.problems, "constraints", position, constraint.kind)
-            found.append(expand_constraint(constraint, self.names, self.block_names, report))
-        return found
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""

@@ -28,7 +28,7 @@ def is_number_type(dtype: Any) -> bool:
 
 
 def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
-    """Return a column as floats of shape (n_rows,); NaN where an entry is missing or no number.
+    """Return a column as floats of shape (n_rows,); NaN where an entry is missing or not a number.
 
     In a text table, which has a decimal sign, a number is what reads as one; else text is text even if it has digits.
     """

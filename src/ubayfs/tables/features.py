@@ -114,7 +114,7 @@ def feature_columns(
         elif not any(matches(name, [pattern]) for name in columns):
             found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
     roles = [*targets, *_listed(groups)]
-    # A misspelled target is no feature either; without this its text would be a problem of its own.
+    # A misspelled target is not a feature either; without this its text would be a problem of its own.
     others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
     names = [name for name in columns if name not in others and not matches(name, patterns)]
     return names, [Problem(message, (role,)) for role, message in found]

@@ -53,7 +53,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose
     Raises
     ------
     InputError
-        If the file is missing, empty, damaged or no table; the message says where and what to do.
+        If the file is missing, empty, damaged or not a table; the message says where and what to do.
     MissingDependencyError
         If reading the format needs a package that is not installed.
     """
@@ -139,7 +139,9 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
         raise
     except Exception as error:  # readers of binary formats raise nearly anything
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise file_error(path, f"is no {kind} file, or it is damaged{also} ({reason}). Write it again.") from error
+        raise file_error(
+            path, f"is not a valid {kind} file, or it is damaged{also} ({reason}). Write it again."
+        ) from error
 
 
 def _read_parquet(path: Path) -> Table:
@@ -167,7 +169,7 @@ def _read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False
     for title in sheets if choose_sheet else ():
         try:
             table = _read_sheet(sheets, title, path)
-        except InputError:  # empty, or notes that are no table
+        except InputError:  # empty, or notes that are not a table
             continue
         if any(is_number_type(dtype) for dtype in table.frame.dtypes):
             return table

@@ -55,7 +55,7 @@ def _content(path: Path) -> bytes:
         except (OSError, EOFError, zlib.error) as error:
             raise file_error(
                 path,
-                f"is no gzip file or is damaged ({error}). Compress the table again, or name the uncompressed "
+                f"is not a gzip file, or it is damaged ({error}). Compress the table again, or name the uncompressed "
                 "file without '.gz'.",
             ) from error
     elif content[:2] == b"\x1f\x8b":
@@ -70,7 +70,7 @@ def _check_encoding(content: bytes, path: Path) -> None:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise file_error(path, f"is text in UTF-16, but UTF-8 is needed. {_SAVE_AS}")
     if b"\0" in content:
-        raise file_error(path, "holds zero bytes, so it is no text table. Check the file, or its suffix.")
+        raise file_error(path, "holds zero bytes, so it is not a text table. Check the file, or its suffix.")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -89,7 +89,7 @@ def _lines(content: bytes) -> io.TextIOWrapper:
 
 
 def _is_blank(line: str, delimiter: str) -> bool:
-    """Tell whether a line is no record, as pandas sees it."""
+    """Tell whether a line is not a record, as pandas sees it."""
     return not line.strip(" \t\n".replace(delimiter, ""))
 
 
