@@ -91,7 +91,7 @@ def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
     with pytest.raises(StudyError, match=r"the sheet 'Notes'; the file also has 'Empty', 'Data'\."):
         wrong.read_data()
     empty = load_template(tmp_path, text.replace("sheet: Data", "sheet: Empty"))
-    with pytest.raises(StudyError, match=r"data\.sheet: .*is empty.*the file also has 'Notes', 'Data'\."):
+    with pytest.raises(StudyError, match=r"data\.sheet: .*has an empty sheet.*the file also has 'Notes', 'Data'\."):
         empty.read_data()
 
 

@@ -229,15 +229,15 @@ def check_constraints(
     Returns
     -------
     system : ConstraintSystem or None
-        All constraints, for the decision; None if correlations were not needed here.
+        All constraints, for the decision; None if some need the data and were not looked at.
     """
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
     correlated = {position for position, constraint in known.items() if constraint.kind == "decorrelate"}
     used = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
     system = _fitting(used, feature_names, blocks, problems)
     # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
-    empty_set_will_do = len(used) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all()
-    if data is not None and problems.is_sound("constraints") and not empty_set_will_do:
+    empty_set_holds = len(used) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all()
+    if data is not None and problems.is_sound("constraints") and not empty_set_holds:
         if len(used) < len(known):
             omitted = correlated if data.n_features > _MOST_CORRELATED else set()
             used = {position: constraint for position, constraint in known.items() if position not in omitted}

@@ -199,19 +199,13 @@ class Study:
 
     def _moved(self, folder: Path) -> Study:
         """Return the study with its paths relative to another folder."""
-
-        def moved(part: Any, name: str) -> Any:
-            path = getattr(part, name, None)
-            return part if path is None else replace(part, **{name: moved_path(path, old, folder)})
-
         old = Path(os.path.abspath(self.folder))
-        return replace(
-            self,
-            data=moved(self.data, "path"),
-            prior=moved(self.prior, "table"),
-            blocks=moved(self.blocks, "table"),
-            outputs=moved(self.outputs, "directory"),
-        )
+        parts: dict[str, Any] = {}
+        for key, name in {"data": "path", "prior": "table", "blocks": "table", "outputs": "directory"}.items():
+            part = getattr(self, key)
+            path = getattr(part, name, None)
+            parts[key] = part if path is None else replace(part, **{name: moved_path(path, old, folder)})
+        return replace(self, **parts)
 
     def version_note(self) -> str | None:
         """Return a sentence if another version of ubayfs wrote the study, else None."""

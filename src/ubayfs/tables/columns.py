@@ -84,7 +84,7 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> Problem:
-    """Return which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
+    """Describe which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
     rows = np.flatnonzero(bad)
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
@@ -113,7 +113,7 @@ def _kind(column: pd.Series) -> str:
 
 
 def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> Problem:
-    """Return where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
+    """Describe where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
     gaps = np.isnan(values)
     columns = np.flatnonzero(gaps.any(axis=0))
     shown = []
@@ -130,7 +130,7 @@ def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) ->
 
 
 def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) -> list[Problem]:
-    """Return where values are infinite, as one problem or none; `values` is of shape (n_rows, n_names)."""
+    """Describe where values are infinite, as one problem or none; `values` is of shape (n_rows, n_names)."""
     infinite = np.isinf(values)
     columns = np.flatnonzero(infinite.any(axis=0))
     if not len(columns):
