@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import check_choice, did_you_mean
+from .._arguments import check_choice
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
-from .diagnostics import Report, below, reported
+from .diagnostics import Report, below, known_only, reported
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
@@ -152,15 +152,10 @@ class Family:
             report(("name",), error.rule)
             return None
         known = [field.name for field in fields(kind) if field.init]
-        settings: dict[str, Any] = {}
-        for key, entry in value.items():
-            if key == "name":
-                continue
-            if key not in known:
-                listed = f" Its settings: {', '.join(known)}." if known else " It has no settings."
-                report((key,), f"is not a setting of {name}.{did_you_mean(key, known) or listed}")
-                continue
-            settings[key] = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
+        given = {key: entry for key, entry in value.items() if key != "name"}
+        settings = known_only(given, known, f"a setting of {name}", report)
+        if "set_weights" in settings:
+            settings["set_weights"] = _read_sets(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)
 
     def _made(self, name: str, settings: Mapping[str, Any], report: Report) -> Any:

@@ -18,7 +18,7 @@ from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError
 from ..optimize import as_optimizer
 from ..utility import Utility
-from .diagnostics import Path, Problems, Report, below, reported, study_error
+from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
 from .names import Names, as_found, is_pattern, is_single
 from .yaml_io import plain
 
@@ -83,10 +83,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     first = next(iter(parameters))
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
-    for name in [name for name in given if name not in parameters]:
-        hint = did_you_mean(name, parameters) or f" Its arguments: {', '.join(parameters)}."
-        report((name,), f"must be an argument of {kind}; got {name!r}.{hint}")
-        del given[name]
+    given = known_only(given, parameters, f"an argument of {kind}", report)
     absent = [name for name in required_arguments(kind) if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")

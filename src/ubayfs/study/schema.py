@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from .._arguments import check_choice, check_int, did_you_mean, nearest
+from .._arguments import check_choice, check_int, nearest
 from ..data.feature_data import MISSING_RULES
 from ..data.target import TASKS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
-from .diagnostics import Problems, Report, below, refuse, reported
+from .diagnostics import Problems, Report, below, known_only, refuse, reported
 from .weights import Weights, file_form, read_weights
 from .yaml_io import plain
 
@@ -111,16 +111,10 @@ class Section:
             if value is not None:
                 problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
             value = {}
-        given = {}
-        for name, entry in value.items():
-            if name not in known:
-                hint = did_you_mean(name, known) or f" Keys of {cls.key}: {', '.join(known)}."
-                problems((cls.key, name), f"is not a key of {cls.key}; got {name!r}.{hint}")
-                meant = nearest(name, known)
-                if meant is not None:
-                    problems.wrong.add((cls.key, meant))  # its value is not known
-            elif entry is not None or known[name].nullable:
-                given[name] = entry
+        given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
+        meant = {nearest(name, known) for name in value.keys() - given.keys()}
+        problems.wrong |= {(cls.key, name) for name in meant if name is not None}  # their values are not known
+        given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
         if cls.required and value.get(cls.required) is None:
             problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
         stand_in = {cls.required: "?"} if cls.required else {}
