@@ -291,8 +291,8 @@ def _constraints(facts: Facts) -> list[str]:
     if n_violated:
         verb = "is" if n_violated == 1 else "are"
         first = (
-            f"{n_violated} of {counted(len(entries), 'constraint')} {verb} violated; together they lower the "
-            f"admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
+            f"{n_violated} of {counted(len(entries) - n_left_out, 'constraint')} {verb} violated; together they lower "
+            f"the admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
         )
     lines = [
         first,
