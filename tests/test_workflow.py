@@ -479,7 +479,7 @@ def test_the_time_limit_begins_with_the_best_set_and_covers_the_alternatives(mon
 
 @pytest.mark.parametrize("more", [[], [cannot_link([0, 1])]])
 def test_constraints_that_no_set_satisfies_together_are_named(more):
-    with pytest.warns(OptimizationWarning, match="no set satisfies all of these.*: max-size 5; min-size 8"):
+    with pytest.warns(OptimizationWarning, match="no set satisfies all of these.*: max-size 5, min-size 8"):
         selection = maximize(np.full(30, 1 / 30), [max_size(5), min_size(8, rho=3), *more])
     assert len(selection.features) == 30
     (advice,) = [advice for advice in selection.advice if advice.code == "soft_constraints_ineffective"]

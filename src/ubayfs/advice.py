@@ -17,7 +17,6 @@ from .utility import Utility
 _NEGLIGIBLE = 0.01
 # What the search for a contradiction may take: the same on every machine, and about a second.
 _MOST_NODES = 200
-_MOST_SHOWN = 5
 
 
 def advice_on(
@@ -37,23 +36,18 @@ def advice_on(
         )
     labels = _contradicting(best, problem.utility, deadline)
     if labels:
-        facts = {"admissibility": best.metrics.admissibility, "labels": list(labels), "shown": _shown(labels, "; ")}
+        facts = {"admissibility": best.metrics.admissibility, "labels": list(labels)}
         found.append(Advice("soft_constraints_ineffective", facts))
     n_selectable = int(np.count_nonzero(problem.utility.selectable))
-    # Features that nothing speaks against are in the best set; a small one tells that they are few.
+    # Features that nothing speaks against are in the best set; a small one shows that they are few.
     n_free = _unlimited(problem.utility) if 2 * best.metrics.cardinality >= n_selectable else 0
     if 2 * n_free >= n_selectable:
         found.append(Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}))
     unvoted = best.metrics.without_votes
     if unvoted:
         counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
-        found.append(Advice("without_votes", {**counts, "shown": _shown(unvoted, ", ")}))
+        found.append(Advice("without_votes", counts))
     return tuple(found)
-
-
-def _shown(labels: tuple[str, ...], separator: str) -> str:
-    more = f" and {len(labels) - _MOST_SHOWN} more" if len(labels) > _MOST_SHOWN else ""
-    return separator.join(labels[:_MOST_SHOWN]) + more
 
 
 def _contradicting(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[str, ...]:
@@ -82,7 +76,7 @@ def _unlimited(utility: Utility) -> int:
     """Return how many features of some importance no inequality speaks against, however many others are selected."""
     system, n = utility.system, utility.n_features
     row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
-    # A must-link has positive entries too, but everything together keeps it.
+    # A must-link has positive entries too, but the set of all features satisfies it.
     limiting = utility.admissibility.violations(np.ones(n))[0] > 0
     columns = system.A.indices[(system.A.data > 0) & limiting[row]]
     limited = mask_of(columns, n + system.n_blocks)

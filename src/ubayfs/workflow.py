@@ -24,7 +24,7 @@ from ._arguments import (
     check_real,
 )
 from .advice import advice_on
-from .constraints import Constraint, as_constraints, resolve
+from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress, collect_evidence
@@ -115,10 +115,13 @@ class Decision:
         named = [constraint for constraint in self.constraints if not constraint.needs_data]
         resolve(named, feature_names, self.blocks)
 
-    def make(self, evidence: Evidence | Posterior, X: Any = None) -> Selection:
-        """Decide, without a warning: `advice` of the selection says what must be known."""
+    def make(self, evidence: Evidence | Posterior, X: Any = None, system: ConstraintSystem | None = None) -> Selection:
+        """Decide, without a warning: `advice` of the selection says what must be known.
+
+        `system` are the constraints, if they are tied to features and data already.
+        """
         posterior = self._posterior(evidence)
-        return self._select(self._problem(posterior, X), posterior)
+        return self._select(self._problem(posterior, X, system), posterior)
 
     def _posterior(self, evidence: Any) -> Posterior:
         if isinstance(evidence, Posterior):
@@ -138,10 +141,11 @@ class Decision:
             )
         return as_prior(self.prior).update(evidence, self.weights, self.blocks, self.random_state)
 
-    def _problem(self, posterior: Posterior, X: Any) -> Problem:
+    def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> Problem:
         names, counts = posterior.feature_names, posterior.counts
         data = None if X is None else FeatureData.of_fit(X, names)
-        system = resolve(self.constraints, names, self.blocks, data)
+        if system is None:
+            system = resolve(self.constraints, names, self.blocks, data)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         selectable = ~constant & (counts >= self.min_votes)
@@ -352,13 +356,21 @@ def selection_probabilities(
     n_draws = check_int("n_draws", n_draws, low=1)
     if isinstance(posterior, Selection):
         problem, posterior = _decided(posterior, X is not None or decision != Decision())
-        optimizer = problem.optimizer if optimizer is None else optimizer
     elif isinstance(posterior, Posterior):
         problem = decision._problem(posterior, X)
     else:
         rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
         raise InputError.of("posterior", rule, posterior)
-    chooser = warm_started(as_optimizer("exact" if optimizer is None else optimizer))
+    if optimizer is not None:
+        problem = replace(problem, optimizer=as_optimizer(optimizer))
+    return decide_on_draws(problem, posterior, n_draws, random_state, on_progress)
+
+
+def decide_on_draws(
+    problem: Problem, posterior: Posterior, n_draws: int, random_state: RandomState, on_progress: Progress | None
+) -> Floats:
+    """Return how often each feature is selected; see :func:`selection_probabilities`, which checks its arguments."""
+    chooser = warm_started(as_optimizer("exact" if problem.optimizer is None else problem.optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):
