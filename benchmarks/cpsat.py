@@ -103,7 +103,8 @@ def main() -> None:
     status = solver.Solve(model)
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     members = [j for j, x in enumerate(features) if solver.BooleanValue(x)] if found else None
-    print(json.dumps({"members": members, "bound": solver.BestObjectiveBound() / UNIT}))
+    bound = None if status == cp_model.UNKNOWN else solver.BestObjectiveBound() / UNIT
+    print(json.dumps({"members": members, "bound": bound}))
 
 
 if __name__ == "__main__":

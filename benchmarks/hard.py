@@ -78,7 +78,7 @@ def _cpsat(selection: Any, seconds: float) -> tuple[dict[str, float], dict[str, 
         return {}, {}, (done.stderr.strip().splitlines() or ["no message"])[-1]
     answer = json.loads(done.stdout)
     if answer["members"] is None:
-        return {"bound": answer["bound"]}, {}, "no set in time"
+        return {}, {}, "no set in time"
     value = selection.evaluate(answer["members"]).utility
     return {"value": value, "bound": answer["bound"], "gap": max(answer["bound"] - value, 0.0)}, {}, ""
 
