@@ -158,7 +158,8 @@ def _infer_task(labels: Array) -> str:
     from sklearn.utils.multiclass import type_of_target
 
     try:
-        kind = type_of_target(labels, input_name="y")
+        with np.errstate(invalid="ignore"):  # it compares with whole numbers, which 1e200 does not fit into
+            kind = type_of_target(labels, input_name="y")
     except (TypeError, ValueError) as error:
         raise InputError.of("y", f"is not a target that can be used: {error}") from error
     if kind not in _TASK_OF_TARGET:

@@ -10,9 +10,10 @@ import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import Target
+from ._subsample import standardized
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
-from .scoring import SCREENING_ERROR, Statistic, blocks_of, centered, run_scores, scatter
+from .scoring import SCREENING_ERROR, Centering, Statistic, blocks_of, own_columns, run_scores, scatter
 
 _LARGEST_ASSOCIATION = 1.0 - 1e-7
 
@@ -85,11 +86,11 @@ def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
 
 def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
     weights = subsamples.astype(np.float64)
-    deviations = weights * (y - (weights @ y / weights.sum(axis=1))[:, None])
-    lengths = np.linalg.norm(deviations, axis=1)
-    # A target that is constant in a subsample is related to nothing.
-    constant = np.where(subsamples, y, np.inf).min(axis=1) == np.where(subsamples, y, -np.inf).max(axis=1)
-    directions = deviations / np.where(constant, np.inf, lengths)[:, None]
+    directions = np.zeros(subsamples.shape)
+    for direction, rows in zip(directions, subsamples, strict=True):
+        own = y[rows]
+        if own.min() < own.max():  # a target that is constant in a subsample is related to nothing
+            direction[rows] = standardized(own) / np.sqrt(len(own))
 
     def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         around_mean, condition = scatter(weights[runs], x)
@@ -120,11 +121,10 @@ class _Search:
             bounds[bounds > 2.0] = np.inf
         self._by_bound = np.argsort(-bounds, kind="stable")
         self._bounds = bounds[self._by_bound] + SCREENING_ERROR[X.dtype]
-        empty = np.empty((len(subsamples), 0))
         self.columns = np.empty(0, dtype=np.intp)  # those that have been compared with everything chosen so far
-        # Of them in each run: relevance (-inf: cannot be chosen), redundancy summed over the chosen ones, and norm
-        # around the mean of the subsample.
-        self.relevance, self.redundancy, self.lengths = empty, empty, empty
+        # Of them in each run: relevance (-inf: cannot be chosen), and redundancy summed over the chosen ones.
+        self.relevance, self.redundancy = np.empty((2, len(subsamples), 0))
+        self._centering = Centering.of(X[:, :0].astype(np.float64), subsamples)
         self._activate(_FIRST_ACTIVE)
 
     def next_picks(self) -> Ints:
@@ -148,41 +148,47 @@ class _Search:
     def _choose(self, positions: Ints, left: Mask) -> None:
         runs = np.arange(len(positions))
         self.relevance[runs, positions] = -np.inf
-        values = self._centered(self.columns[positions]).T
+        columns, centering = self.columns[positions], self._centering.take(positions)
+        values = self._centered(columns, centering).T
         means = (self._weights * values).sum(axis=1) / self._weights.sum(axis=1)
         direction = self._weights * (values - means[:, None])
-        direction /= np.where(left, self.lengths[runs, positions], np.inf)[:, None]
+        lengths = centering.lengths[runs, runs]
+        direction /= np.where(left & (lengths > 0), lengths, np.inf)[:, None]
+        for run in np.flatnonzero(left & centering.alone[runs, runs]).tolist():
+            rows = self._subsamples[run]
+            direction[run, rows] = own_columns(self._X, rows, columns[[run]])[:, 0]
         self._directions.append(direction)
         for part in blocks_of(len(self._X), len(self.columns)):
-            x = self._centered(self.columns[part])
-            self.redundancy[:, part] += self._redundancy(direction, x, self.lengths[:, part])
+            centering = self._centering.take(part)
+            x = self._centered(self.columns[part], centering)
+            self.redundancy[:, part] += self._redundancy(direction, self.columns[part], x, centering)
 
     def _activate(self, n_active: int) -> None:
         """Let the `n_active` columns of highest relevance take part; compare the new ones with all chosen so far."""
         new = np.sort(self._by_bound[len(self.columns) : n_active])
         shape = (len(self._subsamples), len(new))
-        relevance, redundancy, lengths = np.empty(shape), np.zeros(shape), np.empty(shape)
+        relevance, redundancy = np.empty(shape), np.zeros(shape)
         for part in blocks_of(len(self._X), len(new)):
-            block = self._X[:, new[part]].astype(np.float64)
-            lengths[:, part] = run_scores(self._length, self._subsamples, block)
-            values = self._relevance(block) if self._kept is None else self._kept[:, new[part]]
-            relevance[:, part] = np.where(lengths[:, part] > 0, values, -np.inf)
-            x = centered(block)
+            columns = new[part]
+            block = self._X[:, columns].astype(np.float64)
+            centering = Centering.of(block, self._subsamples)
+            values = self._relevance(block) if self._kept is None else self._kept[:, columns]
+            relevance[:, part] = np.where((centering.lengths > 0) | centering.alone, values, -np.inf)
+            x = block * centering.scale - centering.center
             for direction in self._directions:
-                redundancy[:, part] += self._redundancy(direction, x, lengths[:, part])
+                redundancy[:, part] += self._redundancy(direction, columns, x, centering)
+            self._centering = self._centering.joined(centering)
         self.columns = np.concatenate([self.columns, new])
         self.relevance = np.concatenate([self.relevance, relevance], axis=1)
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
-        self.lengths = np.concatenate([self.lengths, lengths], axis=1)
 
-    def _centered(self, columns: Ints) -> Floats:
-        return centered(self._X[:, columns].astype(np.float64))
+    def _centered(self, columns: Ints, centering: Centering) -> Floats:
+        return self._X[:, columns].astype(np.float64) * centering.scale - centering.center
 
-    def _length(self, runs: slice, x: Array) -> tuple[Array, Array]:
-        around_mean, condition = scatter(self._weights[runs], x)
-        return np.sqrt(np.maximum(around_mean, 0.0)), condition
-
-    @staticmethod
-    def _redundancy(direction: Floats, x: Floats, lengths: Floats) -> Floats:
-        # A column that is constant in a run (length -inf) has no redundancy there; it cannot be chosen anyway.
-        return mutual_information(direction @ x / np.where(lengths > 0, lengths, np.inf))
+    def _redundancy(self, direction: Floats, columns: Ints, x: Floats, centering: Centering) -> Floats:
+        # A column that is constant in a run has no redundancy there; it cannot be chosen anyway.
+        rho = direction @ x / np.where(centering.lengths > 0, centering.lengths, np.inf)
+        for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
+            rows, alone = self._subsamples[run], centering.alone[run]
+            rho[run, alone] = direction[run, rows] @ own_columns(self._X, rows, columns[alone])
+        return mutual_information(rho)
