@@ -23,6 +23,9 @@ _FIRST_ACTIVE = 64
 # Up to this many entries (32 MB) the relevance of all columns is kept instead of computed again for those that join.
 _KEPT_ENTRIES = 1 << 22
 
+# Entries of the directions of so many runs as are made at once (4 MB).
+_DIRECTION_ENTRIES = 1 << 19
+
 # (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
 Relevance = Callable[[Array], Array]
 
@@ -105,8 +108,7 @@ class _Search:
 
     def __init__(self, X: Array, subsamples: Mask, relevance: Relevance) -> None:
         self._X, self._subsamples, self._relevance = X, subsamples, relevance
-        self._weights = subsamples.astype(np.float64)
-        self._directions: list[Floats] = []  # of the chosen features, each of shape (n_models, n_samples)
+        self._chosen: list[_Choice] = []
         bounds = np.empty(X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
         keep = X.dtype == np.float64 and len(subsamples) * X.shape[1] <= _KEPT_ENTRIES
@@ -143,52 +145,74 @@ class _Search:
         return np.where(left, self.columns[positions], -1)
 
     def _scores(self) -> Floats:
-        return self.relevance - self.redundancy / max(len(self._directions), 1)
+        return self.relevance - self.redundancy / max(len(self._chosen), 1)
 
     def _choose(self, positions: Ints, left: Mask) -> None:
         runs = np.arange(len(positions))
         self.relevance[runs, positions] = -np.inf
-        columns, centering = self.columns[positions], self._centering.take(positions)
-        values = self._centered(columns, centering).T
-        means = (self._weights * values).sum(axis=1) / self._weights.sum(axis=1)
-        direction = self._weights * (values - means[:, None])
-        lengths = centering.lengths[runs, runs]
-        direction /= np.where(left & (lengths > 0), lengths, np.inf)[:, None]
-        for run in np.flatnonzero(left & centering.alone[runs, runs]).tolist():
-            rows = self._subsamples[run]
-            direction[run, rows] = own_columns(self._X, rows, columns[[run]])[:, 0]
-        self._directions.append(direction)
-        for part in blocks_of(len(self._X), len(self.columns)):
-            centering = self._centering.take(part)
-            x = self._centered(self.columns[part], centering)
-            self.redundancy[:, part] += self._redundancy(direction, self.columns[part], x, centering)
+        centering = self._centering.take(positions)
+        lengths, alone = (np.where(left, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
+        choice = _Choice(self.columns[positions], centering.scale, centering.center, lengths, alone > 0)
+        self._chosen.append(choice)
+        self.redundancy += self._redundancy(choice, self.columns, self._centering)
 
     def _activate(self, n_active: int) -> None:
         """Let the `n_active` columns of highest relevance take part; compare the new ones with all chosen so far."""
         new = np.sort(self._by_bound[len(self.columns) : n_active])
-        shape = (len(self._subsamples), len(new))
-        relevance, redundancy = np.empty(shape), np.zeros(shape)
+        relevance = np.empty((len(self._subsamples), len(new)))
+        centering = []
         for part in blocks_of(len(self._X), len(new)):
-            columns = new[part]
-            block = self._X[:, columns].astype(np.float64)
-            centering = Centering.of(block, self._subsamples)
-            values = self._relevance(block) if self._kept is None else self._kept[:, columns]
-            relevance[:, part] = np.where((centering.lengths > 0) | centering.alone, values, -np.inf)
-            x = block * centering.scale - centering.center
-            for direction in self._directions:
-                redundancy[:, part] += self._redundancy(direction, columns, x, centering)
-            self._centering = self._centering.joined(centering)
+            block = self._X[:, new[part]].astype(np.float64)
+            own = Centering.of(block, self._subsamples)
+            values = self._relevance(block) if self._kept is None else self._kept[:, new[part]]
+            relevance[:, part] = np.where((own.lengths > 0) | own.alone, values, -np.inf)
+            centering.append(own)
+        of_new = Centering.joined(centering)
+        redundancy = np.zeros(relevance.shape)
+        for choice in self._chosen:
+            redundancy += self._redundancy(choice, new, of_new)
         self.columns = np.concatenate([self.columns, new])
         self.relevance = np.concatenate([self.relevance, relevance], axis=1)
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
+        self._centering = Centering.joined([self._centering, of_new])
 
-    def _centered(self, columns: Ints, centering: Centering) -> Floats:
-        return self._X[:, columns].astype(np.float64) * centering.scale - centering.center
-
-    def _redundancy(self, direction: Floats, columns: Ints, x: Floats, centering: Centering) -> Floats:
+    def _redundancy(self, choice: _Choice, columns: Ints, centering: Centering) -> Floats:
+        """Return the redundancy of some columns with the chosen one of each run, of shape (n_models, n_columns)."""
+        rho = np.empty((len(self._subsamples), len(columns)))
+        n_together = max(1, _DIRECTION_ENTRIES // len(self._X))
+        for start in range(0, len(rho), n_together):
+            runs = slice(start, start + n_together)
+            directions = choice.directions(self._X, self._subsamples, runs)
+            for part in blocks_of(len(self._X), len(columns)):
+                x = self._X[:, columns[part]].astype(np.float64) * centering.scale[part] - centering.center[part]
+                rho[runs, part] = directions @ x
         # A column that is constant in a run has no redundancy there; it cannot be chosen anyway.
-        rho = direction @ x / np.where(centering.lengths > 0, centering.lengths, np.inf)
+        rho /= np.where(centering.lengths > 0, centering.lengths, np.inf)
         for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
             rows, alone = self._subsamples[run], centering.alone[run]
-            rho[run, alone] = direction[run, rows] @ own_columns(self._X, rows, columns[alone])
+            direction = choice.directions(self._X, self._subsamples, slice(run, run + 1))[0, rows]
+            rho[run, alone] = direction @ own_columns(self._X, rows, columns[alone])
         return mutual_information(rho)
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """The column that each run has chosen at one step, and how it is centered; each of shape (n_models,)."""
+
+    columns: Ints
+    scale: Floats
+    center: Floats
+    lengths: Floats  # 0 where there is none, and where `alone`
+    alone: Mask
+
+    def directions(self, X: Array, subsamples: Mask, runs: slice) -> Floats:
+        """Return the columns of some runs with mean 0 and length 1, of shape (n_runs, n_samples), 0 outside the run."""
+        columns, lengths = self.columns[runs], self.lengths[runs]
+        values = (X[:, columns].astype(np.float64) * self.scale[runs] - self.center[runs]).T
+        weights = subsamples[runs].astype(np.float64)
+        values = weights * (values - ((weights * values).sum(axis=1) / weights.sum(axis=1))[:, None])
+        values /= np.where(lengths > 0, lengths, np.inf)[:, None]
+        for number in np.flatnonzero(self.alone[runs]).tolist():
+            rows = subsamples[runs][number]
+            values[number, rows] = own_columns(X, rows, columns[[number]])[:, 0]
+        return values

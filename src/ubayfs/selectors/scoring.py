@@ -11,7 +11,7 @@ less than ``TIE``, whatever the values outside the subsample are: what a run cho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,14 +162,12 @@ class Centering:
         """Return that of some of the columns."""
         return Centering(self.scale[columns], self.center[columns], self.lengths[:, columns], self.alone[:, columns])
 
-    def joined(self, other: Centering) -> Centering:
-        """Return that of these columns and others."""
-        return Centering(
-            np.append(self.scale, other.scale),
-            np.append(self.center, other.center),
-            np.hstack([self.lengths, other.lengths]),
-            np.hstack([self.alone, other.alone]),
-        )
+    @classmethod
+    def joined(cls, parts: Sequence[Centering]) -> Centering:
+        """Return that of the columns of all parts."""
+        of_columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scale", "center"))
+        of_pairs = (np.hstack([getattr(part, name) for part in parts]) for name in ("lengths", "alone"))
+        return cls(*of_columns, *of_pairs)
 
 
 def own_columns(X: Array, run: Mask, columns: Ints) -> Floats:
