@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, FeatureIndex, Floats, Ints, Mask
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
-from .target import Target, check_length, plain, read_target
+from .target import Target, check_aligned, check_length, plain, read_target
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -98,11 +98,19 @@ class FeatureData:
             Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
             Patient, mouse, subject... of each sample.
+
+        Notes
+        -----
+        Samples count by position. When X and `y` (or `groups`) both come from pandas, their indexes must agree: the
+        same labels in another order and other labels are refused, nothing is put in order silently. An index that was
+        made up (0, 1, 2, ...) agrees with every other one that is not a permutation of it.
         """
         path = None
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
+        for name, labeled in (("y", y), ("groups", groups)):
+            check_aligned(name, labeled, X)
         matrix, names = _read_matrix(X)
         n_samples = matrix.shape[0]
         return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples), path)
@@ -222,7 +230,7 @@ def _read_array(X: Any) -> Array:
     except ValueError as error:
         raise InputError.of("X", f"must be a table whose rows have the same length; {error}.") from error
     if values.dtype.kind == "c":
-        raise InputError("Complex data not supported: X must hold real numbers.", argument="X")
+        check_not_complex("X", values)
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "biuf":
@@ -338,6 +346,7 @@ def _read_groups(groups: Any, n_samples: int) -> Ints | None:
     if values.ndim != 1:
         raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
+    check_not_complex("groups", values)
     if isna(values).any():
         raise InputError.of("groups", "contains missing values; give each sample its group.")
     codes = np.asarray(factorize(values)[0], dtype=np.intp)
