@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Check and print."""
     from ..study import resolve_study
+    from ..summary import advice_facts
+    from .steps import tell_advice
 
     resolved = resolve_study(options.requested_study(arguments))
     note = resolved.study.version_note()
@@ -36,6 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
         tell(f"Note: {note}")
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
         say(line)
+    assert resolved.data is not None
+    tell_advice(advice_facts(resolved.data.advice))
     if arguments.time:
         say(_time(resolved))
     say("\nThe study is valid.")

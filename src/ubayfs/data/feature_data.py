@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
-from ..exceptions import ColumnTypeError, InputError
+from ..exceptions import Advice, ColumnTypeError, InputError
+from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .target import Target, check_aligned, check_length, plain, read_target
 
@@ -152,12 +153,23 @@ class FeatureData:
         return int(self.X.shape[1])
 
     @cached_property
+    def extremes(self) -> tuple[Array, Array]:
+        """Smallest and largest value of each column, both of shape (n_features,)."""
+        low, high = np.empty((2, self.n_features), dtype=self.X.dtype)
+        for part in feature_chunks(self.n_features):
+            low[part], high[part] = self.X[:, part].min(axis=0), self.X[:, part].max(axis=0)
+        return low, high
+
+    @cached_property
     def constant(self) -> Mask:
         """Mask of columns that have one value in all samples, of shape (n_features,)."""
-        mask = np.empty(self.n_features, dtype=bool)
-        for part in feature_chunks(self.n_features):
-            mask[part] = (self.X[:, part] == self.X[0, part]).all(axis=0)
-        return mask
+        low, high = self.extremes
+        return np.asarray(low == high)
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known about the values: columns whose spread is that of one value far from all others."""
+        return lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
