@@ -290,4 +290,4 @@ def test_a_code_for_missing_values_is_named_by_every_command(folder, run, cells)
     assert named in html.unescape((folder / "out" / "report.html").read_text(encoding="utf-8"))
     assert named in (folder / "out" / "report.md").read_text(encoding="utf-8")
     codes = [advice["code"] for advice in json.loads((folder / "out" / "summary.json").read_text())["advice"]]
-    assert codes == ["lone_values"]
+    assert "lone_values" in codes
