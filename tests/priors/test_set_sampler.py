@@ -1,6 +1,7 @@
 """Each move alone, on thousands of chains at once, against the exact distribution."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,7 +85,10 @@ def test_swaps_alone_change_no_distribution(rng):
 
 def blocks_of(trace, n_blocks=8):
     """Summaries of a trace of shape (n_draws, n_groups, n_chains)."""
-    return [Block(len(part), part.sum(axis=0), (part**2).sum(axis=0), part) for part in np.split(trace, n_blocks)]
+    return [
+        Block(len(part), part.sum(axis=0), (part**2).sum(axis=0), part.sum(axis=0), part)
+        for part in np.split(trace, n_blocks)
+    ]
 
 
 def test_split_r_hat_against_the_definition(rng):
@@ -107,9 +111,30 @@ def test_split_r_hat_of_stuck_and_idle_groups():
     assert split_r_hat(blocks_of(np.full((16, 1, 2), 3.0))) == 1.0
 
 
-def test_monte_carlo_error_against_batches(rng):
-    trace = rng.normal(size=(800, 2, 4)).cumsum(axis=0) / 30 + rng.normal(size=(800, 2, 4))
+def test_monte_carlo_error_against_batches_and_chains(rng):
+    trace = rng.poisson([[3.0], [0.2], [0.002]], size=(800, 3, 4)).astype(float)
+    trace[:, 1] += np.arange(4)  # chains that stay apart
     mean, error = mean_and_error(blocks_of(trace))
-    batches = np.stack([part.mean(axis=0) for part in np.split(trace, 8)]).transpose(1, 0, 2).reshape(2, -1)
+    batches = np.stack([part.mean(axis=0) for part in np.split(trace, 8)]).transpose(1, 0, 2).reshape(3, -1)
+    by_batches = batches.std(axis=1, ddof=1) / np.sqrt(32)
+    by_chains = trace.mean(axis=0).std(axis=1, ddof=1) / 2
     np.testing.assert_allclose(mean, trace.mean(axis=(0, 2)))
-    np.testing.assert_allclose(error, batches.std(axis=1, ddof=1) / np.sqrt(32))
+    # A visit adds the size of a count that is not 0, in as many sweeps as tell as much as one independent draw.
+    variances = trace[:, :2].transpose(1, 0, 2).reshape(2, -1).var(axis=1)
+    n_sweeps_per_draw = (100 * batches[:2].var(axis=1, ddof=1) / variances).max()
+    sizes = np.maximum((trace**2).sum(axis=(0, 2)) / trace.sum(axis=(0, 2)), 1.0)
+    one_visit = sizes * n_sweeps_per_draw / 3200
+    np.testing.assert_allclose(error, np.hypot(np.maximum(by_batches, by_chains), one_visit))
+    assert by_chains[1] > 2 * by_batches[1]
+    assert one_visit[2] > by_batches[2]
+
+
+def test_a_group_that_was_never_named_has_an_error(rng):
+    """Smaller than that of one visit, when not even one was to be expected."""
+    trace = rng.poisson(2.0, size=(160, 2, 4)).astype(float)
+    trace[:, 1] = 0.0
+    blocks = [replace(block, expected=block.expected + np.array([[0.0], [1e-5]]) * 20) for block in blocks_of(trace)]
+    mean, error = mean_and_error(blocks)
+    assert mean[1] == pytest.approx(1e-5)
+    assert error[1] >= np.sqrt(1e-5 * 640) / 640
+    assert error[1] < error[0]
