@@ -20,10 +20,6 @@ Three kinds of moves leave this distribution invariant:
   high levels, and neighbouring levels exchange their states by Metropolis' rule. Only the lowest level is used.
 
 All chains and levels are columns of the same arrays and move together.
-
-Means do not rest on the counts :math:`n_g` that chains happen to visit, but on what a set move expects before it draws,
-:math:`k_d (\alpha_g + n_g) / \sum_h (\alpha_h + n_h)` over the members of set d (this set left out): its mean is the
-same, and a group that chains name once in a thousand sweeps adds a little in each of them.
 """
 
 from __future__ import annotations
@@ -61,7 +57,6 @@ class Block:
     length: int  # number of sweeps
     total: Floats  # sum of the counts n_g over the sweeps, (n_groups, n_chains)
     squares: Floats  # sum of their squares
-    expected: Floats  # sum of what set moves expected them to be, (n_groups, n_chains)
     states: NDArray[np.int32]  # counts at evenly spaced sweeps, (n_states, n_groups, n_chains)
 
     def joined(self, other: Block) -> Block:
@@ -70,7 +65,6 @@ class Block:
             self.length + other.length,
             self.total + other.total,
             self.squares + other.squares,
-            self.expected + other.expected,
             np.concatenate([self.states, other.states])[::2],
         )
 
@@ -113,7 +107,6 @@ class SetSampler:
             self._row_of[members, d] = np.arange(edges.start, edges.stop) * n_columns
         self._assigned = np.zeros((membership.nnz, n_columns), dtype=np.int64)
         self._counts = np.zeros((len(weights), n_columns), dtype=np.int64)
-        self._expected = np.zeros((len(weights), n_chains))
         # Every set names its members at random: starts far apart, so that R-hat is honest.
         for d, members in enumerate(self._members):
             p = self._rng.dirichlet(np.ones(len(members)), size=len(self._columns))
@@ -126,15 +119,9 @@ class SetSampler:
         """Current counts n_g of all chains at the level that counts, of shape (n_groups, n_chains)."""
         return self._counts[:, : self.n_chains]
 
-    @property
-    def expected(self) -> Floats:
-        """Counts that the set moves of the last sweep expected, of shape (n_groups, n_chains)."""
-        return self._expected
-
     def sweep(self) -> None:
         """Move every set, then the pairs that some of the sets propose, then exchange levels."""
         n_sets = len(self._members)
-        self._expected = np.zeros_like(self._expected)
         for d in range(n_sets):
             self.move_set(d)
         n_pairs = min(-(-n_sets // _SETS_PER_PAIR_MOVE), _MAX_PAIR_MOVES)
@@ -145,25 +132,22 @@ class SetSampler:
 
     def run(self, length: int) -> Block:
         """Make `length` sweeps and summarize them."""
-        total, squares, expected = np.zeros((3, *self.counts.shape))
+        total, squares = np.zeros(self.counts.shape), np.zeros(self.counts.shape)
         states = []
         every = max(1, length // _STATES_PER_BLOCK)
         for i in range(length):
             self.sweep()
             total += self.counts
             squares += self.counts.astype(np.float64) ** 2
-            expected += self.expected
             if (i + 1) % every == 0:
                 states.append(self.counts.astype(np.int32))
-        return Block(length, total, squares, expected, np.array(states))
+        return Block(length, total, squares, np.array(states))
 
     def move_set(self, d: int) -> None:
         """Draw the members that all factors of set d name, given those of the other sets."""
         members, edges = self._members[d], self._edges[d]
         others = self._counts[members] - self._assigned[edges]
         parameters = self._alpha[members] + others
-        lowest = parameters[:, : self.n_chains]
-        self._expected[members] += self._multiplicity[d] * lowest / lowest.sum(axis=0)
         if self._multiplicity[d] == 1:
             cumulative = np.cumsum(parameters, axis=0)
             threshold = self._rng.random(len(self._columns)) * cumulative[-1]
@@ -269,31 +253,30 @@ def split_r_hat(blocks: list[Block]) -> float:
 
 
 def mean_and_error(blocks: list[Block]) -> tuple[Floats, Floats]:
-    """Return each group's mean count and its Monte Carlo standard error, each of shape (n_groups,).
+    """Return each group's mean count and its standard error by batch means, each of shape (n_groups,).
 
-    The error is that of batch means, or that of the means of the chains where it is larger: chains may have been in
-    different modes all the time. On top of it comes one visit: batches that a group was hardly ever named in do not
-    show how much one visit more would change its mean. All blocks must have the same length.
+    All blocks must have the same length.
     """
-    batches = np.concatenate([b.expected / b.length for b in blocks], axis=1)
-    chains = np.mean([b.expected / b.length for b in blocks], axis=0)
-    error = np.max([part.std(axis=1, ddof=1) / np.sqrt(part.shape[1]) for part in (batches, chains)], axis=0)
-    mean = batches.mean(axis=1)
-    return mean, np.hypot(error, _one_visit(blocks, mean))
+    batches = np.concatenate([b.total / b.length for b in blocks], axis=1)
+    return batches.mean(axis=1), batches.std(axis=1, ddof=1) / np.sqrt(batches.shape[1])
 
 
-def _one_visit(blocks: list[Block], mean: Floats) -> Floats:
-    """Return how much one visit more changes the mean of each group, of shape (n_groups,).
+def monte_carlo_error(blocks: list[Block]) -> Floats:
+    """Return the Monte Carlo standard error of each group's mean count, of shape (n_groups,).
 
-    Where not even one visit is expected, the chance of one makes it smaller: visits are a Poisson variable.
+    It is that of batch means, or that of the means of the chains where it is larger: chains may have been in different
+    modes all the time. On top of it comes one visit: batches that a group was hardly ever named in do not show how much
+    one visit more would change its mean. All blocks must have the same length.
     """
-    length, counts = blocks[0].length, np.concatenate([b.total / b.length for b in blocks], axis=1)
-    n_sweeps = length * counts.shape[1]
-    total, squares = (sum(getattr(b, name).sum(axis=1) for b in blocks) for name in ("total", "squares"))
+    batches = np.concatenate([b.total / b.length for b in blocks], axis=1)
+    n_sweeps = blocks[0].length * batches.shape[1]
+    chains = np.mean([b.total / b.length for b in blocks], axis=0)
+    by_chains = chains.std(axis=1, ddof=1) / np.sqrt(chains.shape[1])
+    total, squares = (np.sum([getattr(b, name) for b in blocks], axis=(0, 2)) for name in ("total", "squares"))
     variance = squares / n_sweeps - (total / n_sweeps) ** 2
     varying = variance > NEGLIGIBLE_SPREAD**2
-    # So many sweeps tell as much as one that is independent of all others.
-    ratio = length * counts.var(axis=1, ddof=1)[varying] / variance[varying]
-    sweeps_per_draw = ratio.max(initial=1.0)
+    # So many sweeps tell as much as one that is independent of all others; a visit lasts as long.
+    ratio = blocks[0].length * batches.var(axis=1, ddof=1)[varying] / variance[varying]
     size = np.maximum(squares / np.maximum(total, 1.0), 1.0)  # of a count when it is not 0
-    return np.asarray(np.sqrt(np.minimum(mean * n_sweeps, 1.0)) * size * sweeps_per_draw / n_sweeps)
+    one_visit = size * ratio.max(initial=1.0) / n_sweeps
+    return np.asarray(np.hypot(np.maximum(mean_and_error(blocks)[1], by_chains), one_visit))

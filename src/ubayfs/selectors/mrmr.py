@@ -23,8 +23,9 @@ _FIRST_ACTIVE = 64
 # Up to this many entries (32 MB) the relevance of all columns is kept instead of computed again for those that join.
 _KEPT_ENTRIES = 1 << 22
 
-# Entries of the directions of so many runs as are made at once (4 MB).
+# Directions of so many runs are made at once: so many entries (4 MB), or this share of those of the data.
 _DIRECTION_ENTRIES = 1 << 19
+_DIRECTION_SHARE = 8
 
 # (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
 Relevance = Callable[[Array], Array]
@@ -179,7 +180,7 @@ class _Search:
     def _redundancy(self, choice: _Choice, columns: Ints, centering: Centering) -> Floats:
         """Return the redundancy of some columns with the chosen one of each run, of shape (n_models, n_columns)."""
         rho = np.empty((len(self._subsamples), len(columns)))
-        n_together = max(1, _DIRECTION_ENTRIES // len(self._X))
+        n_together = max(1, max(_DIRECTION_ENTRIES, self._X.size // _DIRECTION_SHARE) // len(self._X))
         for start in range(0, len(rho), n_together):
             runs = slice(start, start + n_together)
             directions = choice.directions(self._X, self._subsamples, runs)
