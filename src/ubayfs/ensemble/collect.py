@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
@@ -15,12 +16,13 @@ from typing import Any
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
-from ..exceptions import EnsembleError, InputError
+from ..exceptions import EnsembleError, EnsembleWarning, InputError
 from ..selectors.adapters import as_selector, check_task, describe
-from .batches import Batch, EnsembleTask, batch_bounds
+from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure
 from .subsampling import plan_subsamples
+from .units import Units
 from .workers import completed_batches
 
 _DEFAULT_FEATURES_PER_MODEL = 10
@@ -69,12 +71,12 @@ def collect_evidence(
         Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors. Inside
         ``joblib.parallel_config(backend="dask")`` the ensemble runs on all threads of the cluster.
     on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each batch of 25 runs, in the thread of the caller. When it returns
-        False the ensemble stops, and the runs that are finished make the evidence.
+        Called as ``on_progress(done, total)`` whenever runs are finished, up to 100 at a time, in the thread of the
+        caller. When it returns False the ensemble stops, and the runs that are finished make the evidence.
     checkpoint : path of a directory, optional
-        Every finished batch is stored there at once, and the same call continues from there. `n_models` may be
-        larger (or smaller) then; other data or other settings are refused. With ``random_state=None`` the stored seed
-        is used again.
+        Every finished run is stored there at once, and the same call continues from there: only runs under way can be
+        lost. `n_models` may be larger (or smaller) then, and so may `n_jobs`; other data or other settings are refused.
+        With ``random_state=None`` the stored seed is used again.
 
     Returns
     -------
@@ -121,10 +123,10 @@ def collect_evidence(
     }
     store = None if directory is None else Checkpoint.open(directory, settings)
     ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
-    batches = _run_all(data, ensemble, n_models, n_jobs, on_progress, store)
-    failures = tuple(failure for batch in batches for failure in batch.failures)
-    _judge(batches, failures)
-    evidence = _gather(batches, failures, data, settings)
+    with nullcontext() if store is None else closing(store):
+        outcomes = _run_all(data, ensemble, range(n_models), n_jobs, on_progress, store)
+    judge(outcomes.values())
+    evidence = _gather(outcomes, data, settings)
     for advice in evidence.advice:
         advice.warn()
     return evidence
@@ -186,69 +188,69 @@ def _version(package: str) -> str:
 def _run_all(
     data: FeatureData,
     ensemble: EnsembleTask,
-    n_models: int,
+    runs: range,
     n_jobs: int | None,
     on_progress: Progress | None,
     store: Checkpoint | None,
-) -> list[Batch]:
-    """Return the finished batches in order: those of the checkpoint, then those that are run now."""
-    bounds = list(batch_bounds(n_models))
-    finished = [] if store is None else store.load_all(bounds)
-    done = {batch.start for batch in finished}
-    missing = [b for b in bounds if b[0] not in done]
-    watch = _Watch(finished, n_models, on_progress)
-    if finished:
-        watch.report()
-    with closing(completed_batches(data, ensemble, missing, n_jobs, lambda: watch.stopped)) as completed:
+) -> dict[int, Outcome]:
+    """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
+    stored, damage = ({}, []) if store is None else store.load()
+    for reason in damage:
+        message = f"the checkpoint is damaged, and what it lacks is done again: {reason}."
+        warnings.warn(message, EnsembleWarning, stacklevel=3)
+    found = {run: outcome for run, outcome in stored.items() if run in runs}
+    done = frozenset(found)
+    watch = _Watch(len(runs), on_progress)
+    if found:
+        watch.report(found.values())
+    units = Units((run for run in runs if run not in done), len(runs) - len(done), lambda: watch.stopped)
+    with closing(completed_batches(data, ensemble, units, n_jobs, recorded=store is not None)) as completed:
         for batch in completed:
             if store is not None:
                 store.save(batch)
-            finished.append(batch)
-            watch.report()
-    return sorted(finished, key=lambda batch: batch.start)
+            found.update(zip(batch.runs, batch.outcomes, strict=True))
+            watch.report(batch.outcomes)
+    return dict(sorted(found.items()))
 
 
 @dataclass(eq=False)
 class _Watch:
     """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
 
-    finished: list[Batch]
     n_models: int
     on_progress: Progress | None
+    n_done: int = 0
+    n_failed: int = 0
     stopped: bool = False
 
-    def report(self) -> None:
-        done = sum(len(batch.outcomes) for batch in self.finished)
-        if self.on_progress is not None and not self.stopped and self.on_progress(done, self.n_models) is False:
+    def report(self, outcomes: Collection[Outcome]) -> None:
+        """Count finished runs."""
+        self.n_done += len(outcomes)
+        self.n_failed += sum(isinstance(outcome, RunFailure) for outcome in outcomes)
+        if self.on_progress is not None and not self.stopped and self.on_progress(self.n_done, self.n_models) is False:
             self.stopped = True
         # Past this point the ensemble has failed, whatever the other runs find.
-        if 2 * sum(len(batch.failures) for batch in self.finished) > self.n_models:
+        if 2 * self.n_failed > self.n_models:
             self.stopped = True
 
 
-def _judge(batches: list[Batch], failures: tuple[RunFailure, ...]) -> None:
+def judge(outcomes: Collection[Outcome]) -> None:
     """Raise when too many runs failed."""
-    n_run = sum(len(batch.outcomes) for batch in batches)
-    if 2 * len(failures) <= n_run:
+    failures = [outcome for outcome in outcomes if isinstance(outcome, RunFailure)]
+    if 2 * len(failures) <= len(outcomes):
         return
     error, times = Counter(failure.error for failure in failures).most_common(1)[0]
-    if len(failures) == n_run and all(failure.by_caller for failure in failures):
+    if len(failures) == len(outcomes) and all(failure.by_caller for failure in failures):
         raise InputError(f"every elementary run failed: {error}", argument="selector")
     raise EnsembleError(
-        f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
+        f"{len(failures)} of {len(outcomes)} elementary runs failed; the most frequent error ({times}x) was {error}. "
         "An ensemble needs at least half of its runs."
     )
 
 
-def _gather(
-    batches: list[Batch], failures: tuple[RunFailure, ...], data: FeatureData, settings: Mapping[str, Any]
-) -> Evidence:
-    found = {
-        run: outcome
-        for batch in batches
-        for run, outcome in enumerate(batch.outcomes, start=batch.start)
-        if not isinstance(outcome, RunFailure)
-    }
+def _gather(outcomes: Mapping[int, Outcome], data: FeatureData, settings: Mapping[str, Any]) -> Evidence:
+    found = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
+    failures = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure))
     sets = sets_matrix(list(found.values()), data.n_features)
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)

@@ -42,6 +42,7 @@ class Laplacian(ElementarySelector):
 
     name: ClassVar[str] = "laplacian"
     tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
+    n_together: ClassVar[int] = 5
 
     n_neighbors: int = 5
 
