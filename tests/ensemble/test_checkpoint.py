@@ -618,7 +618,9 @@ def watched(path, last):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.parametrize(("selector", "n_calls"), [("fisher", 6), ("tree", 9), (Counting(), 12)])
+@pytest.mark.parametrize(
+    ("selector", "n_calls"), [("fisher", 6), ("tree", 9), (Counting(), 12)], ids=["fisher", "tree", "own"]
+)
 def test_killed_at_any_write_only_what_is_under_way_is_lost(table, tmp_path, selector, n_calls, monkeypatch):
     """A process is killed at its first write, another one at its second, and so on, until one survives."""
     monkeypatch.setattr("ubayfs.ensemble.checkpoint._SYNC_AFTER", -1.0)  # after every write

@@ -207,23 +207,31 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
 
 
 def _check_same(directory: Path, stored: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    before, now = identifying(stored), identifying(settings)
-    different = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    different = differences(identifying(stored), identifying(settings), ("stored", "now"))
     if not different:
         _warn_of_versions(directory, stored.get("versions", {}), settings.get("versions", {}))
         return
-    details = []
-    for name in different:
-        if name == "data_fingerprint":
-            details.append("the data (values, feature names, target or groups)")
-        elif name == "seed":
-            details.append("random_state")
-        else:
-            details.append(f"{name} (stored {before.get(name)!r}, now {now.get(name)!r})")
     raise EnsembleError(
-        f"checkpoint {str(directory)!r} belongs to another ensemble; these differ: {', '.join(details)}. Name another "
-        "directory, or repeat the call that it was made with."
+        f"checkpoint {str(directory)!r} belongs to another ensemble; these differ: {', '.join(different)}. Name "
+        "another directory, or repeat the call that it was made with."
     )
+
+
+def differences(
+    before: Mapping[str, Any], now: Mapping[str, Any], labels: tuple[str, str] = ("there", "here")
+) -> list[str]:
+    """Return what differs between the settings of two ensembles, by name and with both values."""
+    found = []
+    for name in sorted({*before, *now}):
+        if before.get(name) == now.get(name):
+            continue
+        if name == "data_fingerprint":
+            found.append("the data (values, feature names, target or groups)")
+        elif name == "seed":
+            found.append("random_state")
+        else:
+            found.append(f"{name} ({labels[0]} {before.get(name)!r}, {labels[1]} {now.get(name)!r})")
+    return found
 
 
 def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:

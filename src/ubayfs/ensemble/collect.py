@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from typing import Any
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
-from ..exceptions import EnsembleError, EnsembleWarning, InputError
+from ..exceptions import EnsembleWarning, InputError
 from ..selectors.adapters import as_selector, check_task, describe
 from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
-from .evidence import Evidence, RunFailure
+from .evidence import Evidence, RunFailure, check_failures
+from .parts import part_runs, part_settings
 from .subsampling import plan_subsamples
 from .units import Units
 from .workers import completed_batches
@@ -43,6 +43,7 @@ def collect_evidence(
     n_jobs: int | None = None,
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    part: tuple[int, int] | None = None,
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
@@ -77,6 +78,9 @@ def collect_evidence(
         Every finished run is stored there at once, and the same call continues from there: only runs under way can be
         lost. `n_models` may be larger (or smaller) then, and so may `n_jobs`; other data or other settings are refused.
         With ``random_state=None`` the stored seed is used again.
+    part : (int, int), optional
+        ``(3, 20)`` does the third of 20 parts of the ensemble, for example in a job of its own; it needs a
+        `random_state`. :meth:`Evidence.join` puts all parts together to what one call finds.
 
     Returns
     -------
@@ -107,6 +111,7 @@ def collect_evidence(
     check_task(selectors, data.target.task)
     n_features = check_features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
+    runs = _runs(n_models, part, random_state)
     seed = _seed(random_state, directory)
     settings = {
         "selector": [describe(elementary) for elementary in selectors],
@@ -121,12 +126,15 @@ def collect_evidence(
         "data_fingerprint": data.fingerprint,
         "versions": versions(),
     }
+    if part is not None:
+        settings |= part_settings(part, n_models)
     store = None if directory is None else Checkpoint.open(directory, settings)
     ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
     with nullcontext() if store is None else closing(store):
-        outcomes = _run_all(data, ensemble, range(n_models), n_jobs, on_progress, store)
-    judge(outcomes.values())
+        watch = _Watch(len(runs), n_models, on_progress)
+        outcomes = _run_all(data, ensemble, runs, n_jobs, watch, store)
     evidence = _gather(outcomes, data, settings)
+    check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
         advice.warn()
     return evidence
@@ -157,6 +165,15 @@ def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
             f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
         )
     return wanted
+
+
+def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
+    """Return the runs to do."""
+    if part is None:
+        return range(n_models)
+    if random_state is None:
+        raise InputError.of("random_state", "must be given with part, and be the same in all of them; it is None.")
+    return part_runs(part, n_models)
 
 
 def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
@@ -190,7 +207,7 @@ def _run_all(
     ensemble: EnsembleTask,
     runs: range,
     n_jobs: int | None,
-    on_progress: Progress | None,
+    watch: _Watch,
     store: Checkpoint | None,
 ) -> dict[int, Outcome]:
     """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
@@ -200,7 +217,6 @@ def _run_all(
         warnings.warn(message, EnsembleWarning, stacklevel=3)
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
-    watch = _Watch(len(runs), on_progress)
     if found:
         watch.report(found.values())
     units = Units((run for run in runs if run not in done), len(runs) - len(done), lambda: watch.stopped)
@@ -217,7 +233,8 @@ def _run_all(
 class _Watch:
     """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
 
-    n_models: int
+    n_runs: int
+    n_models: int  # of the whole ensemble, also when these runs are a part of it
     on_progress: Progress | None
     n_done: int = 0
     n_failed: int = 0
@@ -227,25 +244,11 @@ class _Watch:
         """Count finished runs."""
         self.n_done += len(outcomes)
         self.n_failed += sum(isinstance(outcome, RunFailure) for outcome in outcomes)
-        if self.on_progress is not None and not self.stopped and self.on_progress(self.n_done, self.n_models) is False:
+        if self.on_progress is not None and not self.stopped and self.on_progress(self.n_done, self.n_runs) is False:
             self.stopped = True
         # Past this point the ensemble has failed, whatever the other runs find.
         if 2 * self.n_failed > self.n_models:
             self.stopped = True
-
-
-def judge(outcomes: Collection[Outcome]) -> None:
-    """Raise when too many runs failed."""
-    failures = [outcome for outcome in outcomes if isinstance(outcome, RunFailure)]
-    if 2 * len(failures) <= len(outcomes):
-        return
-    error, times = Counter(failure.error for failure in failures).most_common(1)[0]
-    if len(failures) == len(outcomes) and all(failure.by_caller for failure in failures):
-        raise InputError(f"every elementary run failed: {error}", argument="selector")
-    raise EnsembleError(
-        f"{len(failures)} of {len(outcomes)} elementary runs failed; the most frequent error ({times}x) was {error}. "
-        "An ensemble needs at least half of its runs."
-    )
 
 
 def _gather(outcomes: Mapping[int, Outcome], data: FeatureData, settings: Mapping[str, Any]) -> Evidence:
