@@ -7,6 +7,7 @@ import time
 import tracemalloc
 import types
 from contextlib import ExitStack
+from importlib import import_module
 
 import joblib
 import numpy as np
@@ -102,6 +103,31 @@ def test_more_work_of_joint_selectors_is_shared_among_threads_by_columns(table, 
     assert len(selector.threads) == 3
     assert threading.get_ident() not in selector.threads
     assert rows_of(evidence) == rows_of(collect(table, Joint(), n_models=100))
+
+
+@pytest.mark.parametrize(("selector", "work"), [("fisher", "scoring.run_scores"), ("mrmr", "mrmr.concordance")])
+def test_fisher_and_mrmr_share_columns_among_threads(table, selector, work, monkeypatch, always_worth_a_thread):
+    """All runs are in one call, and three threads meet in its blocks of columns."""
+    expected = collect(table, selector, n_models=100)
+    module, name = f"ubayfs.selectors.{work}".rsplit(".", 1)
+    do_work, barrier, threads = vars(import_module(module))[name], threading.Barrier(3), set()
+
+    def meet_first(*arguments):
+        if threading.get_ident() not in threads:
+            threads.add(threading.get_ident())
+            barrier.wait(60)
+        return do_work(*arguments)
+
+    monkeypatch.setattr(f"{module}.{name}", meet_first)
+    monkeypatch.setattr("ubayfs.selectors.scoring.blocks_of", one_column_each)
+    monkeypatch.setattr("ubayfs.selectors.mrmr.blocks_of", one_column_each)
+    found = collect(table, selector, n_models=100, n_jobs=3)
+    assert len(threads) == 3
+    assert rows_of(found) == rows_of(expected)
+
+
+def one_column_each(n_rows, n_columns):
+    return [slice(column, column + 1) for column in range(n_columns)]
 
 
 def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_worth_a_thread):
