@@ -113,6 +113,7 @@ def test_the_work_is_done_by_the_workers(table, client):
     assert set(rows_of(on_dask(table, choose))) == {(0,)}
 
 
+@pytest.mark.filterwarnings("ignore:Creating scratch directories")  # on a busy machine
 @pytest.mark.parametrize(("n_models", "n_tasks"), [(20, 20), (100, 50)])
 def test_sixteen_threads_of_a_cluster_are_busy(table, n_models, n_tasks):
     """Sixteen workers meet in their first run: with fewer of them at work the barrier would not open."""

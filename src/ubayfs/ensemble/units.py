@@ -16,11 +16,10 @@ from .batches import EnsembleTask
 # The runs of one task, in ascending order.
 Unit = tuple[int, ...]
 
-# Of a joint selector at once; a table with very many rows or columns takes fewer, so that what is stored of each run
-# (a score per feature, or a number per sample and chosen feature) stays below the larger of these entries and a quarter
-# of the table.
+# Of a joint selector at once; a table with very many rows or columns takes fewer, so that what is held of each run (a
+# number per feature or per sample) stays below the larger of these entries and a quarter of the table.
 _MOST_TOGETHER, _FEWEST_TOGETHER = 100, 25
-_ENTRIES_TOGETHER = 1 << 25
+_ENTRIES_TOGETHER = 1 << 23
 # Of other selectors: every worker gets several tasks, so that the last ones end at about the same time. A task has so
 # many entries of the table times runs at most, which is some seconds of `tree`.
 _MOST_IN_A_TASK = 25
@@ -47,8 +46,7 @@ def runs_per_unit(
     """
     n_samples, n_features = shape
     if ensemble.joint:
-        entries_of_run = max(n_samples * ensemble.n_features, n_features)
-        room = max(_ENTRIES_TOGETHER, n_samples * n_features // 4) // entries_of_run
+        room = max(_ENTRIES_TOGETHER, n_samples * n_features // 4) // max(n_samples, n_features)
         most = min(_MOST_TOGETHER, max(_FEWEST_TOGETHER, room))
         return _share(n_runs, max(_share(n_runs, most), n_workers))
     most = max(selector.n_together for selector in ensemble.selectors) if recorded else _MOST_IN_A_TASK
