@@ -351,6 +351,25 @@ def test_a_cluster_that_is_gone(table):
                 collect(table)
 
 
+def test_workers_that_take_long_to_come_back_are_waited_for(table, client, monkeypatch):
+    """No worker at all is an error at once; after a loss it may be one that is being restarted."""
+    threads, answers = workers._cluster_threads, [OSError("lost"), TimeoutError("none yet"), TimeoutError("none yet")]
+
+    class Slow:
+        def effective_n_jobs(self, n_jobs):
+            raise answers.pop(0)
+
+    def cluster_threads(backend):
+        return threads(Slow() if answers else backend)
+
+    monkeypatch.setattr(workers, "_cluster_threads", cluster_threads)
+    monkeypatch.setattr(workers, "_MAX_LOSSES", 4)
+    assert rows_of(on_dask(table)) == rows_of(collect(table))
+    answers[:] = [TimeoutError("none")]
+    with pytest.raises(EnsembleError, match=r"the Dask cluster has no workers \(none\)"):
+        on_dask(table)
+
+
 def test_a_selector_that_cannot_travel(table, client):
     lock = threading.Lock()
 

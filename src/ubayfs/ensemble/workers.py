@@ -119,7 +119,9 @@ def completed_batches(
             return
         except Exception as error:  # noqa: PERF203 - once per loss
             # A batch records whatever its selectors raise. From other processes, all that is left is their loss.
-            if in_this_process or isinstance(error, UBayFSError):
+            # No workers after a loss may be workers that are still being restarted.
+            restarting = isinstance(error, _NoWorkersError) and bool(losses)
+            if in_this_process or (isinstance(error, UBayFSError) and not restarting):
                 raise
             units.take_back()
             losses.append(error)
@@ -165,12 +167,16 @@ def _attempt(data: FeatureData, ensemble: EnsembleTask, units: Units, n_jobs: in
     return _in_threads(data, ensemble, units, n_workers)
 
 
+class _NoWorkersError(EnsembleError):
+    """A cluster without workers."""
+
+
 def _cluster_threads(backend: Any) -> int:
     """Return how many threads a Dask cluster has, once it has a worker."""
     try:
         return int(backend.effective_n_jobs(-1))
     except TimeoutError as error:
-        raise EnsembleError(
+        raise _NoWorkersError(
             f"the Dask cluster has no workers ({error}). Start `dask worker` with the address of the scheduler, then "
             "repeat the call; with checkpoint=... finished runs are never done again."
         ) from error
