@@ -2,7 +2,7 @@
 
 A run is determined by its index alone, so units decide how long an ensemble takes, how soon it can be stopped and how
 much a crash can cost, and nothing else. Runs are handed out one unit at a time: there is no list of them, so that a
-billion of runs begin as fast as ten.
+million runs begin as fast as ten.
 """
 
 from __future__ import annotations
