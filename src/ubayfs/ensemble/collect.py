@@ -257,4 +257,4 @@ def _gather(outcomes: Mapping[int, Outcome], data: FeatureData, settings: Mappin
     sets = sets_matrix(list(found.values()), data.n_features)
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)
-    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings))
+    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings), data.advice)
