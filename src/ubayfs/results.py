@@ -40,6 +40,7 @@ from .plotting.base import FORMATS
 from .report import render_html, render_json, render_markdown
 from .selection import FORMAT as SELECTION_FORMAT
 from .selection import Selection
+from .stored_evidence import StoredEvidence
 from .study import Study, load_study
 from .summary import FORMAT
 
@@ -150,6 +151,13 @@ class StoredResult:
         }
         letters = [advice["facts"]["letters"] for advice in mine["advice"] if advice["code"] == "missing_letters"]
         return Figures(files, "".join(letters))
+
+
+def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidence:
+    """Open a result, or a directory with nothing but evidence and its study."""
+    names = {path.name for path in Path(directory).iterdir()} if Path(directory).is_dir() else set()
+    only_evidence = {_STUDY, _EVIDENCE} <= names and names.isdisjoint({_SELECTION, _SUMMARY})
+    return StoredEvidence(directory) if only_evidence else StoredResult(directory)
 
 
 def read_result(directory: str | os.PathLike[str]) -> Result:

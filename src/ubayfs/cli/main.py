@@ -18,7 +18,7 @@ from .console import echo_error
 OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
 # In the order in which a new user meets them.
-COMMANDS = ("demo", "init", "check", "select", "decide", "compare", "report")
+COMMANDS = ("demo", "init", "check", "select", "decide", "compare", "report", "collect", "merge")
 _DESCRIPTION = "Choose the provably best feature set from an ensemble, expert knowledge and side constraints."
 _EPILOG = """\
 a first study:
