@@ -27,6 +27,8 @@ def _number(value: float) -> str:
 QUANTITIES = {
     "seconds": ("time", _seconds),
     "ratio": ("times", lambda value: f"{value:.2f}" if value < 10 else f"{value:,.0f}"),
+    "value": ("value", lambda value: f"{value:.6f}"),
+    "bound": ("bound", lambda value: f"{value:.6f}"),
     "memory": ("extra memory", _bytes),
     "memory_ratio": ("peak / data", _number),
     "gap": ("gap", lambda value: f"{value:.1g}" if value > 1e-9 else "0"),

@@ -15,6 +15,8 @@ from benchmarks import (
     equivalence,
     evidence,
     faces,
+    hard,
+    hard_problems,
     problems,
     recorded_decisions,
     results,
@@ -24,6 +26,7 @@ from benchmarks import (
 )
 from benchmarks.report import QUANTITIES, WIDTH, Row, Section, table
 
+import ubayfs
 from ubayfs import cannot_link, max_size
 from ubayfs.constraints import resolve
 
@@ -366,3 +369,32 @@ def test_commands_are_measured_beside_imports(no_data, monkeypatch):
 def test_cpu_time_is_that_of_the_process_started():
     spin = "import time; start = time.process_time()\nwhile time.process_time() - start < 0.2: pass"
     assert 0.15 < faces._cpu_seconds(partial(faces._run, [sys.executable, "-c", spin])) < 5
+
+
+def test_hard_problems_are_forty_and_always_the_same():
+    first, second = hard_problems.hard_problems(), hard_problems.hard_problems()
+    assert len(first) == 40
+    for name, problem in first.items():
+        assert 38 <= len(problem.theta) <= 120
+        np.testing.assert_array_equal(problem.theta, second[name].theta)
+
+
+def test_hard_decisions_are_compared_with_the_former_state(monkeypatch):
+    problem = hard_problems.HardProblem(np.array([0.5, 0.3, 0.2]), [ubayfs.max_size(2), ubayfs.cannot_link([0, 1])])
+    monkeypatch.setattr(hard, "find_spec", lambda _: None)
+    now, before, other = hard._compared("tiny", problem, 5.0, {"value": 2.0, "bound": 2.5})
+    assert now.values["value"] == ubayfs.maximize(problem.theta, problem.constraints).value
+    assert not now.holds
+    assert before.values == {"value": 2.0, "bound": 2.5, "gap": 0.5}
+    assert other.note == "OR-Tools is not installed"
+    assert hard._compared("tiny", problem, 5.0, {"value": 1.0, "bound": 2.5})[0].holds
+
+
+def test_a_problem_for_another_solver_is_plain():
+    selection = ubayfs.maximize(
+        [0.5, 0.3, 0.2], [ubayfs.max_size(2, np.inf), ubayfs.max_blocks(1)], blocks={"b": [0, 1], "c": [2]}
+    )
+    plain = json.loads(json.dumps(hard.plain_problem(selection.problem.utility, 1.0)))
+    assert plain["rows"][0] == {"columns": [0, 1, 2], "a": [1.0, 1.0, 1.0], "b": 2.0, "rho": None}
+    assert plain["rows"][1] == {"columns": [3, 4], "a": [1.0, 1.0], "b": 1.0, "rho": 1.0}
+    assert plain["blocks"] == [[0, 1], [2]]

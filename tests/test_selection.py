@@ -19,6 +19,7 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.exceptions import OptimizationWarning
 from ubayfs.selection import Selection
 
 INF = np.inf
@@ -210,7 +211,8 @@ def test_a_selection_survives_json(selection):
 
 
 def test_infinite_and_missing_numbers_survive_json():
-    selection = maximize([0.6, 0.4], [cannot_link([0, 1], rho=1e300), min_size(2, rho=5.0)], n_alternatives=1)
+    with pytest.warns(OptimizationWarning, match="no set satisfies all of these"):
+        selection = maximize([0.6, 0.4], [cannot_link([0, 1], rho=1e300), min_size(2, rho=5.0)], n_alternatives=1)
     worst = selection.evaluate([True, True])
     assert np.isnan(worst.redundancy)
     assert worst.log_admissibility < -1e299

@@ -17,6 +17,7 @@ from ubayfs import (
     InputError,
     OptimizationError,
     OptimizationWarning,
+    Selection,
     cannot_link,
     decide,
     decorrelate,
@@ -34,6 +35,7 @@ from ubayfs import (
     selection_probabilities,
 )
 from ubayfs.optimize import Solution
+from ubayfs.optimize.alternatives import Alternatives
 from ubayfs.priors.hyper import Hyperdirichlet
 
 INF = np.inf
@@ -269,7 +271,8 @@ def test_members_without_a_vote_are_warned_about_and_min_votes_keeps_them_out():
     assert selection.metrics.without_votes == ("x2", "x3", "x4", "x5", "x6", "x7")
     with pytest.raises(InfeasibleError, match=r"min-size 8.*7 feature\(s\) may not be selected at all"):
         decide(evidence, constraints=constraints, min_votes=1)
-    assert decide(evidence, constraints=[min_size(8), max_size(8)], min_votes=1).features == ("x0", "x1")
+    with pytest.warns(OptimizationWarning, match="no set satisfies all of these.*: min-size 8"):
+        assert decide(evidence, constraints=[min_size(8), max_size(8)], min_votes=1).features == ("x0", "x1")
 
 
 def test_min_votes_is_a_threshold(evidence):
@@ -446,3 +449,51 @@ def test_importances_must_have_a_finite_sum():
 def test_numpy_integers_do_not_stop_json():
     evidence = Evidence.from_sets([[1, 0], [1, 1]])
     json.dumps(decide(evidence, constraints=max_size(1), min_votes=np.int64(1)).to_dict(), allow_nan=False)
+
+
+def test_alternatives_cut_short_by_the_time_limit_are_marked(monkeypatch):
+    monkeypatch.setattr("ubayfs.workflow.find_alternatives", lambda *_: Alternatives((), False))
+    with pytest.warns(OptimizationWarning, match="after 0 of 3 alternatives"):
+        selection = maximize([0.5, 0.3, 0.2], max_size(2), time_limit=60.0, n_alternatives=3)
+    assert not selection.alternatives_complete
+    (advice,) = selection.advice
+    assert (advice.code, dict(advice.facts)) == ("alternatives_incomplete", {"n_found": 0, "n_alternatives": 3})
+    assert not Selection.from_dict(selection.to_dict()).alternatives_complete
+    older = {key: value for key, value in selection.to_dict().items() if key != "alternatives_complete"}
+    assert Selection.from_dict(older).alternatives_complete
+
+
+def test_the_time_limit_begins_with_the_best_set_and_covers_the_alternatives(monkeypatch):
+    seen = []
+
+    def recording(*arguments):
+        seen.append(arguments[-1])
+        return Alternatives((), True)
+
+    monkeypatch.setattr("ubayfs.workflow.find_alternatives", recording)
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    maximize([0.5, 0.3, 0.2], max_size(2), time_limit=5.0)
+    maximize([0.5, 0.3, 0.2], max_size(2))
+    assert seen == [105.0, None]
+
+
+@pytest.mark.parametrize("more", [[], [cannot_link([0, 1])]])
+def test_constraints_that_no_set_satisfies_together_are_named(more):
+    with pytest.warns(OptimizationWarning, match="no set satisfies all of these.*: max-size 5, min-size 8"):
+        selection = maximize(np.full(30, 1 / 30), [max_size(5), min_size(8, rho=3), *more])
+    assert len(selection.features) == 30
+    (advice,) = [advice for advice in selection.advice if advice.code == "soft_constraints_ineffective"]
+    assert advice.facts["labels"] == ["max-size 5", "min-size 8"]
+    assert advice.facts["admissibility"] == selection.metrics.admissibility < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("constraints", "strength"),
+    [
+        ([max_size(5)], 0.1),  # a set of five is possible; lambda is too low for it
+        ([max_size(5), min_size(8, rho=0.01)], 1.0),  # both cannot hold, but one gives way without harm
+    ],
+)
+def test_no_contradiction_is_reported_where_none_makes_constraints_ineffective(constraints, strength):
+    selection = maximize(np.full(30, 1 / 30), constraints, constraint_strength=strength)
+    assert "soft_constraints_ineffective" not in [advice.code for advice in selection.advice]

@@ -28,6 +28,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+# Inequalities of a long list that a message names.
+_MOST_SHOWN = 10
+
 
 class UBayFSError(Exception):
     """Base of every error that the package raises on purpose."""
@@ -84,15 +87,29 @@ class InfeasibleError(InputError):
     Attributes
     ----------
     labels : tuple of str
-        An irreducible group of inequalities: they cannot hold together, any proper part of them can.
+        A group of inequalities that cannot hold together; any proper part of them can if the group is reduced.
     positions : tuple of int
         Positions of the constraints that these inequalities belong to, in the list that was resolved, ascending.
+    reduced : bool
+        False when a limit ended the search for the group early: then it may hold inequalities that do not matter.
     """
 
-    def __init__(self, message: str, labels: tuple[str, ...] = (), positions: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, message: str, labels: tuple[str, ...] = (), positions: tuple[int, ...] = (), reduced: bool = True
+    ) -> None:
         super().__init__(message, argument="constraints")
         self.labels = labels
         self.positions = positions
+        self.reduced = reduced
+
+    @property
+    def shown(self) -> str:
+        """The labels for a message: all of a reduced group, the first ones of any other."""
+        if self.reduced:
+            return "; ".join(self.labels)
+        first = "; ".join(self.labels[:_MOST_SHOWN])
+        more = f" and {len(self.labels) - _MOST_SHOWN} more" if len(self.labels) > _MOST_SHOWN else ""
+        return f"{first}{more} (not reduced: there was no time to find out which of them matter)"
 
 
 @dataclass(frozen=True)
@@ -184,6 +201,18 @@ class Advice:
             "time_limit was reached: the set returned has the score {value:.6g}, and no set has a higher one than "
             "{bound:.6g} (gap {gap:.3g}). Give more time to close the gap.",
         ),
+        "alternatives_incomplete": (
+            OptimizationWarning,
+            "time_limit was reached after {n_found} of {n_alternatives} alternatives: there may be more. Give more "
+            "time to list them.",
+        ),
+        "soft_constraints_ineffective": (
+            OptimizationWarning,
+            "The soft constraints have next to no effect on this set (admissibility {admissibility:.2g}): no set "
+            "satisfies all of these, and a violation that cannot be avoided makes every other one count for little: "
+            "{labels}. Change the bound of one of them or lower its rho; make the constraints that must hold hard with "
+            "rho=inf.",
+        ),
         "size_not_limited": (
             OptimizationWarning,
             "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
@@ -263,4 +292,5 @@ class Advice:
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:
     more = f" and {len(entries) - limit:,} more" if len(entries) > limit else ""
-    return ", ".join(map(str, entries[:limit])) + more
+    first = [str(entry) for entry in entries[:limit]]
+    return ("; " if any("," in entry for entry in first) else ", ").join(first) + more

@@ -184,6 +184,8 @@ class Selection:
     best : FeatureSet
     alternatives : tuple of FeatureSet
         The next best sets, best first.
+    alternatives_complete : bool
+        False when a time limit ended the search before as many alternatives were found as asked for.
     feature_names : ndarray of str of shape (n_features,)
     importance : ndarray of float of shape (n_features,)
         Posterior expected importance, or the importances given.
@@ -208,6 +210,7 @@ class Selection:
     posterior: Posterior | None = None
     problem: Problem | None = None
     advice: tuple[Advice, ...] = ()
+    alternatives_complete: bool = True
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -293,6 +296,7 @@ class Selection:
             "weights": None if self.weights is None else self.weights.tolist(),
             "best": _set_to_dict(self.best),
             "alternatives": [_set_to_dict(found) for found in self.alternatives],
+            "alternatives_complete": self.alternatives_complete,
             "provenance": plain(self.provenance),
             "advice": plain(self.advice),
         }
@@ -327,6 +331,7 @@ class Selection:
             weights=None if content["weights"] is None else np.array(content["weights"], dtype=np.float64),
             provenance=dict(content["provenance"]),
             advice=tuple(Advice.from_dict(advice) for advice in content["advice"]),
+            alternatives_complete=bool(content.get("alternatives_complete", True)),
         )
 
 

@@ -88,12 +88,27 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
 
 
 @once_per_system
-def _tolerance(system: ConstraintSystem) -> Floats:
+def largest_coefficients(system: ConstraintSystem) -> Floats:
+    """Return the size of the largest coefficient of each inequality, of shape (n_inequalities,); 0 if it has none."""
     A, largest = system.A, np.zeros(system.n_inequalities)
     filled = np.flatnonzero(np.diff(A.indptr))
     if len(filled):
         largest[filled] = np.maximum.reduceat(np.abs(A.data), A.indptr[filled])
-    return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest)
+    return largest
+
+
+@once_per_system
+def _tolerance(system: ConstraintSystem) -> Floats:
+    return RELATIVE_TOLERANCE * np.maximum(np.abs(system.b), largest_coefficients(system))
+
+
+def with_tolerance(part: ConstraintSystem, tolerance: Floats) -> ConstraintSystem:
+    """Return a part of a system that judges its inequalities as the whole does, whatever coefficients it lacks.
+
+    `tolerance` is that of the whole for the inequalities of the part, of shape (n_inequalities,).
+    """
+    part.derived[_tolerance] = tolerance
+    return part
 
 
 @once_per_system

@@ -6,6 +6,7 @@ The arguments of a decision stand here, once: a field of :class:`Decision`, with
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -161,12 +162,17 @@ class Decision:
 
     def _select(self, problem: Problem, posterior: Posterior | None) -> Selection:
         optimizer = as_optimizer(self.optimizer, self.time_limit)
+        seconds = getattr(optimizer, "time_limit", None)
+        deadline = None if seconds is None else time.monotonic() + seconds  # of the set and its alternatives together
         solution = _best(optimizer, problem.utility, self.random_state)
-        others = find_alternatives(optimizer, problem.utility, solution, self.n_alternatives, self.random_state)
-        best = FeatureSet.of(problem, solution)
+        others = find_alternatives(
+            optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
+        )
+        best, numbers = FeatureSet.of(problem, solution), (len(others.found), self.n_alternatives)
         return Selection(
             best=best,
-            alternatives=tuple(FeatureSet.of(problem, other) for other in others),
+            alternatives=tuple(FeatureSet.of(problem, other) for other in others.found),
+            alternatives_complete=others.complete,
             feature_names=problem.feature_names,
             importance=problem.utility.theta,
             counts=problem.counts,
@@ -174,7 +180,7 @@ class Decision:
             provenance=self._provenance(optimizer, solution, posterior),
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
-            advice=advice_on(best, problem),
+            advice=advice_on(best, problem, None if others.complete else numbers, deadline),
         )
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
@@ -225,9 +231,11 @@ def decide(
     min_votes : int, default 0
         Features that fewer models chose cannot be selected.
     time_limit : float, optional
-        Seconds after which the best set found so far is returned, with its honest gap.
+        Seconds after which the best set found so far is returned, with its honest gap. It holds for the alternatives
+        too, and for the reason why hard constraints contradict each other.
     n_alternatives : int, default 0
-        How many further sets to list, next best first.
+        How many further sets to list, next best first; ``selection.alternatives_complete`` tells whether the time
+        sufficed for them.
     random_state : int, Generator, RandomState or None
         For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
 

@@ -6,10 +6,11 @@ from ubayfs.optimize import Exact
 from ubayfs.optimize.base import Limit
 
 
-def tangled(n=60, n_pairs=900):
+def tangled(n=40, n_pairs=300):
     rng = np.random.default_rng(3)
     pairs = [
-        one_row(np.isin(np.arange(n), rng.choice(n, 2, replace=False)), 1, rng.uniform(0.2, 2)) for _ in range(n_pairs)
+        one_row(np.isin(np.arange(n), rng.choice(n, 2, replace=False)), 1, rng.uniform(0.02, 0.2))
+        for _ in range(n_pairs)
     ]
     return utility_of(rng.dirichlet(np.ones(n)), [one_row(np.ones(n), 10, 1.0), *pairs])
 

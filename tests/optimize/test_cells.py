@@ -58,6 +58,7 @@ def test_without_time_the_bound_still_holds(seed):
 
 
 def test_when_the_solver_gives_up_the_bound_stays_honest(monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.cells._MOST_FEATURES_OTHERWISE", -1)  # as for any larger problem
     """A solver in numerical trouble returns no set and no bound."""
     utility = utility_of([0.5, 0.3, 0.2], [one_row([1, 1, 0.5], 1, 2.0), one_row([1, 0, 0], 0, INF)])
     monkeypatch.setattr(Programs, "solve", lambda self, *cell: Answer(None, INF, False))
@@ -124,3 +125,13 @@ def test_many_features_or_rows_are_not_few_sets():
 
 def test_no_features_leave_the_empty_set():
     assert best_of_all(utility_of([], []), -INF).chosen.shape == (0,)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_all_sets_are_tried_when_the_solver_gives_up_although_there_is_time(seed, monkeypatch):
+    monkeypatch.setattr(Programs, "solve", lambda *_: Answer(None, INF, False))
+    utility = all_selectable(seed)
+    optimum = utility(selectable_sets(utility)).max()
+    result = search(utility)
+    assert result.value == optimum
+    assert (result.chosen is None) == np.isneginf(optimum)

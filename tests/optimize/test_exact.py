@@ -9,8 +9,10 @@ from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.exceptions import InputError, OptimizationError
 from ubayfs.optimize import Genetic
+from ubayfs.optimize.base import Limit
 from ubayfs.optimize.exact import Exact, WarmStarted, warm_started
 from ubayfs.optimize.local_search import LocalSearch
+from ubayfs.optimize.tabu_search import TabuSearch
 from ubayfs.utility import score_tolerance
 
 pytestmark = pytest.mark.usefixtures("always_programs")
@@ -300,3 +302,90 @@ def test_other_optimizers_stay_as_they_are():
     genetic = Genetic()
     assert warm_started(genetic) is genetic
     assert isinstance(warm_started(Exact()), WarmStarted)
+
+
+def test_a_longer_search_comes_only_where_the_first_attempt_proves_nothing(monkeypatch):
+    """What it finds is used, and the answer is as exact as before."""
+    runs = []
+    run = TabuSearch.run
+
+    def recording(self, n_steps, deadline=None):
+        runs.append(n_steps)
+        return run(self, n_steps, deadline)
+
+    monkeypatch.setattr(TabuSearch, "run", recording)
+    utility = pair_problem(3)
+    ordinary = Exact().maximize(utility)
+    assert not runs
+    monkeypatch.setattr("ubayfs.optimize.exact._ATTEMPT_NODES", 0)
+    monkeypatch.setattr("ubayfs.optimize.exact.good_set", lambda utility, *_: np.zeros(utility.n_features, dtype=bool))
+    searched = Exact().maximize(utility)
+    assert len(runs) == 1
+    assert searched.gap <= 1e-9
+    assert searched.value == pytest.approx(ordinary.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_exact_agrees_with_brute_force_after_a_longer_search(block, monkeypatch):
+    monkeypatch.setattr("ubayfs.optimize.exact._ATTEMPT_NODES", 0)
+    monkeypatch.setattr("ubayfs.optimize.exact._TABU_STEPS", 30)
+    for seed in range(500 + 25 * block, 500 + 25 * (block + 1)):
+        assert_optimal(random_utility(np.random.default_rng(seed)))
+
+
+def test_nodes_of_the_first_attempt_count():
+    limit = Limit(nodes=1000)
+    solution = Exact().search(pair_problem(3), limit)
+    assert solution.complete
+    assert limit.nodes <= 1000 - solution.info["n_programs"] < 1000
+
+
+NEARLY_EQUAL = {
+    "thirds": lambda noise: (np.where(np.arange(len(noise)) % 2, 100 / 3, 200 / 3) + 1e-7 * noise, 100.0),
+    "ones": lambda noise: (1 + 1e-7 * noise, 5.0),
+}
+
+
+@pytest.mark.parametrize("enumerate_all", [True, False])
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("kind", NEARLY_EQUAL)
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_that_differ_by_less_than_the_solver_can_tell(seed, kind, equal, enumerate_all, monkeypatch):
+    if not enumerate_all:
+        monkeypatch.setattr("ubayfs.optimize.cells._MOST_FEATURES_OTHERWISE", -1)
+    rng = np.random.default_rng(seed)
+    costs, budget = NEARLY_EQUAL[kind](1 + rng.random(15))
+    theta = np.full(15, 1 / 15) if equal else rng.dirichlet(np.ones(15))
+    utility = utility_of(theta, [one_row(costs, budget, INF)])
+    assert_optimal(utility)
+    assert Exact().search(utility).info["n_programs"] <= 8
+
+
+@pytest.mark.parametrize("kind", NEARLY_EQUAL)
+def test_many_costs_that_differ_by_less_than_the_solver_can_tell(kind):
+    """The noise is positive: no set reaches the budget, and the best ones of those below it are known."""
+    costs, budget = NEARLY_EQUAL[kind](1 + np.random.default_rng(0).random(100))
+    solution = Exact().search(utility_of(np.full(100, 0.01), [one_row(costs, budget, INF)]))
+    assert solution.value == pytest.approx(1.02 if kind == "thirds" else 1.04)
+    assert solution.gap <= 1e-9
+
+
+def test_enumeration_is_the_last_resort_where_tolerances_decide(monkeypatch):
+    """Sets that the solver returns although they violate a row are excluded one by one, at first."""
+    monkeypatch.setattr("ubayfs.optimize.row_grid._MOST_SPLIT", 0)
+    utility = utility_of(np.full(15, 1 / 15), [one_row(1 + 1e-7 * (1 + np.random.default_rng(0).random(15)), 5, INF)])
+    assert_optimal(utility)
+    assert Exact().search(utility).info["n_programs"] == 3
+
+
+def test_a_set_that_keeps_the_hard_rows_is_offered_however_little_time_there_is():
+    """The empty set keeps a budget, and the required features do what rows on single features ask for."""
+    costs = 1 + 1e-7 * (1 + np.random.default_rng(0).random(30))
+    budget = one_row(costs, 6, INF)
+    solution = Exact(time_limit=1e-9).search(utility_of(np.full(30, 1 / 30), [budget, one_row(np.ones(30), 3, 1.0)]))
+    assert np.isfinite(solution.value)
+    required = [one_row(-np.eye(30)[j], -1, INF) for j in range(4)]
+    linked = [one_row(np.eye(30)[3] - np.eye(30)[4], 0, INF)]
+    solution = Exact(time_limit=1e-9).search(utility_of(np.full(30, 1 / 30), [budget, *required, *linked]))
+    assert np.isneginf(utility_of(np.full(30, 1 / 30), [budget, *required, *linked])(np.zeros(30))[0])
+    assert set(range(5)) <= set(np.flatnonzero(solution.chosen))

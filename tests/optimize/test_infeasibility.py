@@ -6,6 +6,7 @@ import pytest
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
+from ubayfs.optimize.base import Limit
 from ubayfs.optimize.infeasibility import explain_conflict
 from ubayfs.optimize.program import Programs
 
@@ -102,3 +103,51 @@ def test_contradictions_of_rows_of_any_kind_are_irreducible():
             assert np.isfinite(replace(utility, system=utility.system.take(rest))(sets)).any()
         explained += 1
     assert explained >= 10
+
+
+def contradicting_pairs(n=30, size=12):
+    """Random hard pairs and a least size that they do not allow; every inequality has its number as a label."""
+    rng = np.random.default_rng(0)
+    ends = [(i, j) for i in range(n) for j in range(i) if rng.random() < 0.4]
+    rows = [one_row(np.isin(np.arange(n), pair), 1, INF, str(k)) for k, pair in enumerate(ends)]
+    return [*rows, one_row(-np.ones(n), -size, INF, str(len(ends)))]
+
+
+def test_without_time_all_hard_rows_are_named_as_not_reduced():
+    rows = contradicting_pairs()
+    error = explain_conflict(utility_of(np.full(30, 1 / 30), rows), Limit(deadline=0.0))
+    assert not error.reduced
+    assert len(error.labels) == len(rows)
+    assert error.positions == tuple(range(len(rows)))
+    assert f"and {len(rows) - 10} more (not reduced" in str(error)
+
+
+def test_a_limit_ends_the_reduction_at_a_group_that_still_contradicts_itself():
+    rows = contradicting_pairs()
+    utility = utility_of(np.full(30, 1 / 30), rows)
+    sizes = []
+    for nodes in (1, 4, 16, 10**6):
+        error = explain_conflict(utility, Limit(nodes=nodes))
+        group = [rows[int(label)] for label in error.labels]
+        assert Exact().search(utility_of(np.full(30, 1 / 30), group)) is None
+        sizes.append(len(group))
+        assert error.reduced == (nodes == 10**6)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0] <= len(rows)
+
+
+def test_the_time_limit_of_an_optimizer_holds_for_the_explanation(monkeypatch):
+    rows = next(rows for rows in map(hard_rows, range(100)) if not can_hold(rows))
+    seen = []
+
+    def recording(utility, limit=None):
+        seen.append(limit.deadline)
+        return explain_conflict(utility, limit)
+
+    monkeypatch.setattr("ubayfs.optimize.exact.explain_conflict", recording)
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
+    with pytest.raises(InfeasibleError):
+        Exact(time_limit=7.0).maximize(utility_of(np.full(N, 1 / N), rows))
+    with pytest.raises(InfeasibleError):
+        Exact().maximize(utility_of(np.full(N, 1 / N), rows))
+    assert seen == [1007.0, None]

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from problems import one_row, random_utility, selectable_sets, utility_of
+from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints import max_per_block, must_link, resolve
+from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.presolve import Fillers, LinkedUtility, column_classes, pair_rows, reduce, rows_within
 from ubayfs.utility import Utility
 
@@ -145,3 +146,14 @@ def test_a_group_with_a_member_that_cannot_be_selected_cannot_be():
     utility.selectable[4] = False
     linked = LinkedUtility.of(utility)
     assert linked.utility.selectable.tolist() == [False, True, True, True, True, True, True]
+
+
+def test_a_part_of_a_problem_judges_its_rows_as_the_whole_does():
+    """The tolerance of a row depends on its largest coefficient, also where that feature cannot be selected."""
+    rows = [one_row([1.0, 1.0, -1e14], -3e3, 5.0), one_row([1, 1, 0], 1, 1.0)]
+    utility = utility_of([0.3, 0.3, 0.4], rows, 5.0, selectable=[True, True, False])
+    assert utility.admissibility.log_admissibility(np.zeros(3))[0] == 0.0
+    part = reduce(utility, np.arange(2), np.arange(2)).utility
+    sets = all_sets(2)
+    np.testing.assert_array_equal(part(sets), utility(np.column_stack([sets, np.zeros(4)])))
+    assert Exact().maximize(utility).value == pytest.approx(5.3)

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from problems import one_row, random_utility, selectable_sets, utility_of
+from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.program import Programs
 from ubayfs.utility import Utility
 
@@ -127,3 +128,16 @@ def test_without_features_the_bound_is_the_value_of_the_empty_set():
     log_kappa = float(utility.admissibility.log_admissibility(np.zeros((1, 0)))[0])
     answer = Programs(utility).solve(log_kappa, 0.0, None)
     assert answer.bound == pytest.approx(np.exp(log_kappa), abs=1e-9)
+
+
+def test_numbers_of_very_different_size_do_not_make_a_program_unbounded():
+    """HiGHS without its presolve takes this one for unbounded."""
+    rows = [
+        one_row([2.73568162e7, 4.10352242e7, 2.73568162e7, 2.73568162e7], 6.83920405e7, 0.10764085),
+        one_row([3, 3, -1, 3], 2, 17.22960415),
+    ]
+    utility = utility_of([0.3, 5e-324, 5e-324, 0.3], rows)
+    answer = Programs(utility).solve(-1.2, 0.0)
+    assert not answer.infeasible
+    assert answer.bound >= 1.3
+    assert utility(Exact().maximize(utility).chosen)[0] == pytest.approx(1.3)

@@ -110,3 +110,32 @@ def test_bounds_out_of_reach_do_not_overflow(bound):
     grid = grid_of([1e-9, 2e-9, 0], bound)
     assert np.isfinite(grid.ceiling).all()
     assert grid.A.shape[0] == (bound < 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_nearly_on_a_grid_are_split_into_equivalent_ones(seed):
+    """Signed multiples of any unit with tiny differences, and bounds at, next to and between attainable values."""
+    rng = np.random.default_rng(seed)
+    unit = rng.choice([1.0, 100 / 3, 0.1, 7e5])
+    noise = unit * 10.0 ** rng.uniform(-8, -5)
+    a = unit * rng.choice([-2, -1, 1, 1, 2, 3], 9) + noise * rng.normal(size=9)
+    values = all_sets(9) @ a
+    b = rng.choice(values) + noise * rng.choice([-20.0, -0.3, 0.0, 0.3, 20.0]) + rng.choice([0.0, 0.5]) * unit
+    utility = utility_of(np.full(9, 1 / 9), [one_row(a, b, INF)])
+    grid = RowGrid.of(utility)
+    assert len(grid.ceiling) > 1
+    holds = np.isfinite(utility(all_sets(9)))
+    # Not the first row, which stands for the original: those that were added.
+    products = all_sets(9) @ grid.A[1:].toarray().T - grid.ceiling[1:]
+    np.testing.assert_array_equal((products <= 1e-6).all(axis=1), holds)
+    if len(grid.ceiling) == 3:
+        # The solver accepts what exceeds a bound by 1e-6: sets that do not hold exceed one by much more.
+        assert products.max(axis=1)[~holds].min() > 1e-4
+
+
+@pytest.mark.parametrize("rho", [INF, 1.0])
+def test_only_hard_rows_nearly_on_a_grid_are_split(rho):
+    utility = utility_of(np.full(4, 0.25), [one_row([0.31, 0.47, 0.73, 0.11], 1.0, rho)])
+    assert len(RowGrid.of(utility).ceiling) == 1
+    utility = utility_of(np.full(4, 0.25), [one_row([1, 1 + 1e-7, 1 - 2e-7, 1 + 1e-7], 2, rho)])
+    assert len(RowGrid.of(utility).ceiling) == (3 if np.isinf(rho) else 1)

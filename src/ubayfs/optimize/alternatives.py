@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,39 +29,59 @@ def without(utility: Utility, chosen: Mask) -> Utility:
     return replace(utility, system=utility.system.with_inequalities(cut))
 
 
-def find_alternatives(
-    optimizer: Optimizer, utility: Utility, best: Solution, n_alternatives: int, random_state: Any = None
-) -> tuple[Solution, ...]:
-    """Return the next best sets, best first; fewer when no more sets satisfy the hard inequalities.
+class Alternatives(NamedTuple):
+    """Further sets."""
 
-    The time limit of the optimizer, if it has one, holds for all alternatives to `best` together.
+    found: tuple[Solution, ...]  # best first
+    complete: bool  # False when a time limit ended the search before as many were found as asked for
+
+
+def find_alternatives(
+    optimizer: Optimizer,
+    utility: Utility,
+    best: Solution,
+    n_alternatives: int,
+    random_state: Any = None,
+    deadline: float | None = None,
+) -> Alternatives:
+    """Return the next best sets; fewer when no more sets satisfy the hard inequalities or time runs out.
+
+    Parameters
+    ----------
+    deadline : float, optional
+        By `time.monotonic`. Default: the time limit of the optimizer, if it has one, from now on. It holds for all
+        alternatives to `best` together.
     """
     limit = getattr(optimizer, "time_limit", None)
-    deadline = None if limit is None else time.monotonic() + limit
+    if deadline is None and limit is not None:
+        deadline = time.monotonic() + limit
     found: list[Solution] = []
     last = best
     while len(found) < n_alternatives:
         if deadline is not None:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                break
+                return Alternatives(tuple(found), False)
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
         utility = without(utility, last.chosen)
-        following = _next_best(optimizer, utility, last, random_state)
+        try:
+            following = _next_best(optimizer, utility, last, random_state)
+        except OptimizationError:  # no set was found in time; there may be one
+            return Alternatives(tuple(found), False)
         # -inf: without proof, but no further set that satisfies the hard inequalities was found
         if following is None or np.isneginf(following.value):
             break
         last = following
         found.append(last)
-    return tuple(found)
+    return Alternatives(tuple(found), True)
 
 
 def _next_best(optimizer: Optimizer, utility: Utility, last: Solution, random_state: Any) -> Solution | None:
-    """Return the best set; None if there is none, or none was found in time."""
+    """Return the best set; None if there is none."""
+    if isinstance(optimizer, Exact):
+        # The next best set is, as a rule, a feature or two away; why there is none does not matter here.
+        return replace(optimizer, begin_with=np.flatnonzero(last.chosen)).search(utility)
     try:
-        if isinstance(optimizer, Exact):
-            # The next best set is, as a rule, a feature or two away; why there is none does not matter here.
-            return replace(optimizer, begin_with=np.flatnonzero(last.chosen)).search(utility)
         return optimizer.maximize(utility, random_state)
-    except (InfeasibleError, OptimizationError):
+    except InfeasibleError:
         return None

@@ -67,6 +67,11 @@ class Limit:
         if self.nodes is not None:
             self.nodes -= max(nodes, 1)
 
+    def attempt(self, nodes: int, seconds: float) -> Limit:
+        """Return a limit for the first part of the work: so many nodes, and so many seconds if time is limited."""
+        deadline = None if self.deadline is None else min(self.deadline, time.monotonic() + seconds)
+        return Limit(deadline, nodes if self.nodes is None else min(self.nodes, nodes))
+
     def options(self) -> dict[str, Any]:
         """Return what is left as options for the solver."""
         options: dict[str, Any] = {}

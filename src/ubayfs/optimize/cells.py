@@ -20,6 +20,10 @@ from .program import Programs
 _MOST_FEATURES = 12
 # Sets times inequalities: all of them are evaluated at once.
 _MOST_ENTRIES = 2**18
+# So many sets that the solver's tolerances alone let through show that inequalities are closer to their bounds than it
+# can tell. Then, or when it gives up, larger problems are enumerated too, so many sets at once.
+_MOST_FORBIDDEN = 3
+_MOST_FEATURES_OTHERWISE, _MOST_ENTRIES_OTHERWISE, _SETS_AT_ONCE = 18, 2**23, 2**14
 
 
 def lowest_log_kappa(utility: Utility, known: float, largest_importance: float) -> float:
@@ -67,6 +71,7 @@ class CellSearch:
         self.programs = Programs(utility)
         self.best = known
         self.chosen: Mask | None = None
+        self.gave_up = False  # whether the solver found nothing although there was time
         self.settled = -np.inf  # the highest bound among the finished cells
         self.cells: list[Cell] = []
 
@@ -97,6 +102,10 @@ class CellSearch:
             if -cell.negative_bound <= self.best + score_tolerance(self.best) or self.limit.reached():
                 self.settled = max(self.settled, -cell.negative_bound)  # every other cell has a lower bound
                 break
+            if (self.gave_up or len(self.programs.forbidden) >= _MOST_FORBIDDEN) and _enumerable(self.utility):
+                result = best_of_all(self.utility, self.best)
+                chosen = self.chosen if result.chosen is None else result.chosen
+                return result._replace(chosen=chosen, n_programs=self.programs.n_solved)
             low = cell.low if np.isneginf(cell.low) else max(cell.low, self._floor())
             if low < cell.high and not self._solve(cell._replace(low=low)):
                 return CellResult(None, -np.inf, -np.inf, self.programs.n_solved)
@@ -109,8 +118,12 @@ class CellSearch:
         if answer.infeasible:
             return not (np.isneginf(cell.low) and np.isneginf(self.best))
         bound = min(-cell.negative_bound, answer.bound)
-        if answer.chosen is None:  # the solver gave up, for lack of time or nodes: the bound is all that is known
-            self.settled = max(self.settled, bound)
+        if answer.chosen is None:  # the solver gave up: the bound is all that is known
+            if not self.limit.reached() and _enumerable(self.utility):  # not for lack of time or nodes
+                self.gave_up = True
+                heapq.heappush(self.cells, cell._replace(negative_bound=-bound))
+            else:
+                self.settled = max(self.settled, bound)
             return True
         value = float(self.utility(answer.chosen)[0])
         if value > self.best:
@@ -141,13 +154,23 @@ def few_sets(utility: Utility) -> bool:
     return n <= _MOST_FEATURES and utility.system.n_inequalities << n <= _MOST_ENTRIES
 
 
+def _enumerable(utility: Utility) -> bool:
+    """Return whether evaluating all sets takes less than a second."""
+    n = utility.n_features
+    return n <= _MOST_FEATURES_OTHERWISE and utility.system.n_inequalities << n <= _MOST_ENTRIES_OTHERWISE
+
+
 def best_of_all(utility: Utility, known: float) -> CellResult:
     """Return the best of all sets, if its score is above the one known; parameters as in CellSearch."""
     n = utility.n_features
-    sets = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)  # the empty one first
-    values = utility(sets)
-    best = int(np.argmax(values))
-    value = float(values[best])
-    if np.isneginf(value) and np.isneginf(known):
+    best, chosen = -np.inf, None
+    for first in range(0, 2**n, _SETS_AT_ONCE):
+        numbers = np.arange(first, min(first + _SETS_AT_ONCE, 2**n))
+        sets = ((numbers[:, None] >> np.arange(n)) & 1).astype(bool)  # the empty one first
+        values = utility(sets)
+        number = int(np.argmax(values))
+        if values[number] > best:
+            best, chosen = float(values[number]), sets[number]
+    if np.isneginf(best) and np.isneginf(known):
         return CellResult(None, -np.inf, -np.inf, 0)
-    return CellResult(sets[best] if value > known else None, max(value, known), max(value, known), 0)
+    return CellResult(chosen if best > known else None, max(best, known), max(best, known), 0)

@@ -43,7 +43,14 @@ and they are put back until the best set of the program has the same score under
 
 The solver (HiGHS, through :func:`scipy.optimize.milp`) works to tolerances. Its answers are therefore rounded to sets
 and evaluated by :class:`~ubayfs.utility.Utility`; only these scores are reported. A set whose true score is below the
-solver's is excluded explicitly (a no-good cut) when nothing else explains the difference.
+solver's is excluded explicitly (a no-good cut) when nothing else explains the difference. Hard rows whose coefficients
+differ by less than the solver can tell are also passed to it on the scale of these differences
+(:mod:`ubayfs.optimize.row_grid`), and small problems are enumerated when cuts do not help
+(:mod:`ubayfs.optimize.cells`).
+
+**A proof that takes long** gains from a better set. When a first attempt of a few hundred nodes proves nothing, a tabu
+search (:mod:`ubayfs.optimize.tabu_search`) looks for one, and the proof starts anew with what it found. Every bound
+holds for all sets, so that the attempt's bound remains valid.
 """
 
 from __future__ import annotations
@@ -62,11 +69,17 @@ from .block_decomposition import search
 from .conflict_groups import GroupBounds
 from .infeasibility import explain_conflict
 from .local_search import good_set
-from .presolve import Fillers, reduce
+from .presolve import Fillers, Reduced, reduce
 from .size_bounds import SizeBounds, shortlist
+from .tabu_search import TabuSearch
 
 # Sets from which a warm start chooses where to begin.
 _MOST_SETS = 100
+# A first attempt may take so many nodes of branch and bound (ordinary problems take one to a hundred) and, if time is
+# limited, this share of it. If it proves nothing, a longer search for a better set comes next.
+_ATTEMPT_NODES, _ATTEMPT_SHARE = 200, 0.15
+# Steps of the longer search, and the share of the time that it may take: about a second for a hundred features.
+_TABU_STEPS, _TABU_SHARE = 6000, 0.4
 
 
 @dataclass(frozen=True)
@@ -108,9 +121,10 @@ class Exact:
         solution : Solution
             ``gap`` is at most 1e-9 (relative for values above one) unless the time limit was reached.
         """
+        deadline = None if self.time_limit is None else time.monotonic() + self.time_limit
         solution = self.search(utility)
         if solution is None:
-            raise explain_conflict(utility)
+            raise explain_conflict(utility, Limit(deadline))
         return solution
 
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
@@ -159,6 +173,8 @@ class _Rounds:
     ) -> None:
         self.utility, self.sizes, self.limit = utility, sizes, limit
         self.known, self.best, self.bound = known, best, bound
+        seconds = 0.0 if limit.deadline is None else limit.deadline - time.monotonic()
+        self.attempt: Limit | None = limit.attempt(_ATTEMPT_NODES, _ATTEMPT_SHARE * seconds)
         self.n_programs = self.n_rounds = 0
         self.n_features = self.n_rows = 0
 
@@ -170,34 +186,53 @@ class _Rounds:
             if len(plausible) == 0 or self._proved():
                 return self._finish(True)
             fillers = fillers or Fillers(self.utility, int(plausible[-1]))
-            solved = self._solve_program(fillers, int(plausible[-1]))
+            reduced = self._reduce(fillers, max(int(plausible[-1]), 1))
+            largest_importance = float(self.sizes.importance[int(plausible[-1])])
+            solved = self._solve_program(reduced, fillers, largest_importance)
             if self._proved():
                 return None if self.known is None else self._finish(True)
             if self.limit.reached():
                 return self._finish(False)
-            if solved is None or not fillers.promote(solved):
+            if self.attempt is not None and self.attempt.reached():
+                self.attempt = None
+                self._search_longer(reduced, fillers, largest_importance)
+            elif solved is None or not fillers.promote(solved):
                 return self._finish(self._proved())
 
-    def _solve_program(self, fillers: Fillers, largest_size: int) -> Mask | None:
-        """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
-        utility = self.utility
-        contenders = self.sizes.contenders(self.best, utility.constraint_strength)
+    def _reduce(self, fillers: Fillers, largest_size: int) -> Reduced:
+        """Return the problem with the rows of the next program and the features that a better set may contain."""
+        contenders = self.sizes.contenders(self.best, self.utility.constraint_strength)
         rows = fillers.program_rows(contenders)
-        features = fillers.representatives(contenders, rows, max(largest_size, 1))
-        reduced = reduce(utility, rows, features)
-        largest_importance = float(self.sizes.importance[largest_size])
-        result = search(reduced.utility, self.best, largest_importance, self.limit)
-        self.n_programs += result.n_programs
+        features = fillers.representatives(contenders, rows, largest_size)
         self.n_rounds += 1
         self.n_features, self.n_rows = len(features), len(rows)
+        return reduce(self.utility, rows, features)
+
+    def _solve_program(self, reduced: Reduced, fillers: Fillers, largest_importance: float) -> Mask | None:
+        """Solve one reduced problem; update best and bound; return its set with fillers exchanged."""
+        nodes = None if self.attempt is None else self.attempt.nodes
+        result = search(reduced.utility, self.best, largest_importance, self.attempt or self.limit)
+        if self.attempt is not None and nodes is not None and self.attempt.nodes is not None:
+            self.limit.spend(nodes - self.attempt.nodes)
+        self.n_programs += result.n_programs
         self.bound = min(self.bound, result.bound)
-        if result.chosen is None:
-            return None
-        chosen = fillers.complete(reduced.lift(result.chosen, utility.n_features))
-        value = float(utility(chosen)[0])
+        return None if result.chosen is None else self._record(reduced, fillers, result.chosen)
+
+    def _record(self, reduced: Reduced, fillers: Fillers, found: Mask) -> Mask:
+        """Return a set of the reduced problem with fillers exchanged; it is the known one from now on if better."""
+        chosen = fillers.complete(reduced.lift(found, self.utility.n_features))
+        value = float(self.utility(chosen)[0])
         if value > self.best:
             self.known, self.best = chosen, value
         return chosen
+
+    def _search_longer(self, reduced: Reduced, fillers: Fillers, largest_importance: float) -> None:
+        """Look for a better set: it cuts off more of a proof that takes long, and is the answer if time runs out."""
+        now, deadline = time.monotonic(), self.limit.deadline
+        start = np.zeros(len(reduced.features), dtype=bool) if self.known is None else self.known[reduced.features]
+        tabu = TabuSearch(reduced.utility, start, largest_importance)
+        found = tabu.run(_TABU_STEPS, None if deadline is None else now + _TABU_SHARE * (deadline - now))
+        self._record(reduced, fillers, found)
 
     def _proved(self) -> bool:
         return self.bound <= self.best + score_tolerance(self.best)

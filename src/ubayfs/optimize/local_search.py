@@ -2,6 +2,7 @@
 
 The exact method does not need it, but a good set cuts off most of its work. The search follows a merit function: the
 score, less a penalty for violated hard inequalities (rows of the matrix A), which leads it to sets that satisfy them.
+Violations are measured in the largest coefficient of their row, and however small one is, it outweighs every score.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibility
-from .presolve import entries_of, reduce, rows_within
+from ..utility import ROUNDING, Utility, largest_coefficients, log_row_admissibility
+from .presolve import entries_of, reduce, required_features, rows_within
 
 # Features considered for moves: the most important ones, and those that rows with a negative bound require.
 _POOL = 400
 # Sets to begin with are at most this large: dropping and swapping features one by one would take too long to pay.
 _LARGEST_START = 200
+# What the smallest violation of a hard row counts: with the penalty below, twice as much as the best conceivable score.
+SMALLEST_MEASURE = 0.2
 
 
 @once_per_system
@@ -39,6 +42,14 @@ def _entries(matrix: sparse.csc_array, columns: Ints) -> tuple[Ints, Floats, Int
     return matrix.indices[entries], matrix.data[entries], owner
 
 
+def _measure(excess: Floats) -> Floats:
+    """Return what violations of hard rows, in their largest coefficients, count: never less than the smallest measure.
+
+    A penalty per unit alone would let a set win that exceeds a budget of 5 by 1e-7.
+    """
+    return np.maximum(excess, SMALLEST_MEASURE + (1.0 - SMALLEST_MEASURE) * excess)
+
+
 class LocalSearch:
     """Adds, drops and swaps features, all of them selectable, as long as the merit rises."""
 
@@ -47,24 +58,29 @@ class LocalSearch:
         system = utility.system
         self.n = utility.n_features
         self.hard = np.isinf(system.rho)
+        self.any_hard = bool(self.hard.any())
         self.rho = np.where(self.hard, 1.0, system.rho)
-        self.b = system.b + utility.admissibility.tolerance
+        self.b, self.tolerance = system.b, utility.admissibility.tolerance
         self.columns, self.blocks = _by_columns(system)
         self.n_blocks = system.n_blocks
-        # One unit of hard violation outweighs everything else.
+        largest = largest_coefficients(system)
+        self.scale = np.where(largest > 0.0, largest, 1.0)  # of a row without coefficients no set changes anything
         self.hard_penalty = 10.0 * (utility.theta.sum() + utility.constraint_strength)
 
     @cached_property
-    def groups(self) -> list[Ints]:
-        """Features to add together: each with all others that rows ``d_i - d_j <= 0`` then require."""
+    def groups(self) -> sparse.csr_array:
+        """Features to add together: each with all others that rows ``d_i - d_j <= 0`` then require.
+
+        A matrix with one row for each group, of shape (n_groups, n_features).
+        """
         system = self.utility.system
         A = system.A
-        pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.b - system.b))
+        pairs = np.flatnonzero((np.diff(A.indptr) == 2) & (np.abs(system.b) <= self.tolerance))
         first, second = A.indptr[pairs], A.indptr[pairs] + 1
         opposite = (A.data[first] * A.data[second] < 0) & (A.indices[first] < self.n) & (A.indices[second] < self.n)
         first, second = first[opposite], second[opposite]
         if len(first) == 0:
-            return []
+            return sparse.csr_array((0, self.n), dtype=bool)
         up = np.where(A.data[first] > 0, A.indices[first], A.indices[second])
         down = np.where(A.data[first] > 0, A.indices[second], A.indices[first])
         graph = sparse.csr_array((np.ones(len(up)), (up, down)), shape=(self.n, self.n))
@@ -72,17 +88,19 @@ class LocalSearch:
         for start in np.unique(up).tolist():
             members = sparse.csgraph.breadth_first_order(graph, start, return_predecessors=False)
             found[tuple(sorted(members.tolist()))] = None
-        return [np.array(group, dtype=np.intp) for group in found]
+        members = np.concatenate([np.array(group, dtype=np.intp) for group in found])
+        starts = np.cumsum([0, *map(len, found)])
+        return sparse.csr_array((np.ones(len(members), dtype=bool), members, starts), shape=(len(found), self.n))
 
-    def _terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
-        """Return log admissibility of soft rows and violation of hard rows at some activities a^T z."""
+    def terms(self, activity: Array, rows: Any) -> tuple[Array, Array]:
+        """Return log admissibility of soft rows and the measure of violation of hard rows at some activities a^T z."""
         excess = activity - self.b[rows]
         log_terms, hard_terms = np.zeros(len(excess)), np.zeros(len(excess))
-        violated = np.flatnonzero(excess > 0.0)
+        violated = np.flatnonzero(excess > self.tolerance[rows])
         excess = excess[violated]
         hard, rho = self.hard[rows][violated], self.rho[rows][violated]
         log_terms[violated] = np.where(hard, 0.0, log_row_admissibility(excess, rho))
-        hard_terms[violated] = np.where(hard, excess, 0.0)
+        hard_terms[violated] = np.where(hard, _measure(excess / self.scale[rows][violated]), 0.0)
         return log_terms, hard_terms
 
     def merit(self, chosen: Mask) -> float:
@@ -91,46 +109,68 @@ class LocalSearch:
 
     def one_flipped(self, chosen: Mask, features: Ints) -> Floats:
         """Return the merit of a set, then of the set with each one of `features` added, or dropped if a member."""
+        return self.flipped(chosen, features, np.arange(len(features)), len(features))
+
+    def flipped(self, chosen: Mask, features: Ints, change: Ints, n_changes: int) -> Floats:
+        """Return the merit of a set, then of the set after each change: some features added, or some dropped.
+
+        `change` is the number of the change that each one of `features` belongs to, ascending.
+        """
         members = np.flatnonzero(chosen)
-        n_chosen = np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
-        activity = self._activity(members, n_chosen)
-        log_terms, hard_terms = self._terms(activity, slice(None))
+        n_chosen = self.members_of_blocks(members)
+        activity = self.activity(members, n_chosen)
+        log_terms, hard_terms = self.terms(activity, slice(None))
         sign = np.where(chosen[features], -1.0, 1.0)
-        rows, change, owner = self._changes(features, sign, n_chosen)
-        log_new, hard_new = self._terms(activity[rows] + change, rows)
-        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=len(features))
-        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=len(features))
+        rows, values, owner = self._changes(features, sign, change, n_chosen)
+        log_new, hard_new = self.terms(activity[rows] + values, rows)
+        log_gain = np.bincount(owner, weights=log_new - log_terms[rows], minlength=n_changes)
+        hard_gain = np.bincount(owner, weights=hard_new - hard_terms[rows], minlength=n_changes)
         log_all = log_terms.sum() + np.concatenate([[0.0], log_gain])
         hard_all = hard_terms.sum() + np.concatenate([[0.0], hard_gain])
-        importances = self.utility.theta[members].sum() + np.concatenate([[0.0], sign * self.utility.theta[features]])
-        # Sums of gains may miss zero by rounding.
-        hard_all = np.where(hard_all < RELATIVE_TOLERANCE, 0.0, hard_all)
+        gain = np.bincount(change, weights=sign * self.utility.theta[features], minlength=n_changes)
+        importances = self.utility.theta[members].sum() + np.concatenate([[0.0], gain])
+        # Sums of gains may miss zero by rounding; a violation is at least SMALLEST_MEASURE.
+        hard_all = np.where(hard_all < 0.5 * SMALLEST_MEASURE, 0.0, hard_all)
         return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
 
-    def _activity(self, members: Ints, n_chosen: Ints) -> Floats:
+    def members_of_blocks(self, members: Ints) -> Ints:
+        """Return how many of some features are in each block."""
+        return np.bincount(_entries(self.blocks, members)[0], minlength=self.n_blocks)
+
+    def activity(self, members: Ints, n_chosen: Ints) -> Floats:
         """Return a^T z of every row; `n_chosen` are the members of each block."""
         columns = np.concatenate([members, self.n + np.flatnonzero(n_chosen)])
         rows, values, _ = _entries(self.columns, columns)
         return np.bincount(rows, weights=values, minlength=len(self.b)).astype(np.float64)
 
-    def _changes(self, features: Ints, sign: Floats, n_chosen: Ints) -> tuple[Ints, Floats, Ints]:
-        """Return what each flipped feature changes in a^T z: rows, changes, and the number of the feature.
+    def _changes(self, features: Ints, sign: Floats, change: Ints, n_chosen: Ints) -> tuple[Ints, Floats, Ints]:
+        """Return what each change changes in a^T z: rows, differences, and the number of the change.
 
-        That is its own column, and those of blocks that it is the first or the last to touch.
+        These are the columns of its features, and those of blocks that these are the first or the last to touch.
         """
-        rows, values, owner = _entries(self.columns, features)
-        if self.n_blocks == 0:
-            return rows, sign[owner] * values, owner
-        blocks, _, toucher = _entries(self.blocks, features)
-        turned = n_chosen[blocks] == np.where(sign[toucher] > 0, 0, 1)
-        more_rows, more_values, touched = _entries(self.columns, self.n + blocks[turned])
-        rows, values = np.concatenate([rows, more_rows]), np.concatenate([values, more_values])
-        owner = np.concatenate([owner, toucher[turned][touched]])
-        # A row may hold both a feature and its blocks: one change for each feature and row.
+        rows, values, number = _entries(self.columns, features)
+        values, owner = sign[number] * values, change[number]
+        single = bool((np.diff(change) > 0).all())  # one feature for each change
+        if self.n_blocks == 0 and single:
+            return rows, values, owner
+        if self.n_blocks:
+            blocks, _, toucher = _entries(self.blocks, features)
+            # Members of one block may change together: what counts is whether any, or none, remains.
+            touched, first, count = np.unique(
+                change[toucher] * self.n_blocks + blocks, return_index=True, return_counts=True
+            )
+            touched_by, block = np.divmod(touched, self.n_blocks)
+            added = sign[toucher[first]] > 0
+            turned = np.flatnonzero(n_chosen[block] == np.where(added, 0, count))
+            more_rows, more_values, number = _entries(self.columns, self.n + block[turned])
+            rows = np.concatenate([rows, more_rows])
+            values = np.concatenate([values, np.where(added[turned], 1.0, -1.0)[number] * more_values])
+            owner = np.concatenate([owner, touched_by[turned][number]])
+        # A row may hold several features and blocks of a change: one difference for each change and row.
         pairs, place = np.unique(owner * len(self.b) + rows, return_inverse=True)
         values = np.bincount(place, weights=values, minlength=len(pairs)).astype(np.float64)
         owner, rows = np.divmod(pairs, max(len(self.b), 1))
-        return rows, sign[owner] * values, owner
+        return rows, values, owner
 
     def improve(self, chosen: Mask, deadline: float | None = None, max_moves: int = 200) -> Mask:
         """Follow the best move (add, add a group, drop, swap) until none helps or the deadline, by `monotonic`."""
@@ -141,7 +181,7 @@ class LocalSearch:
                 break
             candidate, value = self._best_move(chosen)
             if value <= best + ROUNDING:
-                candidate, value = self._best_swap(chosen, best)
+                candidate, value = self._best_swap(chosen, best, deadline)
             if value <= best + ROUNDING:
                 break
             chosen, best = candidate, value
@@ -155,21 +195,23 @@ class LocalSearch:
         if pick:
             flipped = np.concatenate([outside, inside])[pick - 1]
             best[flipped] = ~best[flipped]
-        for group in self.groups:
-            if chosen[group].all():
-                continue
-            changed = chosen.copy()
-            changed[group] = True
-            merit = self.merit(changed)
-            if merit > value:
-                best, value = changed, merit
+        if len(self.groups.indices):
+            owner = np.repeat(np.arange(self.groups.shape[0]), np.diff(self.groups.indptr))
+            missing = ~chosen[self.groups.indices]
+            merits = self.flipped(chosen, self.groups.indices[missing], owner[missing], self.groups.shape[0])[1:]
+            group = int(np.argmax(merits))
+            if merits[group] > value:
+                best, value = chosen.copy(), float(merits[group])
+                best[self.groups[[group]].indices] = True
         return best, value
 
-    def _best_swap(self, chosen: Mask, best: float) -> tuple[Mask, float]:
-        """Return the best set reached by one feature out and one in."""
+    def _best_swap(self, chosen: Mask, best: float, deadline: float | None = None) -> tuple[Mask, float]:
+        """Return the best set reached by one feature out and one in, of those tried before the deadline."""
         result = chosen
         outside = np.flatnonzero(~chosen)
         for out in np.flatnonzero(chosen):
+            if deadline is not None and time.monotonic() >= deadline:
+                break
             base = chosen.copy()
             base[out] = False
             values = self.one_flipped(base, outside)
@@ -224,4 +266,7 @@ def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask |
             best, best_value = found, value
         if number == 0 and begin_with is not None and best is not None:
             break
+    if best is None:
+        required = required_features(utility) & utility.selectable
+        return required if np.isfinite(utility(required)[0]) else None
     return best

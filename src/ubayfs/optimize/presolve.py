@@ -20,7 +20,7 @@ from scipy import sparse
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.system import ConstraintSystem, once_per_system
-from ..utility import Utility
+from ..utility import Utility, with_tolerance
 
 # A class of tied features must be this many times larger than any set to count as fillers.
 _FILLER_RATIO = 4
@@ -125,6 +125,7 @@ def reduce(utility: Utility, rows: Ints, features: Ints) -> Reduced:
     blocks = sparse.csr_array(system.blocks[used][:, features])
     A = sparse.csr_array(sparse.hstack([A[:, features], A[:, n + used]], format="csr"))
     part = ConstraintSystem(A, system.b[rows], system.rho[rows], blocks)
+    part = with_tolerance(part, utility.admissibility.tolerance[rows])
     return Reduced(Utility(utility.theta[features], part, utility.constraint_strength, everything), features)
 
 
@@ -271,6 +272,11 @@ def _needs(utility: Utility) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(origin), dtype=bool), (origin, target)), shape=(n, n))
 
 
+def required_features(utility: Utility) -> Mask:
+    """Return the mask of features that hard rows on one or two features require."""
+    return _required(utility, _needs(utility))
+
+
 def _required(utility: Utility, needs: sparse.csr_array) -> Mask:
     """Return the mask of features that are in every set which satisfies the hard rows."""
     system = utility.system
@@ -297,9 +303,6 @@ def _over_units(utility: Utility, members: sparse.csr_array) -> Utility:
     A.sort_indices()
     blocks = sparse.csr_array(system.blocks.astype(np.float64) @ members > 0)
     selectable: Any = members.T @ (~utility.selectable).astype(np.float64) == 0
-    return Utility(
-        members.T @ utility.theta,
-        ConstraintSystem(A, system.b, system.rho, blocks, system.parts, system.numbers),
-        utility.constraint_strength,
-        selectable,
-    )
+    over_units = ConstraintSystem(A, system.b, system.rho, blocks, system.parts, system.numbers)
+    over_units = with_tolerance(over_units, utility.admissibility.tolerance)
+    return Utility(members.T @ utility.theta, over_units, utility.constraint_strength, selectable)

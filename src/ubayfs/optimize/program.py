@@ -9,6 +9,7 @@ cell. See :mod:`ubayfs.optimize.exact` for why this is an upper bound.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..utility import Utility, log_row_admissibility
 from .base import Limit
 from .row_grid import RowGrid
+from .solver_output import solver_output_held_back
 
 # HiGHS stops at an absolute gap of 1e-6 and accepts rows violated by 1e-6. Scores and logarithms of admissibility are
 # passed to it multiplied by this, so that its tolerances are 1e-10 in the score.
@@ -25,6 +27,10 @@ SCALE = 1e4
 
 # Rows with more pieces than this get a variable for their activity a^T z, so that each piece is a short row.
 _PIECES_WITHOUT_ACTIVITY = 2
+
+# What the solver may say: optimal, limit reached, infeasible. Anything else ("unbounded", as no program is) comes from
+# numbers of very different size; its presolve then helps.
+_ANSWERS = (0, 1, 2)
 
 # Rows with more levels than this (costs in cents) get lines only where they are needed.
 _ALL_CHORDS = 40
@@ -130,13 +136,13 @@ class Programs:
         if limit is not None:
             options |= limit.options()
         self.n_solved += 1
-        result = milp(
-            -objective,
-            integrality=np.arange(s + 1) < n,
-            bounds=Bounds(lower, upper),
-            constraints=self._rows(layout, highest).constraint(),
-            options=options,
-        )
+        rows = self._rows(layout, highest).constraint()
+        integrality = np.arange(s + 1) < n
+        with solver_output_held_back:
+            solver = partial(milp, -objective, integrality=integrality, bounds=Bounds(lower, upper), constraints=rows)
+            result = solver(options=options)
+            if result.status not in _ANSWERS:
+                result = solver(options={**options, "presolve": True})
         if limit is not None:
             limit.spend(int(result.get("mip_node_count") or 0))
         # Without features there is nothing to branch on: the solver then gives no dual bound, but the optimum.

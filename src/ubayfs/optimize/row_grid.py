@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,10 @@ from ..utility import RELATIVE_TOLERANCE, ROUNDING, Utility, log_row_admissibili
 _LARGEST_LEVEL = 1e15
 # A row with larger multiples of its smallest coefficient has too many levels to be a grid.
 _LARGEST_MULTIPLE = 1e6
+# Coefficients are nearly on a grid when they are so close to multiples of the smallest one, divided by up to so much.
+_NEARLY, _LARGEST_DIVISOR = 1e-4, 6
+# Rows looked at for this.
+_MOST_SPLIT = 100
 
 
 def largest_violation(log_kappa: float, rho: Any) -> Any:
@@ -29,7 +33,8 @@ class RowGrid:
 
     Where the coefficients are multiples of one unit, a^T z takes only values on a grid. Such a row is stored in its
     unit, with the bound rounded down to the grid (`ceiling`), and at level j, counted from the ceiling, it is violated
-    by ``j * unit + offset``. Other rows are divided by their largest coefficient; their levels are real numbers.
+    by ``j * unit + offset``. Other rows are divided by their largest coefficient; their levels are real numbers. Hard
+    rows that are nearly on a grid are followed, behind all others, by rows that are together equivalent to them.
     """
 
     A: sparse.csr_array  # coefficients, in the unit of each row, (n_rows, n_features + n_blocks)
@@ -58,7 +63,27 @@ class RowGrid:
         top = highest - ceiling
         rows = np.flatnonzero(top > 0)
         rho = system.rho[rows]
-        return cls(A[rows], ceiling[rows], unit[rows], offset[rows], top[rows], on_grid[rows], np.isinf(rho), rho)
+        grid = cls(A[rows], ceiling[rows], unit[rows], offset[rows], top[rows], on_grid[rows], np.isinf(rho), rho)
+        return grid._with_split_rows()
+
+    def _with_split_rows(self) -> RowGrid:
+        """Add to hard rows that are nearly on a grid rows that say the same on separate scales."""
+        nearly = np.flatnonzero(self.hard & ~self.on_grid)[:_MOST_SPLIT].tolist()
+        split = [part for row in nearly for part in _split(self.A[[row]].toarray().ravel(), float(self.ceiling[row]))]
+        if not split:
+            return self
+        A = np.array([part.coefficients for part in split])
+        bound, n_new = np.array([part.bound for part in split]), len(split)
+        return RowGrid(
+            A=sparse.csr_array(sparse.vstack([self.A, sparse.csr_array(A)])),
+            ceiling=np.append(self.ceiling, bound),
+            unit=np.append(self.unit, np.ones(n_new)),
+            offset=np.append(self.offset, np.zeros(n_new)),
+            top_level=np.append(self.top_level, np.maximum(A, 0.0).sum(axis=1) - bound),
+            on_grid=np.append(self.on_grid, [part.on_grid for part in split]),
+            hard=np.append(self.hard, np.ones(n_new, dtype=bool)),
+            rho=np.append(self.rho, np.full(n_new, np.inf)),
+        )
 
     def highest_level(self, log_kappa: float) -> Floats:
         """Return how far each row may exceed its ceiling, in its unit, when log kappa is at least this."""
@@ -82,6 +107,53 @@ class RowGrid:
 
         violation = np.asarray(level) * self.unit[row] + self.offset[row]
         return self.rho[row] * self.unit[row] * expit(self.rho[row] * violation)
+
+
+class SplitRow(NamedTuple):
+    """One of the rows that are together equivalent to a hard row which is nearly on a grid."""
+
+    coefficients: Floats
+    bound: float
+    on_grid: bool
+
+
+def _split(a: Floats, b: float) -> list[SplitRow]:
+    r"""Return rows that are together equivalent to a^T z <= b if a is nearly on a grid; none if it is not.
+
+    Let :math:`a = u p + e` with whole numbers p and :math:`\sum |e_i| < u / 4`. Then :math:`a^T z \le b` can depend on
+    e at one value P of :math:`p^T z` only, the whole number next to :math:`b / u`: below it the row holds, above it
+    does not. So it is equivalent to :math:`p^T z \le P` and, if e decides at P, to
+    :math:`e^T z \le b - u P + m (P - p^T z)` with an m that makes this hold at every value below P. Divided by the
+    largest :math:`|e_i|`, differences that the solver would tolerate in a are of the order of one here.
+    """
+    unit = _nearly_multiples(a[a != 0.0])
+    if unit is None:
+        return []
+    p = np.round(a / unit)
+    e = a - unit * p
+    level = float(np.round(b / unit))
+    rest = b - unit * level
+    lowest, highest = np.minimum(e, 0.0).sum(), np.maximum(e, 0.0).sum()
+    if rest < lowest:  # every set at this level exceeds the bound
+        return [SplitRow(p, level - 1.0, True)]
+    if rest >= highest:  # none does
+        return [SplitRow(p, level, True)]
+    scale = float(np.abs(e).max())
+    m = (highest - rest) / scale
+    return [SplitRow(p, level, True), SplitRow(e / scale + m * p, rest / scale + m * level, False)]
+
+
+def _nearly_multiples(coefficients: Floats) -> float | None:
+    """Return a unit of which all coefficients are nearly, but not quite, multiples; None if there is none."""
+    size = np.abs(coefficients)
+    for divisor in range(1, _LARGEST_DIVISOR + 1):
+        unit = size.min() / divisor
+        multiple = np.round(size / unit)
+        unit = float(size @ multiple / (multiple @ multiple))
+        apart = np.abs(size - unit * multiple)
+        if size.max() <= _LARGEST_MULTIPLE * unit and apart.max() <= _NEARLY * unit and apart.sum() < 0.25 * unit:
+            return unit
+    return None
 
 
 def _units(A: sparse.csr_array, owner: Ints) -> tuple[Mask, Floats]:

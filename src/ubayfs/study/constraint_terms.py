@@ -256,7 +256,7 @@ def _report_contradiction(
         constant = f" ({n_constant} features are constant and cannot be selected.)" if n_constant else ""
         problems(
             involved[-1],
-            f"no feature set satisfies all hard constraints. These contradict each other: {'; '.join(error.labels)}."
+            f"no feature set satisfies all hard constraints. These contradict each other: {error.shown}."
             f"{constant} Remove one of them, or make it soft with a number for rho.{also}",
         )
 

@@ -1,0 +1,131 @@
+"""Section on hard decisions under a time limit: value, bound and gap beside the former state and OR-Tools CP-SAT.
+
+``python -m benchmarks.hard record -o FILE --seconds 5 20 60`` writes the figures of the code that is installed;
+``python -m benchmarks --only hard`` compares with those of the former state in results/hard_before.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ubayfs
+
+from . import hard_problems
+from .report import Row, Section
+from .timing import REPOSITORY
+
+BEFORE = Path(__file__).parent / "results" / "hard_before.json"
+SECONDS = (5.0, 20.0, 60.0)
+N_WORKERS = 1  # of CP-SAT: HiGHS solves on one core, too
+
+
+def hard(quick: bool) -> Section:
+    """Value, bound and gap after 5, 20 and 60 s on 40 hard problems (quick: 5 s on one of each kind)."""
+    before = json.loads(BEFORE.read_text()) if BEFORE.exists() else {"figures": {}}
+    rows: list[Row] = []
+    for name, problem in hard_problems.hard_problems().items():
+        if quick and not name.endswith(" 0"):
+            continue
+        for seconds in SECONDS[: 1 if quick else None]:
+            rows += _compared(name, problem, seconds, before["figures"].get(name, {}).get(f"{seconds:g}"))
+    return Section(
+        "Hard decisions under a time limit",
+        "Problems with hundreds of soft inequalities that no set satisfies together. Value: score of the best set "
+        "found (higher is better); bound: no set has a higher one. The limit is that the value is at least that of the "
+        "former state (misses: by how much it is not). CP-SAT solves a rounded form of the problem; its sets are "
+        "evaluated exactly. Former state: " + before.get("how", "not recorded") + ".",
+        rows,
+    )
+
+
+def _compared(name: str, problem: hard_problems.HardProblem, seconds: float, before: Any) -> list[Row]:
+    start = time.perf_counter()
+    selection = hard_problems.solve(problem, seconds)
+    values = {"value": selection.value, "bound": float(selection.bound), "gap": float(selection.gap)}
+    values["seconds"] = time.perf_counter() - start
+    limits = {} if before is None else {"missed": 1e-9}
+    if before is not None:
+        values["missed"] = max(before["value"] - selection.value, 0.0)
+    rows = [Row(name, f"{seconds:g} s", values, limits, headline=False)]
+    if before is not None:
+        rows.append(Row(name, "  former state", {**before, "gap": before["bound"] - before["value"]}, headline=False))
+    rows.append(Row(name, "  CP-SAT", *_cpsat(selection, seconds), headline=False))
+    return rows
+
+
+def _cpsat(selection: Any, seconds: float) -> tuple[dict[str, float], dict[str, float], str]:
+    """Return values, no limits and a note."""
+    if find_spec("ortools") is None:
+        return {}, {}, "OR-Tools is not installed"
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("cpsat.py"))],
+        cwd=REPOSITORY,
+        input=json.dumps(plain_problem(selection.problem.utility, seconds)),
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        return {}, {}, (done.stderr.strip().splitlines() or ["no message"])[-1]
+    answer = json.loads(done.stdout)
+    if answer["members"] is None:
+        return {}, {}, "no set in time"
+    value = selection.evaluate(answer["members"]).utility
+    return {"value": value, "bound": answer["bound"], "gap": max(answer["bound"] - value, 0.0)}, {}, ""
+
+
+def plain_problem(utility: Any, seconds: float) -> dict[str, Any]:
+    """Return a problem in the plain types that `benchmarks.cpsat` reads."""
+    system = utility.system
+    rows = []
+    for k in range(system.n_inequalities):
+        part = slice(system.A.indptr[k], system.A.indptr[k + 1])
+        rho = None if np.isinf(system.rho[k]) else float(system.rho[k])
+        columns, a = system.A.indices[part].tolist(), system.A.data[part].tolist()
+        rows.append({"columns": columns, "a": a, "b": float(system.b[k]), "rho": rho})
+    blocks = [system.blocks[[w]].indices.tolist() for w in range(system.n_blocks)]
+    return {
+        "theta": utility.theta.tolist(),
+        "strength": utility.constraint_strength,
+        "rows": rows,
+        "blocks": blocks,
+        "seconds": seconds,
+        "n_workers": N_WORKERS,
+    }
+
+
+def record(seconds: list[float], how: str) -> dict[str, Any]:
+    """Return the figures of the code that is installed."""
+    figures: dict[str, dict[str, Any]] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ubayfs.UBayFSWarning)
+        for name, problem in hard_problems.hard_problems().items():
+            for limit in seconds:
+                found = hard_problems.solve(problem, limit)
+                figures.setdefault(name, {})[f"{limit:g}"] = {"value": found.value, "bound": float(found.bound)}
+            print(name, figures[name], flush=True)
+    return {"how": how, "figures": figures}
+
+
+def main() -> None:
+    """Record figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.hard", description=__doc__)
+    recording = parser.add_subparsers(dest="command", required=True).add_parser("record")
+    recording.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
+    recording.add_argument("--seconds", type=float, nargs="+", default=list(SECONDS))
+    recording.add_argument("--how", default="recorded by python -m benchmarks.hard record", help="what is measured")
+    asked = parser.parse_args()
+    asked.output.write_text(json.dumps(record(asked.seconds, asked.how), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""A better set where the proof takes long: tabu search on the true score.
+
+Each step flips one feature: the best one that was not flipped a moment ago, even when the score falls. So the search
+leaves sets that no single move improves. Violations of hard inequalities cost more the longer the search stays among
+sets that violate some, and less the longer it stays among sets that do not: it crosses the border again and again.
+When it finds nothing for a while it continues from the best set with some members exchanged at random. Its length is a
+number of steps: without a deadline the result is the same on every machine.
+
+References
+----------
+Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989); Gendreau, Hertz and Laporte, "A tabu search heuristic
+for the vehicle routing problem", Management Science 40 (1994), for the price of violations.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from .._arguments import Floats, Mask
+from ..utility import Utility, score_tolerance
+from .cells import lowest_log_kappa
+from .flips import Flips
+from .local_search import SMALLEST_MEASURE, LocalSearch
+
+# A feature just flipped stays as it is for so many steps, drawn for each flip.
+_TENURE = (3, 10)
+# Steps without a better set after which the search starts anew: at least so many, and so many for each feature.
+_PATIENCE = (100, 2)
+# Factors of log kappa, in turns: where soft inequalities count less the search crosses sets that violate several of
+# them, as it must to exchange features that need each other.
+_RELAXATIONS = (1.0, 0.3, 0.1)
+# A start anew exchanges this share of the members, and at least so many.
+_EXCHANGED = (0.15, 3)
+# Steps on one side of the border of the hard inequalities after which the price of violations changes, and by how much.
+_SAME_SIDE, _PRICE_FACTOR = 10, 2.0
+# Steps between two looks at the clock.
+_STEPS_BETWEEN = 16
+
+
+class TabuSearch:
+    """Improves a set by flipping one feature at a time.
+
+    Parameters
+    ----------
+    utility : Utility
+        All its features are selectable.
+    start : ndarray of bool of shape (n_features,)
+    largest_importance : float, optional
+        An upper bound of the importance of sets better than the start. Sets whose kappa is too low to be better are
+        avoided like those that violate hard inequalities: otherwise the search ends up among sets so large that only
+        their importance counts.
+    """
+
+    def __init__(self, utility: Utility, start: Mask, largest_importance: float | None = None) -> None:
+        self.utility = utility
+        self.largest_importance = float(utility.theta.sum()) if largest_importance is None else largest_importance
+        self.flips = Flips(LocalSearch(utility), start)
+        self.rng = np.random.default_rng(0)
+        self.worth = float(utility.theta.sum()) + utility.constraint_strength
+        self.best, self.best_value = start.copy(), float(utility(start)[0])
+        self.step, self.n_starts = 0, 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.free_from = np.zeros(self.utility.n_features, dtype=np.int64)  # the step from which each may be flipped
+        self.relaxation = _RELAXATIONS[self.n_starts % len(_RELAXATIONS)]
+        self.n_starts += 1
+        self.idle = 0  # steps since the best set was found or the search started anew
+        self.price, self.same_side = self.worth, 0  # steps among sets that violate hard inequalities; < 0: that do not
+
+    def run(self, n_steps: int, deadline: float | None = None) -> Mask:
+        """Return the best set after so many steps or at the deadline, by `time.monotonic`."""
+        patience = max(_PATIENCE[0], _PATIENCE[1] * self.utility.n_features)
+        for step in range(n_steps):
+            if deadline is not None and step % _STEPS_BETWEEN == 0 and time.monotonic() >= deadline:
+                break
+            if self.idle >= patience:
+                self.flips.reset(self._exchanged())
+                self._begin()
+            self._flip_best()
+        return self.best
+
+    def _values(self) -> tuple[Floats, Floats, Floats]:
+        """Return score, score with relaxed penalties and measure of violations with each one feature flipped."""
+        flips, strength = self.flips, self.utility.constraint_strength
+        importance = flips.importance + flips.sign * flips.theta
+        log_kappa = flips.log_kappa + flips.log_gain
+        relaxed = score = importance + strength * np.exp(log_kappa)
+        if self.relaxation < 1.0:
+            relaxed = importance + strength * np.exp(self.relaxation * log_kappa)
+        violation = flips.violation + flips.violation_gain
+        # Sums of changes may miss zero by rounding.
+        violation = np.where(violation < 0.5 * SMALLEST_MEASURE, 0.0, violation)
+        floor = lowest_log_kappa(self.utility, self.best_value, self.largest_importance)
+        return score, relaxed, violation + np.maximum(floor - log_kappa, 0.0)
+
+    def _flip_best(self) -> None:
+        score, relaxed, violation = self._values()
+        merit = relaxed - self.price * violation
+        better = (score > self.best_value + score_tolerance(self.best_value)) & (violation == 0.0)
+        merit[(self.free_from > self.step) & ~better] = -np.inf
+        if better.any():
+            merit[~better] = -np.inf
+        feature = int(np.argmax(merit))
+        self.step += 1
+        self.idle += 1
+        if np.isneginf(merit[feature]):
+            return
+        self.flips.flip(feature)
+        self.free_from[feature] = self.step + self.rng.integers(_TENURE[0], _TENURE[1] + 1)
+        if better[feature]:
+            self._record()
+        self._change_price(violation[feature] > 0.0)
+
+    def _record(self) -> None:
+        """Keep a set that is the best one so far, by its true score: sums of changes may miss it by rounding."""
+        value = float(self.utility(self.flips.chosen)[0])
+        if value > self.best_value:
+            self.best, self.best_value, self.idle = self.flips.chosen.copy(), value, 0
+
+    def _change_price(self, violated: bool) -> None:
+        self.same_side = max(self.same_side, 0) + 1 if violated else min(self.same_side, 0) - 1
+        if abs(self.same_side) >= _SAME_SIDE:
+            factor = _PRICE_FACTOR if violated else 1.0 / _PRICE_FACTOR
+            self.price = float(np.clip(self.price * factor, 1e-6 * self.worth, 10.0 * self.worth))
+            self.same_side = 0
+
+    def _exchanged(self) -> Mask:
+        """Return the best set with some members exchanged for others."""
+        n_out = max(_EXCHANGED[1], int(_EXCHANGED[0] * self.best.sum()))
+        chosen = self.best.copy()
+        for group in (np.flatnonzero(self.best), np.flatnonzero(~self.best)):
+            flipped = self.rng.permutation(group)[:n_out]
+            chosen[flipped] = ~chosen[flipped]
+        return chosen
