@@ -213,6 +213,19 @@ class Advice:
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
             "does, such as Noto Sans CJK.",
         ),
+        "switch_finished": (
+            UBayFSWarning,
+            "a program was stopped while it replaced the files in {directory}; the new ones are in their places now.",
+        ),
+        "staging_removed": (
+            UBayFSWarning,
+            "a program was stopped before its files in {directory} were complete; what it left there is removed.",
+        ),
+        "no_manifest": (
+            UBayFSWarning,
+            "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
+            "written cannot be checked.",
+        ),
         "chains_disagree": (
             ConvergenceWarning,
             "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "
