@@ -23,7 +23,7 @@ from ._arguments import (
     check_real,
 )
 from .advice import advice_on
-from .constraints import Constraint, as_constraints, resolve
+from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress, collect_evidence
@@ -114,10 +114,13 @@ class Decision:
         named = [constraint for constraint in self.constraints if not constraint.needs_data]
         resolve(named, feature_names, self.blocks)
 
-    def make(self, evidence: Evidence | Posterior, X: Any = None) -> Selection:
-        """Decide, without a warning: `advice` of the selection says what must be known."""
+    def make(self, evidence: Evidence | Posterior, X: Any = None, system: ConstraintSystem | None = None) -> Selection:
+        """Decide, without a warning: `advice` of the selection says what must be known.
+
+        `system` are the constraints, if they are tied to features and data already.
+        """
         posterior = self._posterior(evidence)
-        return self._select(self._problem(posterior, X), posterior)
+        return self._select(self._problem(posterior, X, system), posterior)
 
     def _posterior(self, evidence: Any) -> Posterior:
         if isinstance(evidence, Posterior):
@@ -137,10 +140,11 @@ class Decision:
             )
         return as_prior(self.prior).update(evidence, self.weights, self.blocks, self.random_state)
 
-    def _problem(self, posterior: Posterior, X: Any) -> Problem:
+    def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> Problem:
         names, counts = posterior.feature_names, posterior.counts
         data = None if X is None else FeatureData.of_fit(X, names)
-        system = resolve(self.constraints, names, self.blocks, data)
+        if system is None:
+            system = resolve(self.constraints, names, self.blocks, data)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         selectable = ~constant & (counts >= self.min_votes)

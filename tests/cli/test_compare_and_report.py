@@ -27,7 +27,7 @@ def changed(finished, tmp_path_factory):
 
 def changes(comparison):
     return {
-        kind: {one.feature for one in comparison.features if one.change == kind}
+        kind: {found.feature for found in comparison.features if found.change == kind}
         for kind in ("added", "removed", "unchanged")
     }
 
@@ -39,16 +39,16 @@ def test_a_single_change_is_the_cause(finished, changed, name, cause):
     old, new = set(first.selection.features), set(second.selection.features)
     assert old != new
     assert changes(comparison) == {"added": new - old, "removed": old - new, "unchanged": old & new}
-    for one in comparison.features:
-        assert one.causes == (() if one.change == "unchanged" else (cause,))
+    for feature in comparison.features:
+        assert feature.causes == (() if feature.change == "unchanged" else (cause,))
     assert comparison.jaccard == len(old & new) / len(old | new)
 
 
 def test_sides_have_the_numbers_of_each_result(finished, changed):
     first, second = read_result(finished), read_result(changed / "believed")
-    for one in compare(first, second).features:
-        position = first.selection.feature_names.tolist().index(one.feature)
-        for side, result in ((one.first, first), (one.second, second)):
+    for feature in compare(first, second).features:
+        position = first.selection.feature_names.tolist().index(feature.feature)
+        for side, result in ((feature.first, first), (feature.second, second)):
             assert side.count == result.evidence.counts[position]
             assert side.weight == result.selection.weights[position]
             assert side.importance == result.selection.importance[position]
@@ -63,7 +63,7 @@ def test_settings_of_a_prior_are_compared(finished):
     ]
     (difference,) = compare(results[0], results[1]).differences
     assert (difference.setting, difference.first, difference.second) == ("prior.kind.max_draws", 1500, 2500)
-    assert "prior.kind.name" in {one.setting for one in compare(results[0], results[2]).differences}
+    assert "prior.kind.name" in {difference.setting for difference in compare(results[0], results[2]).differences}
 
 
 def test_what_was_asked_differently(finished, changed):

@@ -12,7 +12,7 @@ import warnings
 
 import pytest
 
-from ubayfs.cli.console import advice_as_values, progress, stoppable, table, tell
+from ubayfs.cli.console import advice_as_values, echo_error, progress, stoppable, table
 from ubayfs.exceptions import OptimizationWarning
 
 
@@ -84,7 +84,7 @@ def test_own_warnings_are_silent_and_others_pass():
 
 
 def test_tell_goes_to_stderr(capsys):
-    tell("so")
+    echo_error("so")
     assert capsys.readouterr() == ("", "so\n")
 
 

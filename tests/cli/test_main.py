@@ -157,9 +157,9 @@ def test_every_format_is_read(folder, run, cells, name):
     from ubayfs.tables import write_table
 
     write_table(cells, Path(name))
-    told = [run("check", source, "--target", "diagnosis") for source in ("cells.csv", name)]
-    assert [one.code for one in told] == [0, 0], told
-    assert told[0].out.replace("cells.csv", name) == told[1].out
+    checks = [run("check", source, "--target", "diagnosis") for source in ("cells.csv", name)]
+    assert [check.code for check in checks] == [0, 0], checks
+    assert checks[0].out.replace("cells.csv", name) == checks[1].out
 
 
 def test_an_output_that_is_a_file(folder, run):
@@ -212,8 +212,8 @@ def test_init_in_another_folder_finds_the_data(folder, run):
 def test_check_tells_what_would_run(folder, run):
     done = run("check", "study.yaml", "--time")
     assert done.code == 0
-    for told in ("569 samples, 8 features", "benign 357, malignant 212", "30 runs of fisher", "max_size(4, rho=inf)"):
-        assert told in done.out
+    for text in ("569 samples, 8 features", "benign 357, malignant 212", "30 runs of fisher", "max_size(4, rho=inf)"):
+        assert text in done.out
     assert "time " in done.out
 
 

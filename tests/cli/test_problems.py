@@ -1,4 +1,4 @@
-"""What is wrong is found before the ensemble, all of it at once, and told in the words of who said it."""
+"""What is wrong is found before the ensemble, all of it at once, in the words of whoever wrote it."""
 
 from pathlib import Path
 

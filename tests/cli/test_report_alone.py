@@ -1,4 +1,4 @@
-"""What a report says must be enough: the study in it repeats the result, and nothing is told twice or for nothing."""
+"""What a report says must be enough: the study in it repeats the result, and nothing in it is written twice."""
 
 import json
 import shutil

@@ -264,7 +264,7 @@ def test_options_change_constraints(finished, run, options, kinds, tmp_path):
         assert not (tmp_path / "out").exists()
     else:
         assert done.code == 0, done.err
-        assert {one.kind for one in read_result(tmp_path / "out").study.constraints} == kinds
+        assert {constraint.kind for constraint in read_result(tmp_path / "out").study.constraints} == kinds
 
 
 def test_decide_with_an_edited_study(finished, run, tmp_path):
@@ -327,11 +327,11 @@ def test_decide_notices_that_the_data_have_changed(folder, run, cells):
 
 
 def test_a_result_needs_no_table_of_knowledge(folder, run):
-    """It may be moved or sent: what the table said is written into its study."""
+    """It may be moved or sent: what the table states is written into its study."""
     (folder / "knowledge.csv").write_text("feature,weight\nworst smoothness,likely\n", encoding="utf-8")
     text = (folder / "study.yaml").read_text(encoding="utf-8")
-    said = "  weights:\n    features: {worst smoothness: likely}\n"
-    (folder / "by table.yaml").write_text(text.replace(said, "  table: knowledge.csv\n"), encoding="utf-8")
+    weights = "  weights:\n    features: {worst smoothness: likely}\n"
+    (folder / "by table.yaml").write_text(text.replace(weights, "  table: knowledge.csv\n"), encoding="utf-8")
     assert run("select", "by table.yaml", "-o", "by table").code == 0
     assert run("select", "study.yaml").code == 0
     (folder / "knowledge.csv").unlink()

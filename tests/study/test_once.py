@@ -11,7 +11,7 @@ import pytest
 
 from ubayfs import workflow
 from ubayfs.cli.main import main
-from ubayfs.study import resolve
+from ubayfs.study import load_study, resolve, resolve_study
 
 STUDY = """\
 data: {path: cells.csv, target: class}
@@ -89,3 +89,15 @@ def test_a_decision_needs_no_table_and_no_heavy_package(folder):
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("more", ["", ", {decorrelate: 0.5}"])
+def test_the_constraints_that_were_checked_are_those_of_the_decision(folder, monkeypatch, more):
+    (folder / "study.yaml").write_text(STUDY.replace("{require: [a0]}", "{require: [a0]}" + more))
+    resolved = resolve_study(load_study("study.yaml"))
+    evidence = resolved.collect()
+    expected = resolved.decision.make(evidence, resolved.data)
+    monkeypatch.setattr(workflow, "resolve", None)  # called a second time, it fails
+    found = resolved.decide(evidence)
+    for new, old in ((found, expected), *zip(found.alternatives, expected.alternatives, strict=True)):
+        assert (new.features, new.value) == (old.features, old.value)

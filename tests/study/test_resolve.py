@@ -306,8 +306,8 @@ def test_an_excel_table_with_a_sheet(knowledge, tmp_path):
 def test_problems_of_a_table_name_its_lines(knowledge, content, problems):
     found = problems_of(knowledge(content))
     assert len(found) == len(problems), found
-    for one, expected in zip(sorted(map(str, found)), problems, strict=True):
-        assert one.startswith(expected)
+    for problem, expected in zip(sorted(map(str, found)), problems, strict=True):
+        assert problem.startswith(expected)
 
 
 def test_a_missing_table_is_a_problem_of_its_key(knowledge, tmp_path):
@@ -508,14 +508,14 @@ def test_an_inlined_study_needs_no_tables(tmp_path):
     rows=st.dictionaries(
         st.sampled_from(NAMES), st.sampled_from(["", "likely", "unlikely", "neutral", "12"]), min_size=1
     ),
-    said=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["very likely", "unlikely", 2.0]), max_size=3),
+    stated=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["very likely", "unlikely", 2.0]), max_size=3),
     by_block=st.sampled_from([{}, {"some": 4.0}, {"some": "unlikely"}]),
 )
-def test_inlining_changes_nothing(tmp_path_factory, rows, said, by_block):
+def test_inlining_changes_nothing(tmp_path_factory, rows, stated, by_block):
     folder = tmp_path_factory.mktemp("inlined")
     frame = pd.DataFrame({"feature": list(rows), "weight": list(rows.values())})
     frame.to_csv(folder / "known.csv", index=False)
-    prior = PriorSection(weights={"features": said, "blocks": by_block, "default": 0.5}, table="known.csv")
+    prior = PriorSection(weights={"features": stated, "blocks": by_block, "default": 0.5}, table="known.csv")
     study = study_of(prior=prior, blocks={"some": ["area*", "texture"]}, folder=folder)
     same_arguments(study.inlined(NAMES).arguments(NAMES), study.arguments(NAMES))
 

@@ -207,7 +207,7 @@ ROWS_OF_DATA = np.random.default_rng(5).normal(size=(30, len(NAMES)))
 EVIDENCE = Evidence.from_sets(
     np.random.default_rng(1).random((40, len(NAMES))) < np.linspace(0.8, 0, len(NAMES)), NAMES
 )
-soft = constraints.filter(lambda one: inf not in np.atleast_1d(dict(one.arguments).get("rho", 1.0)))
+soft = constraints.filter(lambda entry: inf not in np.atleast_1d(dict(entry.arguments).get("rho", 1.0)))
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -278,11 +278,11 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}]
     study = load_study(tmp_path / "study.yaml")
     data = study.read_data()
     assert data.feature_names.tolist() == [name for name in table.columns if name not in ("id", "class")]
-    told = []
+    calls = []
     evidence = study.collect(
-        data, on_progress=lambda done, total: told.append((done, total)), checkpoint=tmp_path / "runs"
+        data, on_progress=lambda done, total: calls.append((done, total)), checkpoint=tmp_path / "runs"
     )
-    assert told == [(20, 20)]
+    assert calls == [(20, 20)]
     direct = collect_evidence(
         table.drop(columns=["id", "class"]),
         table["class"],
@@ -303,7 +303,7 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}]
 
 
 @pytest.mark.parametrize(
-    ("said", "problems"),
+    ("data", "problems"),
     [
         ("path: dat.csv", ["study.yaml, line 2, data.path: .*dat.csv does not exist. Did you mean 'data.csv'"]),
         (
@@ -316,8 +316,8 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}]
         ),
     ],
 )
-def test_problems_of_the_data_name_the_line_of_the_study(tmp_path, table, said, problems):
-    (tmp_path / "study.yaml").write_text(f"data:\n  {said}\n")
+def test_problems_of_the_data_name_the_line_of_the_study(tmp_path, table, data, problems):
+    (tmp_path / "study.yaml").write_text(f"data:\n  {data}\n")
     with pytest.raises(StudyError) as caught:
         load_study(tmp_path / "study.yaml").read_data()
     assert len(caught.value.problems) == len(problems)

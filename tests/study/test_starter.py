@@ -91,7 +91,7 @@ def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
     with pytest.raises(StudyError, match=r"the sheet 'Notes'; the file also has 'Empty', 'Data'\."):
         wrong.read_data()
     empty = load_template(tmp_path, text.replace("sheet: Data", "sheet: Empty"))
-    with pytest.raises(StudyError, match=r"data\.sheet: .*is empty.*the file also has 'Notes', 'Data'\."):
+    with pytest.raises(StudyError, match=r"data\.sheet: .*has an empty sheet.*the file also has 'Notes', 'Data'\."):
         empty.read_data()
 
 
@@ -111,7 +111,7 @@ def test_what_is_commented_out_is_valid_too(tmp_path, clinical):
     ]
     (tmp_path / "knowledge.csv").write_text("feature,weight,block\nmri_3,likely,\n")
     study = load_template(tmp_path, "\n".join(active))
-    kinds = [one.kind for one in study.constraints]
+    kinds = [constraint.kind for constraint in study.constraints]
     assert kinds == ["max_size", "decorrelate", "must_link", "cannot_link", "require", "exclude", "max_per_block"]
     arguments = study.arguments(study.read_data().feature_names)
     # very likely, 5 votes, unlikely, the pattern blood_..., then the table.
@@ -153,8 +153,8 @@ def test_columns_of_a_few_whole_numbers_may_be_the_target(tmp_path):
     frame = frame.rename(columns={"Survival": "treated"})
     found = infer_columns(table_of(tmp_path, frame))
     assert (found.target, found.candidates) == (None, ("sex", "treated", "severity"))
-    told = infer_columns(table_of(tmp_path, frame.assign(diagnosis=["ill", "well", "well"] * 20)))
-    assert (told.target, told.candidates) == ("diagnosis", ("sex", "treated", "severity"))
+    found = infer_columns(table_of(tmp_path, frame.assign(diagnosis=["ill", "well", "well"] * 20)))
+    assert (found.target, found.candidates) == ("diagnosis", ("sex", "treated", "severity"))
 
 
 def test_check_asks_for_a_target_that_nobody_has_chosen(tmp_path):
@@ -236,7 +236,7 @@ def test_text_from_the_data_stays_text(tmp_path_factory, names, path, label):
     study = load_template(folder, text)
     assert study.data.path == path
     assert study.data.target == "the class"
-    assert [one.kind for one in study.constraints] == ["max_size"]
+    assert [constraint.kind for constraint in study.constraints] == ["max_size"]
     assert study.prior.weights == load_template(folder, "data: {path: x}").prior.weights
     assert study.arguments(
         [name for name in frame.columns if name != "the class" and name not in study.data.ignore] or ["x"]

@@ -159,7 +159,7 @@ def test_a_constant_target(table, value, task):
 
 def test_a_target_that_dropped_rows_make_constant(table):
     found = problems(table("x,y\n1,a\n2,a\n,b\n"), target="y", missing="drop_rows")
-    assert "target column 'y' has only one class ('a')" in found
+    assert "target column 'y': has only one class ('a')" in found
 
 
 def test_rows_without_target_or_group_are_named(table):

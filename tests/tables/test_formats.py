@@ -66,11 +66,11 @@ class TestExcel:
     @pytest.mark.parametrize(
         ("rows", "message"),
         [
-            ([], "sheet 'one' is empty"),
-            ([["", "NA"], [None]], "sheet 'one' is empty"),
+            ([], "has an empty sheet 'one'"),
+            ([["", "NA"], [None]], "has an empty sheet 'one'"),
             ([["a", "b"]], r"has a header \('a', 'b'\), but no rows"),
-            ([["a", "b", "a"], [1, 2, 3]], r"'a' \(columns 1 and 3\) occur more than once"),
-            ([["a", None, "b"], [1, 2, 3]], r"column\(s\) 2 hold values but have no name"),
+            ([["a", "b", "a"], [1, 2, 3]], r"names more than once: 'a' \(columns 1 and 3\)"),
+            ([["a", None, "b"], [1, 2, 3]], r"values in column\(s\) 2, which have no name"),
         ],
     )
     def test_sheets_without_a_table(self, excel, rows, message):
@@ -95,14 +95,16 @@ class TestExcel:
     @pytest.mark.parametrize("content", [b"", b"rubbish", b"PK\x03\x04 cut short", b"\xd0\xcf\x11\xe0 locked"])
     def test_damage(self, tmp_path, content):
         (tmp_path / "t.xlsx").write_bytes(content)
-        with pytest.raises(InputError, match=r"t\.xlsx is no Excel file, or it is damaged or protected by a password"):
+        with pytest.raises(
+            InputError, match=r"t\.xlsx is not a valid Excel file, or it is damaged or protected by a password"
+        ):
             read_table(tmp_path / "t.xlsx")
 
     def test_a_zip_file_that_is_no_workbook(self, excel):
         path = excel(one=[["a"], [1]])
         content = path.read_bytes()
         path.write_bytes(content.replace(b"xl/workbook.xml", b"xl/wrongbook.xml"))
-        with pytest.raises(InputError, match="is no Excel file, or it is damaged"):
+        with pytest.raises(InputError, match="is not a valid Excel file, or it is damaged"):
             read_table(path)
 
 
@@ -148,7 +150,7 @@ class TestParquet:
 
         table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
         parquet.write_table(table, tmp_path / "t.parquet")
-        with pytest.raises(InputError, match=r"'a' \(columns 1 and 2\) occur more than once"):
+        with pytest.raises(InputError, match=r"names more than once: 'a' \(columns 1 and 2\)"):
             read_table(tmp_path / "t.parquet")
 
     def test_no_rows_and_no_columns(self, tmp_path):
@@ -165,7 +167,7 @@ class TestParquet:
         pd.DataFrame({"a": range(100)}).to_parquet(path)
         path.write_bytes(path.read_bytes()[:cut])
         with pytest.raises(
-            InputError, match=r"t\.parquet is no Parquet file, or it is damaged \(.*\)\. Write it again"
+            InputError, match=r"t\.parquet is not a valid Parquet file, or it is damaged \(.*\)\. Write it again"
         ):
             read_table(path)
 
@@ -207,12 +209,12 @@ class TestAnnData:
 
     def test_a_name_in_obs_and_var(self, tmp_path):
         path = annotated(tmp_path / "t.h5ad", self.X, self.obs, ["CD4", "age", "CD19"])
-        with pytest.raises(InputError, match=r"'age' are columns of obs and names of features at once. Rename"):
+        with pytest.raises(InputError, match=r"has 'age' both in obs and in var; rename"):
             read_table(path)
 
     def test_features_named_twice(self, tmp_path):
         path = annotated(tmp_path / "t.h5ad", self.X, self.obs, ["CD4", "CD8", "CD4"])
-        with pytest.raises(InputError, match=r"feature names must be distinct, but 'CD4' \(features 1 and 3\)"):
+        with pytest.raises(InputError, match=r"feature names more than once: 'CD4' \(features 1 and 3\)"):
             read_table(path)
 
     def test_without_a_matrix(self, tmp_path):
@@ -223,7 +225,7 @@ class TestAnnData:
     @pytest.mark.parametrize("content", [b"", b"rubbish", b"\x89HDF\r\n\x1a\n"])
     def test_damage(self, tmp_path, content):
         (tmp_path / "t.h5ad").write_bytes(content)
-        with pytest.raises(InputError, match=r"t\.h5ad is no AnnData \(\.h5ad\) file, or it is damaged"):
+        with pytest.raises(InputError, match=r"t\.h5ad is not a valid AnnData \(\.h5ad\) file, or it is damaged"):
             read_table(tmp_path / "t.h5ad")
 
     def test_an_hdf5_file_that_is_no_anndata(self, tmp_path):
@@ -231,7 +233,7 @@ class TestAnnData:
 
         with h5py.File(tmp_path / "t.h5ad", "w") as file:
             file["numbers"] = np.arange(3)
-        with pytest.raises(InputError, match=r"is no AnnData|has no matrix X|is empty"):
+        with pytest.raises(InputError, match=r"is not a valid AnnData|has no matrix X|is empty"):
             read_table(tmp_path / "t.h5ad")
 
 
@@ -259,3 +261,23 @@ def test_a_package_that_is_not_installed_is_named(tmp_path, monkeypatch, name, p
     if package != "anndata":
         with pytest.raises(MissingDependencyError, match=message):
             write_table(pd.DataFrame({"a": [1]}), tmp_path / f"new.{name}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sheet", "argument"),
+    [
+        ("t.csv", "", None, "path"),
+        ("t.csv", "a,b\n", None, "path"),
+        ("t.csv", "a,a\n1,2\n", None, "path"),
+        ("t.doc", "a,b\n1,2\n", None, "path"),
+        ("t.xlsx", "a,b\n1,2\n", None, "path"),
+        ("t.csv", "a,b\n1,2\n", "first", "sheet"),
+    ],
+)
+def test_an_error_carries_what_it_is_about(tmp_path, name, content, sheet, argument):
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_table(file, sheet=sheet)
+    assert caught.value.argument == argument
+    assert caught.value.value == {"path": file, "sheet": sheet}[argument]

@@ -1,4 +1,4 @@
-"""Text tables: as people have them, against the table that was meant; and what is no table."""
+"""Text tables: as people have them, against the table that was meant; and what is not a table."""
 
 import csv
 import gzip
@@ -186,7 +186,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
                 assert float(entry) == float(field) if field.strip() else pd.isna(entry)
 
 
-# What is no table
+# What is not a table
 
 
 @pytest.mark.parametrize(
@@ -197,27 +197,27 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ("\ufeff", "t.csv", "is empty"),
         (b"", "t.csv.gz", r"t\.csv\.gz is empty"),
         (gzip.compress(b"", mtime=0), "t.csv.gz", "is empty"),
-        (b"a,b\n1,2\n", "t.csv.gz", r"is no gzip file or is damaged \(Not a gzipped.*name the uncompressed"),
-        (gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:-9], "t.csv.gz", "is no gzip file or is damaged"),
+        (b"a,b\n1,2\n", "t.csv.gz", r"is not a gzip file, or it is damaged \(Not a gzipped.*name the uncompressed"),
+        (gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:-9], "t.csv.gz", "is not a gzip file, or it is damaged"),
         (gzip.compress(b"a,b\n1,2\n", mtime=0), "t.csv", r"is compressed by gzip.*rename it to 't\.csv\.gz'"),
         ("a,b,c\n", "t.csv", r"has a header \('a', 'b', 'c'\), but no rows of data"),
         ("a,b,c", "t.csv", "has a header"),
         ("a,b\n,\n,\n", "t.csv", "has a header"),
-        ("a,b,a,a,b\n1,2,3,4,5\n", "t.csv", r"but 'a' \(columns 1 and 3 and 4\), 'b' \(columns 2 and 5\) occur more"),
+        ("a,b,a,a,b\n1,2,3,4,5\n", "t.csv", r"more than once: 'a' \(columns 1 and 3 and 4\), 'b' \(columns 2 and 5\)"),
         ("a, a\n1,2\n", "t.csv", r"'a' \(columns 1 and 2\)"),
-        ("a,,c\n1,2,3\n", "t.csv", r"column\(s\) 2 hold values but have no name in the header"),
+        ("a,,c\n1,2,3\n", "t.csv", r"values in column\(s\) 2, which have no name in the header"),
         (
             "a,b\n1,2\n\n3,4,5\n6,7\n8\n",
             "t.csv",
-            "line 1 has 2.*separated by comma, but line 4 has 3, line 6 has 1. Lo",
+            "line 1 of 2.*separated by comma, but line 4 has 3, line 6 has 1. Lo",
         ),
         ("a\tb\n1\t2\n3\t4\t5\n", "t.tsv", r"separated by tab, but line 3 has 3\."),
         (
             "Experiment 12\n\na,b,c\n1,2,3\n",
             "t.csv",
-            r"line 1 has 1 .* line 3 has 3, line 4 has 3\. The header must be",
+            r"line 1 of 1 .* line 3 has 3, line 4 has 3\. The header must be",
         ),
-        ('a,b\n1,"2\n3,4\n5,6\n', "t.csv", r"line 2 has 2|line 1 has 2 column\(s\)|EOF inside string"),
+        ('a,b\n1,"2\n3,4\n5,6\n', "t.csv", r"line 2 has 2|line 1 of 2 column\(s\)|EOF inside string"),
         (
             "a b c\n1 2 3\n4 5 6\n",
             "t.txt",
@@ -232,7 +232,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ("a,b\r\n1,2\r\n3,\u00b5g\r\n".encode("cp1252"), "t.csv", r"byte 0xb5 at position 12, in line 3, after '3,'"),
         (b"\xef\xbb\xbfa,b\n1,\xff\n", "t.csv", r"byte 0xff at position 9, in line 2"),
         ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is text in UTF-16, but UTF-8 is needed.*CSV UTF-8"),
-        (b"a,b\n\0\1,2\n", "t.csv", "holds zero bytes, so it is no text table"),
+        (b"a,b\n\0\1,2\n", "t.csv", "holds zero bytes, so it is not a text table"),
         ("a,b\n" + '"' + "x" * 200_000, "t.csv", "cannot be read as a table"),
     ],
 )

@@ -87,13 +87,13 @@ def test_formats_that_cannot_be_written(tmp_path, name):
 
 @pytest.mark.parametrize("frame", [pd.DataFrame(np.zeros((1, 16_384)), index=["a"]), pd.DataFrame({"a": ["\x00"]})])
 def test_what_excel_cannot_hold(tmp_path, frame):
-    with pytest.raises(InputError, match=r"t\.xlsx: Excel (holds at most|cannot hold).*Write \.csv"):
+    with pytest.raises(InputError, match=r"t\.xlsx cannot hold this table(: |, as )Excel .*Write \.csv"):
         write_table(frame, tmp_path / "t.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_parquet_cannot_hold(tmp_path):
-    with pytest.raises(InputError, match=r"t\.parquet: Parquet cannot hold this table .*Write \.csv"):
+    with pytest.raises(InputError, match=r"t\.parquet cannot hold this table, as Parquet .*Write \.csv"):
         write_table(pd.DataFrame({"a": [1, "b"]}), tmp_path / "t.parquet")
     assert list(tmp_path.iterdir()) == []
 

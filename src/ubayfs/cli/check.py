@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import options
-from .console import say, tell
+from .console import echo, echo_error
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("source", type=Path, help="study file (.yaml), or a table")
-    options.add_data(parser)
-    options.add_evidence(parser)
+    options.add_section(parser, "data")
+    options.add_section(parser, "evidence")
     options.add_decision(parser)
     parser.add_argument("--time", action="store_true", help="try one run of each selector and estimate the time")
 
@@ -33,12 +33,12 @@ def run(arguments: argparse.Namespace) -> None:
     resolved = resolve_study(options.requested_study(arguments))
     note = resolved.study.version_note()
     if note is not None:
-        tell(f"Note: {note}")
+        echo_error(f"Note: {note}")
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
-        say(line)
+        echo(line)
     if arguments.time:
-        say(_time(resolved))
-    say("\nThe study is valid.")
+        echo(_time(resolved))
+    echo("\nThe study is valid.")
 
 
 def _data(resolved: ResolvedStudy) -> list[str]:

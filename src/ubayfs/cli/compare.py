@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .console import say
+from .console import echo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +28,6 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         import json
 
-        say(json.dumps(comparison.to_dict(), indent=2))
+        echo(json.dumps(comparison.to_dict(), indent=2))
     else:
-        say(comparison.to_text())
+        echo(comparison.to_text())

@@ -12,13 +12,13 @@ from typing import Any
 from ..exceptions import UBayFSWarning
 
 
-def say(text: str = "") -> None:
+def echo(text: str = "") -> None:
     """Print a line of the answer; nobody reads it when the program was started without an output."""
     if sys.stdout is not None:
         sys.stdout.write(f"{text}\n")
 
 
-def tell(text: str) -> None:
+def echo_error(text: str) -> None:
     """Print a line that is not part of the answer."""
     if sys.stderr is not None:
         sys.stderr.write(f"{text}\n")
@@ -26,7 +26,7 @@ def tell(text: str) -> None:
 
 @contextmanager
 def progress(label: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a callback that draws a bar with the remaining time; it draws nothing when stderr is no terminal."""
+    """Give a callback that draws a bar with the remaining time; it draws nothing when stderr is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -53,7 +53,7 @@ def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int
         if stopped:
             raise KeyboardInterrupt
         stopped = True
-        tell("\nContinuing with what is done so far; Ctrl-C again stops at once.")
+        echo_error("\nContinuing with what is done so far; Ctrl-C again stops at once.")
 
     def update_and_ask(done: int, total: int) -> bool:
         update(done, total)

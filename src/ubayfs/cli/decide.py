@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import options, steps
-from .console import tell
+from .console import echo_error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +35,9 @@ def run(arguments: argparse.Namespace) -> None:
         study = load_study(arguments.study)
         used = options.with_origin(study, earlier.study)
         if used != options.with_origin(study, study):  # the same file has another relative path in another folder
-            tell(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
+            echo_error(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
             study = used
-    study = options.changed(study, arguments, evidence)
+    study = options.changed(study, arguments, study.new_problems(), evidence)
     directory = arguments.output
     if directory is None:
         study = replace(study, outputs=replace(study.outputs, reduced_table=False))

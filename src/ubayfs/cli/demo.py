@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .console import say
+from .console import echo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
     write_atomically(files[1], _KNOWLEDGE.encode())
     write_atomically(files[2], _STUDY.encode())
     command = ["select", str(files[2]), "-o", str(directory / "results")] + ["--force"] * arguments.force
-    say(f"$ ubayfs {' '.join(command)}\n")
+    echo(f"$ ubayfs {' '.join(command)}\n")
     selected = build_parser().parse_args(command)
     selected.run(selected)
 

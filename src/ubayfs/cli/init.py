@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .console import say
+from .console import echo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     from .._files import write_atomically
     from ..exceptions import InputError
     from ..study.starter import starter_text
+    from ..study.study import moved_path
     from ..tables import read_table
 
     output: Path = arguments.output
@@ -33,24 +34,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
     table = read_table(arguments.data, sheet=arguments.sheet, choose_sheet=True)
     sheet = arguments.sheet or (table.sheet if table.other_sheets else None)
-    text, roles = starter_text(table, _seen_from(output, arguments.data), arguments.target, sheet)
+    data_path = moved_path(arguments.data.as_posix(), Path.cwd(), Path.cwd() / output.parent)
+    text, roles = starter_text(table, data_path, arguments.target, sheet)
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
     if table.other_sheets:
-        say(f"The data are those of the sheet {sheet!r}; other sheets: {', '.join(map(repr, table.other_sheets))}.")
+        echo(f"The data are those of the sheet {sheet!r}; other sheets: {', '.join(map(repr, table.other_sheets))}.")
     if roles.is_undecided:
-        say(f"Which column is the target? It may be {', '.join(map(repr, roles.candidates))}; name it in the file.")
+        echo(f"Which column is the target? It may be {', '.join(map(repr, roles.candidates))}; name it in the file.")
     elif arguments.target is None:
         found = "No target was found" if roles.target is None else f"The target seems to be {roles.target!r}"
-        say(f"{found}; correct the file if it is another column.")
-    say(f"Wrote {output}. Next: edit it, then run: ubayfs check {output}")
-
-
-def _seen_from(study: Path, data: Path) -> str:
-    """Return the path of the data as the study file has to name it."""
-    import os
-
-    if data.is_absolute():
-        return data.as_posix()
-    return Path(os.path.relpath(data, study.parent)).as_posix()
+        echo(f"{found}; correct the file if it is another column.")
+    echo(f"Wrote {output}. Next: edit it, then run: ubayfs check {output}")

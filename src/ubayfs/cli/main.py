@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from ..exceptions import UBayFSError
-from .console import tell
+from .console import echo_error
 
 OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
@@ -47,34 +47,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = build_parser().parse_args(argv)
     except SystemExit as stop:  # argparse has printed what is wrong, or its help
         return stop.code if isinstance(stop.code, int) else USER_ERROR
+    code = USER_ERROR
     try:
         arguments.run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
         return OK
-    except UBayFSError as error:
-        tell(f"ubayfs {arguments.command}: {error}")
-        return USER_ERROR
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except UBayFSError as error:
+        message = str(error)
     except OSError as error:
-        tell(f"ubayfs {arguments.command}: {_explained(error)}")
-        return USER_ERROR
+        message = _explained(error)
     except MemoryError as error:
-        tell(
-            f"ubayfs {arguments.command}: not enough memory ({error}). Ask for less, such as fewer --draws or --models."
-        )
-        return USER_ERROR
+        message = f"not enough memory ({error}). Ask for less, such as fewer --draws or --models."
     except KeyboardInterrupt:
-        tell(f"ubayfs {arguments.command}: stopped.")
-        return INTERRUPTED
+        code, message = INTERRUPTED, "stopped."
     except Exception:
         traceback.print_exc()
-        tell(
-            f"ubayfs {arguments.command}: this is a bug in ubayfs {__version__}; please report it with the lines above."
-        )
-        return BUG
+        code, message = BUG, f"this is a bug in ubayfs {__version__}; please report it with the lines above."
+    echo_error(f"ubayfs {arguments.command}: {message}")
+    return code
 
 
 class Parser(argparse.ArgumentParser):

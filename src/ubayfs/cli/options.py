@@ -28,21 +28,9 @@ _FIRST_ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the options about the data."""
-    _add_section(parser, "data")
-
-
-def add_evidence(parser: argparse.ArgumentParser) -> None:
-    """Add the options about the ensemble."""
-    _add_section(parser, "evidence")
-
-
 def add_decision(parser: argparse.ArgumentParser) -> None:
     """Add the options for prior knowledge, constraints and the optimizer."""
-    from ..constraints import KINDS
-
-    group = _add_section(parser, "prior")
+    group = add_section(parser, "prior")
     group.add_argument(
         "--weight",
         action="append",
@@ -51,23 +39,29 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1)")
     for kind, first in _kinds_by_argument():
-        meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
-        shown = meaning.rstrip(".").replace("`n`", "N").replace("`", "")
-        group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=shown)
+        group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=_meaning(kind))
     group.add_argument(
         "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
     )
-    _add_section(parser, "decision")
+    add_section(parser, "decision")
+
+
+def _meaning(kind: str) -> str:
+    """Return what a kind of constraint asks for: the docstring of its builder, up to the first colon or line break."""
+    from ..constraints import KINDS
+
+    meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
+    return meaning.rstrip(".").replace("`n`", "N").replace("`", "")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options about what is written."""
-    group = _add_section(parser, "outputs")
+    group = add_section(parser, "outputs")
     group.add_argument("-o", "--output", type=Path, metavar="DIRECTORY", help="where the result is written")
     group.add_argument("--force", action="store_true", help="replace a result that exists")
 
 
-def _add_section(parser: argparse.ArgumentParser, name: str) -> Any:
+def add_section(parser: argparse.ArgumentParser, name: str) -> Any:
     """Add the options of the keys of a section."""
     from ..study.schema import SECTIONS
 
@@ -109,38 +103,25 @@ def requested_study(arguments: argparse.Namespace) -> Study:
     """Return the study that a study file or a table, and the options, ask for; raise all that is wrong with them."""
     from ..study import DataSection, Study
     from ..study.diagnostics import Origin
-    from ..study.resolve import check_draft
     from ..study.schema import SECTIONS
     from ..study.study import read_draft
 
     source: Path = arguments.source
     if source.suffix.lower() in _STUDY_SUFFIXES:
         study, problems = read_draft(source)
-    else:
-        # There is no file: whatever has to change is an option.
-        aliases: Aliases = {("data", "path"): ""}
-        for section in SECTIONS.values():
-            aliases |= {(section.key, name): key.option.flag for name, key in section.keys().items() if key.option}
-        study = Study(DataSection(str(source)), origin=Origin(aliases=aliases))
-        problems = study.new_problems()
-    study = _with_options(study, arguments, problems)
-    if problems.found:
-        check_draft(study, problems)
-        problems.raise_any()
-    return study
+        return changed(study, arguments, problems)
+    # There is no file: whatever has to change is an option.
+    aliases: Aliases = {("data", "path"): ""}
+    for section in SECTIONS.values():
+        aliases |= {(section.key, name): key.option.flag for name, key in section.keys().items() if key.option}
+    study = Study(DataSection(str(source)), origin=Origin(aliases=aliases))
+    return changed(study, arguments, study.new_problems())
 
 
-def output_directory(arguments: argparse.Namespace, study: Study) -> Path:
-    """Return where the result is written: by the command line, relative to here, or by the study, relative to it."""
-    output: Path | None = arguments.output
-    return study.folder / study.outputs.directory if output is None else output
-
-
-def changed(study: Study, arguments: argparse.Namespace, evidence: Evidence) -> Study:
-    """Return the study with the values of the options; raise all that is wrong with them and the evidence."""
+def changed(study: Study, arguments: argparse.Namespace, problems: Problems, evidence: Evidence | None = None) -> Study:
+    """Return the study with the values of the options; raise all that is wrong with it, them and the evidence."""
     from ..study.resolve import check_draft
 
-    problems = study.new_problems()
     study = _with_options(study, arguments, problems)
     if problems.found:
         check_draft(study, problems, evidence)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .console import say
-from .steps import tell_advice
+from .console import echo
+from .steps import echo_advice
 
 if TYPE_CHECKING:
     from ..results import StoredResult
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(f"{existing[0]} exists already. Choose another name, or replace it with --force.")
     _write_all(_rendered(result, arguments.output, figures))
     for path in [*arguments.output, *figures]:
-        say(f"Wrote {path}")
+        echo(f"Wrote {path}")
 
 
 def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, tuple[str, str]]) -> dict[Path, bytes]:
@@ -70,7 +70,7 @@ def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, 
         formats = {of_page, *(format for _, format in figures.values())}
         displays = read_displays(summary["displays"])
         drawn = render_figures(displays, sorted(formats), result.figures(summary["displays"]))
-        tell_advice(advice_facts(drawn.advice))
+        echo_advice(advice_facts(drawn.advice))
     texts = {
         path: render_html(summary, drawn) if path.suffix == ".html" else RENDERERS[path.suffix](summary)
         for path in reports

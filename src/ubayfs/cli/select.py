@@ -16,14 +16,14 @@ import shutil
 from pathlib import Path
 
 from . import console, options, steps
-from .console import tell
+from .console import echo_error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
     parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
-    options.add_data(parser)
-    options.add_evidence(parser)
+    options.add_section(parser, "data")
+    options.add_section(parser, "evidence")
     options.add_decision(parser)
     options.add_output(parser)
 
@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     from ..study import resolve_study
 
     study = options.requested_study(arguments)
-    directory = options.output_directory(arguments, study)
+    # The command line names a directory relative to here, the study one relative to its file.
+    directory = arguments.output or study.folder / study.outputs.directory
     study = steps.written_to(study, directory)
     check_directory(directory, study, force=arguments.force, source=arguments.source)
     resolved = resolve_study(study)
@@ -45,6 +46,6 @@ def run(arguments: argparse.Namespace) -> None:
             evidence = resolved.collect(on_progress=update, checkpoint=runs)
         steps.finish(resolved.with_seeds(evidence), evidence, directory, force=arguments.force)
     except KeyboardInterrupt:
-        tell(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
+        echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
         raise
     shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import advice_as_values, progress, say, stoppable, table, tell
+from .console import advice_as_values, echo, echo_error, progress, stoppable, table
 
 if TYPE_CHECKING:
     from ..data.feature_data import FeatureData
@@ -79,18 +79,18 @@ def finish(
     with advice_as_values():
         selection = study.decide(evidence)
     known = answer(selection, study=study)
-    tell_advice(known["advice"])
+    echo_advice(known["advice"])
     unread = None  # whoever reads the answer may have left, which must not lose the result
     try:
         print_answer(known)
     except OSError as error:
         unread = error
     if directory is None:
-        tell("Nothing was written; add -o DIRECTORY to write this result.")
+        echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
         n_written = _write(study, evidence, selection, known, directory, force, earlier)
         if unread is None:
-            say(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
+            echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
     if unread is not None:
         raise unread
 
@@ -121,7 +121,7 @@ def _write(
     drawn = None if earlier is None else earlier.figures(displays)
     figures = render_figures(read_displays(displays), outputs.figures, drawn)
     of_figures = advice_facts(figures.advice)
-    tell_advice(of_figures)
+    echo_advice(of_figures)
     summary["advice"] += of_figures
     summary["warnings"] += [advice["message"] for advice in of_figures]
     result = Result(study.standalone(), evidence, selection, summary)
@@ -148,7 +148,7 @@ def _with_data(
         data = study.study.read_data()
         check_fingerprint(study.study, data, evidence)
     except UBayFSError as error:
-        tell(f"Note: decided without the data, so no correlations are shown ({error})")
+        echo_error(f"Note: decided without the data, so no correlations are shown ({error})")
         return study, selection
     return replace(study, data=data), _measured(selection, data)
 
@@ -164,30 +164,30 @@ def _measured(selection: Selection, data: FeatureData) -> Selection:
     return replace(selection, best=best, alternatives=tuple(others), problem=problem)
 
 
-def tell_advice(advice: Iterable[Mapping[str, Any]]) -> None:
+def echo_advice(advice: Iterable[Mapping[str, Any]]) -> None:
     """Print advice, with the option that follows it."""
     from ..exceptions import Advice
 
     for given in advice:
         text = _ADVICE.get(given["code"])
-        tell(f"Note: {given['message'] if text is None else text.format(**Advice.from_dict(given).facts)}")
+        echo_error(f"Note: {given['message'] if text is None else text.format(**Advice.from_dict(given).facts)}")
 
 
 def print_answer(known: Mapping[str, Any]) -> None:
     """Print the chosen features, the constraints that are violated, and how good the answer is."""
     chosen = known["chosen"]
-    say(f"{known['headline']}" + "\n" * bool(chosen))
+    echo(f"{known['headline']}" + "\n" * bool(chosen))
     if chosen:
-        say(table([_row(record) for record in chosen[:_SHOWN]]))
+        echo(table([_row(record) for record in chosen[:_SHOWN]]))
     if len(chosen) > _SHOWN:
-        say(f"... and {len(chosen) - _SHOWN} more")
+        echo(f"... and {len(chosen) - _SHOWN} more")
     violated = [entry for entry in known["constraints"] if not entry["holds"]]
     if violated:
-        say("\nViolated soft constraints")
+        echo("\nViolated soft constraints")
         for entry in violated:
-            say(f"  {entry['label']}: by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
+            echo(f"  {entry['label']}: by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
     bound = "no bound known" if known["bound"] is None else f"bound {known['bound']:.6g}, gap {known['gap']:.2g}"
-    say(f"\nScore {known['value']:.6g}, {bound}.")
+    echo(f"\nScore {known['value']:.6g}, {bound}.")
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
 

@@ -1,19 +1,76 @@
-"""Selectors, priors and optimizers by name with settings, as values that can be compared and written to a file."""
+"""Values of keys as they can be compared and written to a file: texts, and selectors, priors and optimizers by name.
+
+Each check returns the value in its plainest form, or raises the rule that is broken.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from .._arguments import check_choice, did_you_mean
+from .._arguments import check_choice
+from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
-from .diagnostics import Report, below, reported
+from .diagnostics import Report, below, known_only, reported
+
+FIGURE_FORMATS = ("png", "svg", "pdf")
+
+
+def text(name: str, value: Any) -> str:
+    """Return a text; a column called 2 is read from the file as a number."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise InputError.of(name, f"must be a text; got {value!r}.", value)
+    return value
+
+
+def texts(name: str, value: Any) -> tuple[str, ...]:
+    """Return a list of texts."""
+    if isinstance(value, str | int):
+        value = [value]
+    if value is not None and (not isinstance(value, Iterable) or isinstance(value, Mapping)):
+        raise InputError.of(name, f"must be a list of texts; got {value!r}.", value)
+    return tuple(text(name, entry) for entry in value or ())
+
+
+def columns(name: str, value: Any) -> str | tuple[str, ...]:
+    """Return a column, or several (a multi-label target)."""
+    several = texts(name, value)
+    if not several:
+        rule = f"must name a column; got {value!r}. Leave it out for an unsupervised selection."
+        raise InputError.of(name, rule, value)
+    return several[0] if len(several) == 1 else several
+
+
+def figures(name: str, value: Any) -> tuple[str, ...]:
+    """Return formats of figures."""
+    return tuple(check_choice(name, entry, FIGURE_FORMATS) for entry in texts(name, value))
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise InputError.of(name, f"must be true or false; got {value!r}.", value)
+    return value
+
+
+def ensemble_argument(name: str, value: Any) -> Any:
+    """Return an argument of :func:`ubayfs.collect_evidence`."""
+    check_ensemble(**{name: value})
+    return value
+
+
+# -- selectors, priors and optimizers ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -95,15 +152,10 @@ class Family:
             report(("name",), error.rule)
             return None
         known = [field.name for field in fields(kind) if field.init]
-        settings: dict[str, Any] = {}
-        for key, entry in value.items():
-            if key == "name":
-                continue
-            if key not in known:
-                listed = f" Its settings: {', '.join(known)}." if known else " It has no settings."
-                report((key,), f"is not a setting of {name}.{did_you_mean(key, known) or listed}")
-                continue
-            settings[key] = _read_sets(entry, below(report, key)) if key == "set_weights" else entry
+        given = {key: entry for key, entry in value.items() if key != "name"}
+        settings = known_only(given, known, f"a setting of {name}", report)
+        if "set_weights" in settings:
+            settings["set_weights"] = _read_sets(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)
 
     def _made(self, name: str, settings: Mapping[str, Any], report: Report) -> Any:

@@ -13,13 +13,12 @@ import numpy as np
 from .._arguments import did_you_mean
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix
-from ..constraints.links import decorrelate
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError
 from ..optimize import as_optimizer
 from ..utility import Utility
-from .diagnostics import Path, Problems, Report, below, reported, study_error
+from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
 from .names import Names, as_found, is_pattern, is_single
 from .yaml_io import plain
 
@@ -39,8 +38,6 @@ _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 _SECONDS = 10.0
 # More features than this have too many correlations to look at beforehand.
 _MOST_CORRELATED = 3000
-# Of the inequalities of decorrelate only those of perfectly correlated pairs are hard.
-_NEARLY_PERFECT = 1 - 1e-9
 
 
 def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
@@ -86,10 +83,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     first = next(iter(parameters))
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
-    for name in [name for name in given if name not in parameters]:
-        hint = did_you_mean(name, parameters) or f" Its arguments: {', '.join(parameters)}."
-        report((name,), f"must be an argument of {kind}; got {name!r}.{hint}")
-        del given[name]
+    given = known_only(given, parameters, f"an argument of {kind}", report)
     absent = [name for name in required_arguments(kind) if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")
@@ -223,29 +217,44 @@ def check_constraints(
     blocks: Blocks | None,
     data: FeatureData | None,
     problems: Problems,
-) -> None:
+) -> ConstraintSystem | None:
     """Report constraints that do not fit the features, and hard ones that contradict each other.
 
     The constraints are those of the study in their order; None where something is wrong already. Without data
     contradictions are not looked for: which features are constant is not known.
+
+    Returns
+    -------
+    system : ConstraintSystem or None
+        All constraints, for the decision; None if some need the data and were not looked at.
     """
     known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
-    without_data = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
-    system = _fitting(without_data, feature_names, blocks, problems)
-    if data is None or not problems.is_sound("constraints"):
-        return
     correlated = {position for position, constraint in known.items() if constraint.kind == "decorrelate"}
+    used = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
+    system = _fitting(used, feature_names, blocks, problems)
     # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
-    if len(without_data) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all():
-        return
-    omitted = correlated if data.n_features > _MOST_CORRELATED else set()
-    tested = {position: _perfect_only(known[position]) for position in known if position not in omitted}
-    if len(tested) > len(without_data):
-        system = resolve(tested.values(), feature_names, blocks, data)
-    error = _contradiction(system, data)
-    if error is not None:
-        positions = list(tested)
-        involved: list[Path] = [("constraints", positions[i], tested[positions[i]].kind) for i in error.positions]
+    empty_set_holds = len(used) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all()
+    if data is not None and problems.is_sound("constraints") and not empty_set_holds:
+        if len(used) < len(known):
+            omitted = correlated if data.n_features > _MOST_CORRELATED else set()
+            used = {position: constraint for position, constraint in known.items() if position not in omitted}
+            system = resolve(used.values(), feature_names, blocks, data)
+        _report_contradiction(system, list(used), data, problems)
+    return system if len(used) == len(known) else None
+
+
+def _report_contradiction(
+    system: ConstraintSystem, positions: Sequence[int], data: FeatureData, problems: Problems
+) -> None:
+    """Report hard constraints that contradict each other; `positions` are those of the constraints in the study."""
+    # No feature is worth anything: the first set that keeps the hard inequalities is as good as any other.
+    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
+    try:
+        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(data.n_features), hard, 1.0, ~data.constant))
+    except OptimizationError:
+        pass  # not in this time; the decision may have more
+    except InfeasibleError as error:
+        involved: list[Path] = [("constraints", positions[i], system.parts[i].kind) for i in error.positions]
         places = [problems.place(path) for path in involved[:-1]]
         also = f" See also {'; '.join(places)}." if places else ""
         n_constant = int(data.constant.sum())
@@ -273,26 +282,6 @@ def _fitting(
         problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
     others = {key: constraint for key, constraint in constraints.items() if key != position}
     return _fitting(others, feature_names, blocks, problems)
-
-
-def _contradiction(system: ConstraintSystem, data: FeatureData) -> InfeasibleError | None:
-    # No feature is worth anything: the first set that keeps the hard inequalities is as good as any other.
-    hard = system.take(np.flatnonzero(np.isinf(system.rho)))
-    try:
-        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(data.n_features), hard, 1.0, ~data.constant))
-    except InfeasibleError as error:
-        return error
-    except OptimizationError:
-        pass  # not in this time; the decision may have more
-    return None
-
-
-def _perfect_only(constraint: Constraint) -> Constraint:
-    """Return a constraint that has the same hard inequalities, and few others."""
-    if constraint.kind != "decorrelate":
-        return constraint
-    given: dict[str, Any] = dict(constraint.arguments)
-    return decorrelate(max(given["threshold"], _NEARLY_PERFECT), given["method"])
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._arguments import did_you_mean
 from ..exceptions import InputError, Problem, StudyError
 
 # Keys and positions from the top of the study, such as ("constraints", 2, "must_link", "rho").
@@ -63,6 +64,23 @@ def reported(report: Report, path: Path = ()) -> Iterator[None]:
         raise
     except InputError as error:
         report(path, error.rule)
+
+
+def known_only(given: Mapping[Any, Any], known: Iterable[str], what: str, report: Report) -> dict[Any, Any]:
+    """Return the entries whose keys are known; each other key is reported, with the one that was probably meant.
+
+    Examples
+    --------
+    >>> known_only({"path": 1, "taget": 2}, ["path", "target"], "a key of data", lambda path, rule: print(path, rule))
+    ('taget',) is not a key of data; got 'taget'. Did you mean 'target'?
+    {'path': 1}
+    """
+    names = list(known)
+    for key in given:
+        if key not in names:
+            hint = did_you_mean(key, names) or f" Known: {', '.join(names) or 'none'}."
+            report((key,), f"is not {what}; got {key!r}.{hint}")
+    return {key: value for key, value in given.items() if key in names}
 
 
 @dataclass(frozen=True)

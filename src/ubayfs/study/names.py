@@ -101,10 +101,8 @@ def _rule_blocks(rule: str, keys: set[str], value: Mapping[Any, Any], report: Re
 
 def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:
     """Return blocks as they are written to a file."""
-    if isinstance(blocks, PrefixBlocks):
-        return {"prefix": blocks.prefix}
-    if isinstance(blocks, TableBlocks):
-        return {"table": blocks.table} | ({} if blocks.sheet is None else {"sheet": blocks.sheet})
+    if isinstance(blocks, PrefixBlocks | TableBlocks):
+        return {key: value for key, value in vars(blocks).items() if value is not None}
     return {} if blocks is None else {name: list(members) for name, members in blocks.members.items()}
 
 

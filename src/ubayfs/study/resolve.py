@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..constraints import Constraint
+from ..constraints import ConstraintSystem
 from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -54,6 +54,8 @@ class ResolvedStudy:
         Everything that a decision needs besides evidence and data.
     knowledge : mapping of str to float or str
         What the expert stated of features: votes or a word of the scale, only where something was stated.
+    system : ConstraintSystem or None
+        The constraints of the decision, tied to the features; None where the decision does that, for correlations.
     """
 
     study: Study
@@ -62,6 +64,7 @@ class ResolvedStudy:
     table: Table | None
     decision: Decision
     knowledge: Mapping[str, Stated]
+    system: ConstraintSystem | None = None
 
     def collect(
         self, on_progress: Progress | None = None, checkpoint: str | os.PathLike[str] | None = None
@@ -71,7 +74,7 @@ class ResolvedStudy:
 
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
-        return self.decision.make(evidence, X=self.data)
+        return self.decision.make(evidence, self.data, self.system)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with the seeds that were drawn where it left the choice, so that it repeats the result."""
@@ -181,7 +184,7 @@ class _Resolver:
 
     def read_data(self) -> None:
         """Read the data table and take the features out of it."""
-        from ..tables import read_features, read_table, role_problems
+        from ..tables import feature_columns, read_features, read_table
 
         section = self.study.data
         if not (self.problems.is_sound("data", "path") and self.problems.is_sound("data", "sheet")):
@@ -192,7 +195,7 @@ class _Resolver:
                 settings = {name: value for name, value in vars(section).items() if name not in ("path", "sheet")}
                 self.data = read_features(self.table, **settings)
             else:
-                for problem in role_problems(self.table, **self._roles()):
+                for problem in feature_columns(self.table, **self._roles())[1]:
                     self.problems(("data", *problem.path), f"{self.table.path}: {problem.message}")
         except StudyError as error:
             for problem in error.problems:
@@ -213,7 +216,7 @@ class _Resolver:
             return None
         from ..tables import feature_columns
 
-        return feature_columns(self.table, **self._roles())  # all columns that may be features
+        return feature_columns(self.table, **self._roles())[0]  # all columns that may be features
 
     # -- everything else -----------------------------------------------------------------------------------------------
 
@@ -231,18 +234,23 @@ class _Resolver:
         resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
         weights, knowledge = resolver.resolve(study.prior.weights, table)
         prior = self._prior(weights, blocks)
-        constraints = self._constraints()
+        constraints = [
+            expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
+            for i, given in enumerate(study.constraints)
+        ]
+        unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
+        if unlikely:
+            constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
         self._check_ensemble()
+        system = None
         if problems.is_sound("blocks"):
-            check_constraints(constraints, names, blocks, self.data, problems)
+            system = check_constraints(constraints, names, blocks, self.data, problems)
         if problems.found:
             return None
-        unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
-        by_prior = [replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True)] if unlikely else []
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
-        given = tuple(constraint for constraint in [*constraints, *by_prior] if constraint is not None)
+        given = tuple(constraint for constraint in constraints if constraint is not None)
         decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
-        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge)
+        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge, system)
 
     def _read_table(self, source: Any, key: str, *columns: str) -> KnowledgeTable | None:
         """Return the table of a section, read once, if it is there and has the columns that are needed."""
@@ -306,14 +314,6 @@ class _Resolver:
                     nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
                     prior.update(nothing, weights, blocks, 0)
         return prior
-
-    def _constraints(self) -> list[Constraint | None]:
-        """Return the constraints with patterns replaced; None where a name is wrong."""
-        found = []
-        for position, constraint in enumerate(self.study.constraints):
-            report = below(self.problems, "constraints", position, constraint.kind)
-            found.append(expand_constraint(constraint, self.names, self.block_names, report))
-        return found
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""

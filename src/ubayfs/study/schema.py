@@ -10,13 +10,16 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from .._arguments import did_you_mean, nearest
-from . import checks
-from .checks import FIGURE_FORMATS as FIGURE_FORMATS
+from .._arguments import check_choice, check_int, nearest
+from ..data.feature_data import MISSING_RULES
+from ..data.target import TASKS
+from ..workflow import Decision
+from . import components
 from .components import FAMILIES
-from .diagnostics import Problems, Report, below, refuse, reported
+from .diagnostics import Problems, Report, below, known_only, refuse, reported
 from .weights import Weights, file_form, read_weights
 from .yaml_io import plain
 
@@ -43,9 +46,7 @@ class Key:
     details: str = ""  # what else the documentation says of it
     default_text: str = ""  # what the default means, where the value does not say it
     option: Option | None = None
-    in_parts: bool = (
-        False  # the check takes (value, report), and returns what is right of it or None; else (name, value)
-    )
+    in_parts: bool = False  # the check takes (value, report), and returns what is right of it; else (name, value)
     nullable: bool = False  # null is a value; else a key without a value takes the default
     always: bool = False  # written even when it is the default: what a reader asks first
     argument: str = ""  # of collect_evidence() or decide(), if it is not called like the key
@@ -110,16 +111,10 @@ class Section:
             if value is not None:
                 problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
             value = {}
-        given = {}
-        for name, entry in value.items():
-            if name not in known:
-                hint = did_you_mean(name, known) or f" Keys of {cls.key}: {', '.join(known)}."
-                problems((cls.key, name), f"is not a key of {cls.key}; got {name!r}.{hint}")
-                meant = nearest(name, known)
-                if meant is not None:
-                    problems.wrong.add((cls.key, meant))  # its value is not known
-            elif entry is not None or known[name].nullable:
-                given[name] = entry
+        given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
+        meant = {nearest(name, known) for name in value.keys() - given.keys()}
+        problems.wrong |= {(cls.key, name) for name in meant if name is not None}  # their values are not known
+        given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
         if cls.required and value.get(cls.required) is None:
             problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
         stand_in = {cls.required: "?"} if cls.required else {}
@@ -159,6 +154,9 @@ class Section:
         return f"[{', '.join(value)}]" if isinstance(value, tuple) else json.dumps(plain(value))
 
 
+_count = partial(check_int, low=0)
+_task = partial(check_choice, choices=TASKS)
+_missing_rule = partial(check_choice, choices=MISSING_RULES)
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
 
@@ -178,31 +176,31 @@ class DataSection(Section):
     required: ClassVar[str] = "path"
 
     path: str = setting(
-        "", checks.text, "the data table, relative to this file",
+        "", components.text, "the data table, relative to this file",
         details="CSV, TSV (also .gz), Parquet, Excel or AnnData. An unnamed first column names the samples",
         default_text="required", always=True
     )
     sheet: str | None = setting(
-        None, checks.text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
+        None, components.text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
     )
     target: str | tuple[str, ...] | None = setting(
-        None, checks.columns, "column to explain", details="several for a multi-label task",
+        None, components.columns, "column to explain", details="several for a multi-label task",
         default_text="none: unsupervised", always=True, option=Option("--target")
     )
     task: str | None = setting(
-        None, checks.task, "`binary`, `multiclass`, `multilabel`, `regression` or `unsupervised`",
+        None, _task, "`binary`, `multiclass`, `multilabel`, `regression` or `unsupervised`",
         default_text="inferred from the target", option=Option("--task")
     )
     groups: str | None = setting(
-        None, checks.text, "column of patients, animals...; all samples of one stay together",
+        None, components.text, "column of patients, animals...; all samples of one stay together",
         default_text="none", option=Option("--groups")
     )
     ignore: tuple[str, ...] = setting(
-        (), checks.texts, "columns that are not features, by name or pattern", default_text="none",
+        (), components.texts, "columns that are not features, by name or pattern", default_text="none",
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", checks.missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
+        "error", _missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
         option=Option("--missing", "RULE")
     )
 
@@ -220,23 +218,24 @@ class EvidenceSection(Section):
         always=True, option=Option("--selector", action="append")
     )
     n_models: int = setting(
-        100, checks.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
+        100, components.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
         option=Option("--models", "N", int)
     )
     train_size: float = setting(
-        0.75, checks.ensemble_argument, "share of the samples in a run", option=Option("--train-size", "SHARE", float)
+        0.75, components.ensemble_argument, "share of the samples in a run",
+        option=Option("--train-size", "SHARE", float)
     )
     n_features_per_model: int | None = setting(
-        None, checks.ensemble_argument, "the most features that a run may choose", default_text="10",
+        None, components.ensemble_argument, "the most features that a run may choose", default_text="10",
         option=Option("--features-per-model", "N", int)
     )
     seed: int | None = setting(
-        0, checks.seed, "the same seed gives the same result",
+        0, _count, "the same seed gives the same result",
         details="null draws a new one, which the result records", nullable=True, always=True, argument="random_state",
         option=Option("--seed", "N", int)
     )
     n_jobs: int | None = setting(
-        None, checks.ensemble_argument, "workers; -1 for all processors", details="changes no result",
+        None, components.ensemble_argument, "workers; -1 for all processors", details="changes no result",
         default_text="1", option=Option("--jobs", "N", int)
     )
 
@@ -258,11 +257,11 @@ class PriorSection(Section):
         default_text="0.01"
     )
     table: str | None = setting(
-        None, checks.text, "CSV or Excel file with the columns feature, weight and block",
+        None, components.text, "CSV or Excel file with the columns feature, weight and block",
         default_text="none",
         option=Option("--weights-table", "FILE", os.path.abspath),  # relative to where the command is typed
     )
-    sheet: str | None = setting(None, checks.text, "its sheet, of an Excel file", default_text="the first")
+    sheet: str | None = setting(None, components.text, "its sheet, of an Excel file", default_text="the first")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", file_form(self.weights))
@@ -285,7 +284,7 @@ class DecisionSection(Section):
     title: ClassVar[str] = "decision"
 
     constraint_strength: float = setting(
-        1.0, checks.decision_argument, "weight of the constraints against the importance of the features",
+        1.0, Decision.check_argument, "weight of the constraints against the importance of the features",
         details="lambda of the paper", always=True, option=Option("--strength", "X", float)
     )
     optimizer: Any = setting(  # noqa: RUF009
@@ -293,18 +292,18 @@ class DecisionSection(Section):
         option=Option("--optimizer")
     )
     time_limit: float | None = setting(
-        None, checks.decision_argument, "seconds, after which the best set so far is taken, with its gap",
+        None, Decision.check_argument, "seconds, after which the best set so far is taken, with its gap",
         default_text=_NO_LIMIT, option=Option("--time-limit", "SECONDS", _seconds)
     )
     min_votes: int = setting(
-        0, checks.decision_argument, "features that fewer models chose cannot be selected",
+        0, Decision.check_argument, "features that fewer models chose cannot be selected",
         option=Option("--min-votes", "N", int)
     )
     n_alternatives: int = setting(
-        5, checks.decision_argument, "number of next best sets to list", option=Option("--alternatives", "N", int)
+        5, Decision.check_argument, "number of next best sets to list", option=Option("--alternatives", "N", int)
     )
     seed: int | None = setting(
-        0, checks.seed, "seed of the hyperdirichlet prior, the genetic optimizer and the draws of the report",
+        0, _count, "seed of the hyperdirichlet prior, the genetic optimizer and the draws of the report",
         nullable=True, always=True, argument="random_state", option=Option("--seed", "N", int, shared=True)
     )
 
@@ -324,19 +323,19 @@ class OutputSection(Section):
     title: ClassVar[str] = "output"
 
     directory: str = setting(
-        "results", checks.text, "where the result is written, relative to this file",
+        "results", components.text, "where the result is written, relative to this file",
         details="`-o` on the command line overrides it"
     )
     figures: tuple[str, ...] = setting(
-        ("png",), checks.figures, "formats of the figures: `png`, `svg`, `pdf`",
+        ("png",), components.figures, "formats of the figures: `png`, `svg`, `pdf`",
         option=Option("--figures", "FORMAT", action="append")
     )
     reduced_table: bool = setting(
-        False, checks.yes_or_no, "write the data table with the selected features only",
+        False, components.yes_or_no, "write the data table with the selected features only",
         option=Option("--reduced-table", parse=bool)
     )
     n_draws: int = setting(
-        100, checks.count, "draws from the posterior for the selection probabilities; 0 leaves them out",
+        100, _count, "draws from the posterior for the selection probabilities; 0 leaves them out",
         option=Option("--draws", "N", int)
     )
 

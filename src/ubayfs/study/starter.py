@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError
+from .names import PrefixBlocks
 from .schema import SECTIONS
 from .weights import UNLIKELY_RHO, VOTES
 from .yaml_io import dump_scalar
@@ -165,16 +165,11 @@ def _prior(roles: ColumnRoles) -> str:
     for name, word in zip(names, ("very likely", "5", "unlikely"), strict=False):
         text += f"  #     {name}: {word}\n"
     if roles.features:
-        first, separator = roles.features[0], roles.separator
-        prefix = "" if separator is None else _prefix(first, separator)
+        first, separator = roles.features[0], roles.separator or ""
+        prefix = first.partition(separator)[0] if separator and separator in first else ""
         pattern = f"{prefix}{separator}*" if prefix else f"{first[:4]}*"
         text += f"  #   patterns:\n  #     {dump_scalar(pattern)}: likely\n"
     return text + _line("prior", "table", "knowledge.csv", active=False)
-
-
-def _prefix(name: str, separator: str) -> str:
-    prefix, found, _ = name.partition(separator)
-    return prefix if found else ""
 
 
 def _blocks(roles: ColumnRoles) -> str:
@@ -182,12 +177,12 @@ def _blocks(roles: ColumnRoles) -> str:
         some = ", ".join(dump_scalar(name) for name in roles.features[:2])
         meaning = "# Groups of features for constraints and weights, by name or pattern:"
         return f"{meaning}\n# blocks:\n#   my block: [{some}]\n"
-    prefixes = list(dict.fromkeys(_prefix(name, roles.separator) for name in roles.features))
+    blocks = list(PrefixBlocks(roles.separator).members(roles.features))
     entry = f'  prefix: "{roles.separator}"'
     return (
         "# Groups of features for constraints and weights: here the part of the name before a separator.\n"
         "# They can also be listed, as in  size: [radius, area].\n"
-        f"blocks:\n{entry:<34}  # gives {_listed([prefix for prefix in prefixes if prefix])}\n"
+        f"blocks:\n{entry:<34}  # gives {_listed(blocks)}\n"
     )
 
 
@@ -343,12 +338,11 @@ def _separator(features: Sequence[str]) -> str | None:
     """
     best: tuple[float, str] | None = None
     for separator in _SEPARATORS:
-        prefixes = Counter(name.partition(separator)[0] for name in features if separator in name)
-        prefixes.pop("", None)
-        shared = {prefix: count for prefix, count in prefixes.items() if count >= _FEWEST_IN_BLOCK}
-        if 5 * (len(prefixes) - len(shared)) > len(prefixes):
+        sizes = [len(members) for members in PrefixBlocks(separator).members(features).values()]
+        shared = [size for size in sizes if size >= _FEWEST_IN_BLOCK]
+        if 5 * (len(sizes) - len(shared)) > len(sizes):
             continue
-        covered = sum(shared.values()) / max(len(features), 1)
-        if 2 <= len(prefixes) <= _MOST_BLOCKS and covered > 0.5 and (best is None or covered > best[0]):
+        covered = sum(shared) / max(len(features), 1)
+        if 2 <= len(sizes) <= _MOST_BLOCKS and covered > 0.5 and (best is None or covered > best[0]):
             best = (covered, separator)
     return None if best is None else best[1]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .._arguments import did_you_mean
 from .._files import write_atomically
 from ..constraints import Constraint
 from ..data.feature_data import FeatureData
@@ -19,7 +18,7 @@ from ..selection import Selection
 from ..workflow import Decision, decide
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
-from .diagnostics import Origin, Problems, below, refuse, study_error
+from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
 from .diagnostics import Path as KeyPath
 from .names import AnyBlocks, as_blocks, plain_blocks
 from .schema import KEYS, SECTIONS, DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
@@ -199,19 +198,13 @@ class Study:
 
     def moved_to(self, folder: Path) -> Study:
         """Return the study with its paths relative to another folder."""
-
-        def moved(part: Any, name: str) -> Any:
-            path = getattr(part, name, None)
-            return part if path is None else replace(part, **{name: moved_path(path, old, folder)})
-
         old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
-        return replace(
-            self,
-            data=moved(self.data, "path"),
-            prior=moved(self.prior, "table"),
-            blocks=moved(self.blocks, "table"),
-            outputs=moved(self.outputs, "directory"),
-        )
+        parts: dict[str, Any] = {}
+        for key, name in {"data": "path", "prior": "table", "blocks": "table", "outputs": "directory"}.items():
+            part = getattr(self, key)
+            path = getattr(part, name, None)
+            parts[key] = part if path is None else replace(part, **{name: moved_path(path, old, folder)})
+        return replace(self, **parts)
 
     def version_note(self) -> str | None:
         """Return a sentence if another version of ubayfs wrote the study, else None."""
@@ -270,10 +263,7 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.")
     if not isinstance(value, dict):
         problems.raise_any()
-    for key in value:
-        if key not in KEYS:
-            hint = did_you_mean(key, KEYS) or f" Known keys: {', '.join(KEYS)}."
-            problems((key,), f"is not a key of a study; got {key!r}.{hint}")
+    value = known_only(value, KEYS, "a key of a study", problems)
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
     constraints = read_constraints(value.get("constraints"), below(problems, "constraints"))

@@ -23,7 +23,7 @@ from .._arguments import check_choice, did_you_mean
 from ..data.blocks import Blocks
 from ..exceptions import InputError
 from ..priors.weights import DEFAULT_WEIGHT, check_weight, key_column, resolve_weights
-from .diagnostics import Path, Report, below, refuse, reported
+from .diagnostics import Path, Report, below, known_only, refuse, reported
 from .names import Names, is_pattern
 from .yaml_io import plain
 
@@ -126,11 +126,7 @@ def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | No
     """Return weights as a study file has them: one number, one for each feature, or the keys of :class:`Weights`."""
     if not isinstance(value, Mapping):
         return value if isinstance(value, Weights) else _read_numbers(value, report)
-    known = ("default", *_LEVELS)
-    for key in value:
-        if key not in known:
-            hint = did_you_mean(key, known) or " Names of features belong below 'features'."
-            report((key,), f"must be one of {', '.join(map(repr, known))}; got {key!r}.{hint}")
+    value = known_only(value, ("default", *_LEVELS), "a key of weights (names belong below 'features')", report)
     default = DEFAULT_WEIGHT
     if value.get("default") is not None:
         with reported(report, ("default",)):

@@ -5,7 +5,7 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 """
 
 from ..data.feature_data import MISSING_RULES
-from .features import feature_columns, matches, read_features, role_problems
+from .features import feature_columns, matches, read_features
 from .formats import SUFFIXES, likely_sheet, read_table, write_table
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 
@@ -20,6 +20,5 @@ __all__ = [
     "matches",
     "read_features",
     "read_table",
-    "role_problems",
     "write_table",
 ]

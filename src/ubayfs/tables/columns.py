@@ -28,7 +28,7 @@ def is_number_type(dtype: Any) -> bool:
 
 
 def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
-    """Return a column as floats of shape (n_rows,); NaN where an entry is missing or no number.
+    """Return a column as floats of shape (n_rows,); NaN where an entry is missing or not a number.
 
     In a text table, which has a decimal sign, a number is what reads as one; else text is text even if it has digits.
     """
@@ -55,14 +55,14 @@ def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
     return column.notna().to_numpy() & np.isnan(as_floats(column, decimal))
 
 
-def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], list[str]]:
+def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], set[str]]:
     """Return the problems of columns that do not hold numbers, and the names of all these columns.
 
     Each column that mixes numbers with something else is a problem, all that are something else are one.
     """
-    mixed: list[str] = []
+    mixed: list[Problem] = []
     wholly: dict[str, list[str]] = {}
-    wrong: list[str] = []
+    wrong: set[str] = set()
     for name, dtype in table.frame.dtypes.loc[list(names)].items():
         if is_number_type(dtype):
             continue
@@ -70,21 +70,21 @@ def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], 
         bad = offending(column, table.decimal)
         if not bad.any():
             continue
-        wrong.append(str(name))
+        wrong.add(str(name))
         if bad.sum() < column.notna().sum() or all(_reads_as_number(entry) for entry in column[bad]):
-            mixed.append(mixed_problem(table, str(name), bad))
+            mixed.append(mixed_problem(table, str(name), bad, "path"))
         else:
             wholly.setdefault(_kind(column), []).append(str(name))
     problems = []
     for kind, found in wholly.items():
-        columns, them = ("column", "it") if len(found) == 1 else ("columns", "them")
-        holds = f"{columns} {quoted(found)} {'holds' if len(found) == 1 else 'hold'} {kind}, not numbers"
-        problems.append(Problem(f"{holds}: add {them} to ignore, or encode {them} as numbers.", ("ignore",)))
-    return problems + [Problem(text, ("path",)) for text in mixed], wrong
+        hold, them = ("column {} holds", "it") if len(found) == 1 else ("columns {} hold", "them")
+        rule = f"{hold.format(quoted(found))} {kind}, not numbers: add {them} to ignore, or encode {them} as numbers."
+        problems.append(Problem(rule, ("ignore",)))
+    return problems + mixed, wrong
 
 
-def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_]) -> str:
-    """Say which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
+def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> Problem:
+    """Describe which entries of a column are not numbers, and where; `bad` is their mask of shape (n_rows,)."""
     rows = np.flatnonzero(bad)
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
@@ -95,7 +95,8 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_]) -> str:
             if table.decimal is None
             else "write all numbers of the table with the same decimal sign and without thousands separators"
         )
-    return f"column {name!r}: {shown} {'is not a number' if len(rows) == 1 else 'are not numbers'}: {way_out}."
+    are = "is not a number" if len(rows) == 1 else "are not numbers"
+    return Problem(f"column {name!r}: {shown} {are}: {way_out}.", (role,))
 
 
 def _reads_as_number(entry: Any) -> bool:
@@ -111,27 +112,29 @@ def _kind(column: pd.Series) -> str:
     return "text"
 
 
-def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> str:
-    """Say where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
+def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> Problem:
+    """Describe where values are missing, how many, and the ways out; `values` is of shape (n_rows, n_names)."""
     gaps = np.isnan(values)
     columns = np.flatnonzero(gaps.any(axis=0))
     shown = []
     for j in columns[:10]:
         rows = np.flatnonzero(gaps[:, j])
         shown.append(f"{names[j]!r} ({len(rows)}: {table.places(rows, 3)})")
-    return (
+    rule = (
         f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
         f"{listed(shown, len(columns), 10)}. Fill them in the file, or choose missing: median (fills each with the "
         f"median of its column), drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
         f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns)."
     )
+    return Problem(rule, ("missing",))
 
 
-def infinite_problem(table: Table, names: Sequence[str], values: NDArray[Any]) -> str | None:
-    """Say where values are infinite, or return None; `values` is of shape (n_rows, n_names)."""
+def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) -> list[Problem]:
+    """Describe where values are infinite, as one problem or none; `values` is of shape (n_rows, n_names)."""
     infinite = np.isinf(values)
     columns = np.flatnonzero(infinite.any(axis=0))
     if not len(columns):
-        return None
+        return []
     shown = [f"{names[j]!r} ({table.places(np.flatnonzero(infinite[:, j]), 3)})" for j in columns[:10]]
-    return f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells."
+    rule = f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells."
+    return [Problem(rule, ("path",))]

@@ -15,19 +15,8 @@ from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
 from ..data.target import TASKS
 from ..exceptions import InputError, Problem
-from .columns import (
-    as_floats,
-    infinite_problem,
-    is_number_type,
-    missing_problem,
-    mixed_problem,
-    number_problems,
-    offending,
-)
+from . import columns as cells
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
-
-# The role of the column that an argument of FeatureData comes from.
-_ROLES = {"y": "target", "task": "task", "groups": "groups"}
 
 
 def read_features(
@@ -71,16 +60,15 @@ def read_features(
     if task is not None:
         check_choice("task", task, TASKS)
     targets = _listed(target)
-    problems = role_problems(table, target=target, groups=groups, ignore=ignore)
-    names = feature_columns(table, target=target, groups=groups, ignore=ignore)
+    names, problems = feature_columns(table, target=target, groups=groups, ignore=ignore)
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
     for name in targets:
         if name in table.frame:
-            problems += [Problem(text, ("target",)) for text in _target_problems(table, name, task)]
+            problems += _target_problems(table, name, task)
     if groups in table.frame:
-        problems += [Problem(text, ("groups",)) for text in _gap_problems(table, "groups", str(groups))]
+        problems += _gap_problems(table, "groups", str(groups))
     read, more = _feature_values(table, names, missing)
     if problems or more:
         raise TableError(table.path, problems + more)
@@ -98,34 +86,11 @@ def read_features(
 
 def _data_problem(error: InputError, targets: Sequence[str], groups: str | None) -> Problem:
     """Return an error of FeatureData as the problem of the column that it is about."""
-    role = _ROLES.get(error.argument or "", "path")
-    column = {"y": f"target column {quoted(targets)}", "groups": f"groups column {groups!r}"}.get(error.argument or "")
-    if column is not None and error.rule != str(error):
-        return Problem(f"{column} {error.rule}", (role,))
-    return Problem(f"{error} (y is the column {quoted(targets)})" if targets else str(error), (role,))
-
-
-def role_problems(
-    table: Table,
-    *,
-    target: str | Sequence[str] | None = None,
-    groups: str | None = None,
-    ignore: str | Iterable[str] = (),
-) -> list[Problem]:
-    """Return what is wrong with the roles that columns are given, whatever is in them."""
-    targets = _listed(target)
-    columns = table.frame.columns
-    found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
-    if groups is not None and groups not in columns:
-        found.append(("groups", _absent(table, "groups", groups)))
-    if groups is not None and groups in targets:
-        found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
-    for pattern in _listed(ignore):
-        if pattern in targets or pattern == groups:
-            found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too."))
-        elif not any(matches(name, [pattern]) for name in columns):
-            found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
-    return [Problem(message, (role,)) for role, message in found]
+    role = {"y": "target", "task": "task", "groups": "groups"}.get(error.argument or "", "path")
+    named = {"path": [], "groups": [groups]}.get(role, targets)
+    if not named:
+        return Problem(str(error), (role,))
+    return Problem(f"{'groups' if role == 'groups' else 'target'} column {quoted(named)}: {error.rule}", (role,))
 
 
 def feature_columns(
@@ -134,14 +99,25 @@ def feature_columns(
     target: str | Sequence[str] | None = None,
     groups: str | None = None,
     ignore: str | Iterable[str] = (),
-) -> list[str]:
-    """Return the names of the columns that are left to be features."""
+) -> tuple[list[str], list[Problem]]:
+    """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
+    targets, patterns = _listed(target), _listed(ignore)
     columns = table.frame.columns
-    roles = [*_listed(target), *_listed(groups)]
-    # A misspelled target is no feature either; without this its text would be a problem of its own.
+    found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
+    if groups is not None and groups not in columns:
+        found.append(("groups", _absent(table, "groups", groups)))
+    if groups is not None and groups in targets:
+        found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
+    for pattern in patterns:
+        if pattern in targets or pattern == groups:
+            found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too."))
+        elif not any(matches(name, [pattern]) for name in columns):
+            found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
+    roles = [*targets, *_listed(groups)]
+    # A misspelled target is not a feature either; without this its text would be a problem of its own.
     others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
-    patterns = _listed(ignore)
-    return [name for name in columns if name not in others and not matches(name, patterns)]
+    names = [name for name in columns if name not in others and not matches(name, patterns)]
+    return names, [Problem(message, (role,)) for role, message in found]
 
 
 def _listed(names: str | Iterable[str] | None) -> list[str]:
@@ -170,33 +146,32 @@ def _hint(table: Table, name: str) -> str:
     return hint if hint.endswith("?") else f"{hint.removesuffix('.')}."
 
 
-def _target_problems(table: Table, name: str, task: str | None) -> list[str]:
+def _target_problems(table: Table, name: str, task: str | None) -> list[Problem]:
     column = table.frame[name]
     problems = _gap_problems(table, "target", name)
     if task == "unsupervised":
         return problems
-    bad = offending(column, table.decimal)
+    bad = cells.offending(column, table.decimal)
     if task == "regression" and bad.any():
         if bad.sum() < column.notna().sum():
-            problems.append(mixed_problem(table, name, bad))
+            problems.append(cells.mixed_problem(table, name, bad, "target"))
         else:
-            problems.append(f"target column {name!r} holds no numbers, which regression needs.")
+            problems.append(Problem(f"target column {name!r} holds no numbers, which regression needs.", ("target",)))
     if column.nunique() == 1:
-        problems.append(
-            f"target column {name!r} has the same value, {column.dropna().iloc[0]!r}, in every row: there is nothing "
-            "to explain. Name another target column."
-        )
+        same = f"has the same value, {column.dropna().iloc[0]!r}, in every row: there is nothing to explain"
+        problems.append(Problem(f"target column {name!r} {same}. Name another target column.", ("target",)))
     return problems
 
 
-def _gap_problems(table: Table, role: str, name: str) -> list[str]:
+def _gap_problems(table: Table, role: str, name: str) -> list[Problem]:
     rows = np.flatnonzero(table.frame[name].isna())
     if not len(rows):
         return []
-    return [
+    rule = (
         f"{role} column {name!r} has no value in {len(rows)} row(s): {table.places(rows)}. Fill them in or remove "
         f"these rows (empty cells and {', '.join(MISSING_CODES)} count as missing)."
-    ]
+    )
+    return [Problem(rule, (role,))]
 
 
 @dataclass(frozen=True)
@@ -210,23 +185,20 @@ class _Read:
 
 
 def _feature_values(table: Table, names: list[str], missing: str) -> tuple[_Read, list[Problem]]:
-    """Return the features as numbers, and problems in words."""
-    problems, wrong = number_problems(table, names)
-    refused = set(wrong)
+    """Return the features as numbers, and what is wrong with them."""
+    problems, refused = cells.number_problems(table, names)
     names = [name for name in names if name not in refused]
     values = _numbers(table.frame[names], table.decimal)
-    infinite = infinite_problem(table, names, values)
-    if infinite:
-        problems.append(Problem(infinite, ("path",)))
+    problems += cells.infinite_problems(table, names, values)
     gaps = np.isnan(values)
     read = _Read(values, names, np.arange(len(table.frame)))
     if not gaps.any():
         return read, problems
     if missing == "error":
-        return read, [*problems, Problem(missing_problem(table, names, values), ("missing",))]
+        return read, [*problems, cells.missing_problem(table, names, values)]
     read, more = _without_gaps(read, gaps, missing)
-    holed = [name for name, any_gap in zip(names, gaps.any(axis=0), strict=True) if any_gap]
-    found = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), tuple(holed))
+    incomplete = tuple(name for name, has_gap in zip(names, gaps.any(axis=0), strict=True) if has_gap)
+    found = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), incomplete)
     return replace(read, missing=found), problems + more
 
 
@@ -234,12 +206,12 @@ def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_
     """Drop or fill what is missing; problems are those of a rule that leaves too little."""
     names = np.array(read.names, dtype=object)
     if missing == "median":
-        void = gaps.all(axis=0)
-        if void.any():
-            text = f"{quoted(names[void].tolist())} has no value at all, so there is no median: add it to ignore."
+        empty = gaps.all(axis=0)
+        if empty.any():
+            text = f"{quoted(names[empty].tolist())} has no value at all, so there is no median: add it to ignore."
             return read, [Problem(text, ("ignore",))]
-        values, holed = read.values.copy(), gaps.any(axis=0)
-        values[:, holed] = np.where(gaps[:, holed], np.nanmedian(values[:, holed], axis=0), values[:, holed])
+        values, some = read.values.copy(), gaps.any(axis=0)
+        values[:, some] = np.where(gaps[:, some], np.nanmedian(values[:, some], axis=0), values[:, some])
         return replace(read, values=values), []
     if missing == "drop_rows":
         rows = np.flatnonzero(~gaps.any(axis=1))
@@ -255,6 +227,6 @@ def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_
 def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:
     """Return a frame without offending entries as floats; float32 stays when all columns are."""
     single = len(frame.columns) > 0 and all(dtype == np.float32 for dtype in frame.dtypes)
-    if all(is_number_type(dtype) for dtype in frame.dtypes):
+    if all(cells.is_number_type(dtype) for dtype in frame.dtypes):
         return frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-    return np.column_stack([as_floats(frame[name], decimal) for name in frame.columns])
+    return np.column_stack([cells.as_floats(frame[name], decimal) for name in frame.columns])

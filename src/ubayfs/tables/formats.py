@@ -19,7 +19,7 @@ from .._arguments import did_you_mean
 from .._files import save_content
 from ..exceptions import InputError, MissingDependencyError
 from .columns import is_number_type
-from .table import MISSING_CODES, Table, check_distinct, quoted, tidy
+from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
 from .text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz")
@@ -53,7 +53,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose
     Raises
     ------
     InputError
-        If the file is missing, empty, damaged or no table; the message says where and what to do.
+        If the file is missing, empty, damaged or not a table; the message says where and what to do.
     MissingDependencyError
         If reading the format needs a package that is not installed.
     """
@@ -61,21 +61,18 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose
     suffix = _suffix(path)
     _check_file(path)
     if suffix not in SUFFIXES:
-        raise InputError(
-            f"{path} has the suffix {suffix!r}, which is not a table that can be read. Readable are "
-            f"{', '.join(SUFFIXES)}.{' Save it as .xlsx first.' if suffix in ('.xls', '.ods', '.xlsb') else ''}"
-        )
+        way_out = " Save it as .xlsx first." if suffix in (".xls", ".ods", ".xlsb") else ""
+        known = f"Readable are {', '.join(SUFFIXES)}."
+        raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be read. {known}{way_out}")
     if sheet is not None and suffix not in _EXCEL:
-        raise InputError(
-            f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", argument="sheet"
-        )
+        raise _sheet_error(f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", sheet)
     try:
         if suffix in _EXCEL:
             return _read_excel(path, sheet, choose_sheet)
         readers = {**dict.fromkeys(_TEXT, read_text), **dict.fromkeys(_PARQUET, _read_parquet), ".h5ad": _read_anndata}
         return readers[suffix](path)
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error}).") from error
+        raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
 
 
 def likely_sheet(path: str | os.PathLike[str]) -> str | None:
@@ -101,16 +98,20 @@ def _suffix(path: Path) -> str:
     return "".join(suffixes) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
 
 
+def _sheet_error(message: str, sheet: str) -> InputError:
+    return InputError(message, argument="sheet", value=sheet)
+
+
 def _check_file(path: Path) -> None:
     if path.is_dir():
-        raise InputError(f"{path} is a directory; name the file of the table in it.")
+        raise file_error(path, "is a directory; name the file of the table in it.")
     if path.is_file():
         return
     if not path.parent.is_dir():
-        raise InputError(f"{path} does not exist: there is no directory {str(path.parent)!r}.")
+        raise file_error(path, f"does not exist: there is no directory {str(path.parent)!r}.")
     names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
     here = f" The directory is {str(path.parent.absolute())!r}."
-    raise InputError(f"{path} does not exist.{did_you_mean(path.name, names) or here}")
+    raise file_error(path, f"does not exist.{did_you_mean(path.name, names) or here}")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -138,7 +139,9 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
         raise
     except Exception as error:  # readers of binary formats raise nearly anything
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path} is no {kind} file, or it is damaged{also} ({reason}). Write it again.") from error
+        raise file_error(
+            path, f"is not a valid {kind} file, or it is damaged{also} ({reason}). Write it again."
+        ) from error
 
 
 def _read_parquet(path: Path) -> Table:
@@ -151,7 +154,7 @@ def _read_parquet(path: Path) -> Table:
     with _undamaged(path, "Parquet"):
         frame = stored.to_pandas()
     if not frame.shape[1]:
-        raise InputError(f"{path} is empty; a table with columns and rows is needed.")
+        raise file_error(path, "is empty; a table with columns and rows is needed.")
     return tidy(frame, [str(name) for name in frame.columns], path)
 
 
@@ -159,14 +162,14 @@ def _read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False
     """Read a sheet of an Excel file by its name; None: the first one, or the first one with a column of numbers."""
     sheets = _open_sheets(path)
     if sheet is not None and sheet not in sheets:
-        rule = f"has no sheet {sheet!r}.{did_you_mean(sheet, sheets)} Its sheets are {quoted(list(sheets))}."
-        raise InputError(f"{path} {rule}", argument="sheet", value=sheet)
+        hint = did_you_mean(sheet, sheets)
+        raise _sheet_error(f"{path} has no sheet {sheet!r}.{hint} Its sheets are {quoted(list(sheets))}.", sheet)
     if sheet is not None:
         return _read_sheet(sheets, sheet, path)
     for title in sheets if choose_sheet else ():
         try:
             table = _read_sheet(sheets, title, path)
-        except InputError:  # empty, or notes that are no table
+        except InputError:  # empty, or notes that are not a table
             continue
         if any(is_number_type(dtype) for dtype in table.frame.dtypes):
             return table
@@ -181,7 +184,7 @@ def _open_sheets(path: Path) -> dict[str, Any]:
         workbook = load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
         sheets = {found.title: found for found in workbook.worksheets}
     if not sheets:
-        raise InputError(f"{path} has no sheet with cells.")
+        raise file_error(path, "has no sheet with cells.")
     return sheets
 
 
@@ -194,7 +197,7 @@ def _read_sheet(sheets: dict[str, Any], title: str, path: Path) -> Table:
         table = _from_cells(rows, path, title)
     except InputError as error:
         also = f" This is the sheet {title!r}; the file also has {quoted(others)}." if others else ""
-        raise InputError(f"{error}{also}", argument="sheet", value=title) from error
+        raise _sheet_error(f"{error}{also}", title) from error
     return replace(table, sheet=title, other_sheets=others)
 
 
@@ -203,7 +206,7 @@ def _from_cells(rows: list[list[Any]], path: Path, title: str) -> Table:
     rows = [[None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row] for row in rows]
     filled = [i for i, row in enumerate(rows) if any(cell is not None for cell in row)]
     if not filled:
-        raise InputError(f"{path}: sheet {title!r} is empty; a table with a header and rows is needed.")
+        raise file_error(path, f"has an empty sheet {title!r}; a table with a header and rows is needed.")
     width = max(map(len, rows))
     top, bottom = filled[0], filled[-1]
     header, *body = [row + [None] * (width - len(row)) for row in rows[top : bottom + 1]]
@@ -222,17 +225,15 @@ def _read_anndata(path: Path) -> Table:
     with _undamaged(path, "AnnData (.h5ad)"):
         data = read_h5ad(path)
     if data.X is None:
-        raise InputError(f"{path} has no matrix X; store the measurements in X of the AnnData object.")
+        raise file_error(path, "has no matrix X; store the measurements in X of the AnnData object.")
     features, annotations = [str(name) for name in data.var_names], [str(name) for name in data.obs.columns]
     if 0 in data.X.shape:
-        raise InputError(f"{path} is empty: X has shape {tuple(data.X.shape)}.")
+        raise file_error(path, f"is empty: X has shape {tuple(data.X.shape)}.")
     check_distinct(features, path, "feature")
     check_distinct(annotations, path, "obs column")
     both = sorted(set(features) & set(annotations))
     if both:
-        raise InputError(
-            f"{path}: {quoted(both)} are columns of obs and names of features at once. Rename them in obs or in var."
-        )
+        raise file_error(path, f"has {quoted(both)} both in obs and in var; rename them in one of the two.")
     X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
     index = pd.Index(data.obs_names)
     values = pd.DataFrame(X.astype(np.float32, copy=False), columns=features, index=index)
@@ -262,10 +263,8 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     suffix = _suffix(path)
     if suffix not in _WRITABLE:
-        raise InputError(
-            f"{path} has the suffix {suffix!r}, which is not a table that can be written. Writable are "
-            f"{', '.join(_WRITABLE)}."
-        )
+        known = f"Writable are {', '.join(_WRITABLE)}."
+        raise file_error(path, f"has the suffix {suffix!r}, which is not a table that can be written. {known}")
     if suffix == ".xlsx":
         content = _excel(frame, path)
     elif suffix == ".parquet":
@@ -290,7 +289,7 @@ def _parquet(frame: pd.DataFrame, path: Path) -> bytes:
     try:
         frame.to_parquet(buffer, engine="pyarrow")
     except (ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"{path}: Parquet cannot hold this table ({error}). Write .csv instead.") from error
+        raise file_error(path, f"cannot hold this table, as Parquet ({error}). Write .csv instead.") from error
     return buffer.getvalue()
 
 
@@ -300,9 +299,10 @@ def _excel(frame: pd.DataFrame, path: Path) -> bytes:
         from openpyxl.utils.exceptions import IllegalCharacterError
     named = _has_row_names(frame)
     if len(frame) + 1 > _EXCEL_ROWS or frame.shape[1] + named > _EXCEL_COLUMNS:
-        raise InputError(
-            f"{path}: Excel holds at most {_EXCEL_ROWS - 1} rows and {_EXCEL_COLUMNS} columns; the table has "
-            f"{frame.shape[0]} and {frame.shape[1]}. Write .csv or .parquet instead."
+        raise file_error(
+            path,
+            f"cannot hold this table: Excel has at most {_EXCEL_ROWS - 1} rows and {_EXCEL_COLUMNS} columns, the table "
+            f"{frame.shape[0]} and {frame.shape[1]}. Write .csv or .parquet instead.",
         )
     columns = [[str(name), *column.astype(object)] for name, column in frame.items()]
     if named:
@@ -315,7 +315,7 @@ def _excel(frame: pd.DataFrame, path: Path) -> bytes:
         buffer = io.BytesIO()
         workbook.save(buffer)
     except (IllegalCharacterError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: Excel cannot hold this table ({error!r}). Write .csv instead.") from error
+        raise file_error(path, f"cannot hold this table, as Excel ({error!r}). Write .csv instead.") from error
     return buffer.getvalue()
 
 

@@ -36,6 +36,11 @@ class TableError(StudyError):
         super().__init__(message, problems)
 
 
+def file_error(path: Path, rule: str) -> InputError:
+    """Return the error of a file that breaks a rule; the message names the file."""
+    return InputError(f"{path} {rule}", argument="path", value=path)
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """A table read from a file.
@@ -111,9 +116,8 @@ def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> No
     twice = [
         f"{name!r} ({what}s {' and '.join(map(str, places))})" for name, places in positions.items() if len(places) > 1
     ]
-    raise InputError(
-        f"{path}: {what} names must be distinct, but {listed(twice)} occur more than once. Rename or remove the others."
-    )
+    rule = f"has {what} names more than once: {listed(twice)}. Names must be distinct; rename or remove the others."
+    raise file_error(path, rule)
 
 
 def tidy(
@@ -130,7 +134,7 @@ def tidy(
     # Spreadsheets leave empty rows behind, and empty columns without a name: nothing is lost with them.
     n_rows = _n_rows(frame)
     if not n_rows:
-        raise InputError(f"{path} has a header ({quoted(names)}), but no rows of data below it.")
+        raise file_error(path, f"has a header ({quoted(names)}), but no rows of data below it.")
     frame, numbers = frame.iloc[:n_rows], None if numbers is None else numbers[:n_rows]
     empty = {i for i, name in enumerate(names) if not name and frame[i].isna().all()}
     if empty:
@@ -141,9 +145,8 @@ def tidy(
         names = names[1:]
     unnamed = [str(int(i) + 1) for i, name in zip(frame.columns, names, strict=True) if not name]
     if unnamed:
-        raise InputError(
-            f"{path}: column(s) {listed(unnamed)} hold values but have no name in the header. Give each a name."
-        )
+        rule = f"has values in column(s) {listed(unnamed)}, which have no name in the header. Give each a name."
+        raise file_error(path, rule)
     check_distinct(names, path)
     return Table(frame.set_axis(pd.Index(names), axis=1), frozenset(), path, unit, numbers, decimal)
 

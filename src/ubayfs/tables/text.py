@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
 from .columns import is_number_type
-from .table import MISSING_CODES, Table, listed, tidy
+from .table import MISSING_CODES, Table, file_error, listed, tidy
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAMPLE = 20  # records that decide about the delimiter
@@ -54,31 +53,33 @@ def _content(path: Path) -> bytes:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(
-                f"{path} is no gzip file or is damaged ({error}). Compress the table again, or name the uncompressed "
-                "file without '.gz'."
+            raise file_error(
+                path,
+                f"is not a gzip file, or it is damaged ({error}). Compress the table again, or name the uncompressed "
+                "file without '.gz'.",
             ) from error
     elif content[:2] == b"\x1f\x8b":
-        raise InputError(f"{path} is compressed by gzip, but its name does not say so; rename it to '{path.name}.gz'.")
+        raise file_error(path, f"is compressed by gzip, but its name does not say so; rename it to '{path.name}.gz'.")
     if not content.removeprefix(_BOM).strip():
-        raise InputError(f"{path} is empty; a table with a header and rows is needed.")
+        raise file_error(path, "is empty; a table with a header and rows is needed.")
     return content
 
 
 def _check_encoding(content: bytes, path: Path) -> None:
     """Refuse anything but UTF-8: a guess may garble names."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{path} is text in UTF-16, but UTF-8 is needed. {_SAVE_AS}")
+        raise file_error(path, f"is text in UTF-16, but UTF-8 is needed. {_SAVE_AS}")
     if b"\0" in content:
-        raise InputError(f"{path} holds zero bytes, so it is no text table. Check the file, or its suffix.")
+        raise file_error(path, "holds zero bytes, so it is not a text table. Check the file, or its suffix.")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         start = error.start
         *above, last = content[:start].replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        raise InputError(
-            f"{path} is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {len(above) + 1}, "
-            f"after {last.decode('utf-8')[-20:]!r}. {_SAVE_AS} In an editor: save with the encoding UTF-8."
+        raise file_error(
+            path,
+            f"is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {len(above) + 1}, "
+            f"after {last.decode('utf-8')[-20:]!r}. {_SAVE_AS} In an editor: save with the encoding UTF-8.",
         ) from error
 
 
@@ -88,7 +89,7 @@ def _lines(content: bytes) -> io.TextIOWrapper:
 
 
 def _is_blank(line: str, delimiter: str) -> bool:
-    """Tell whether a line is no record, as pandas sees it."""
+    """Tell whether a line is not a record, as pandas sees it."""
     return not line.strip(" \t\n".replace(delimiter, ""))
 
 
@@ -136,7 +137,7 @@ def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool]:
         if score > best[0]:
             best = (score, delimiter, shifted)
     if best[0][1] == 0:
-        raise InputError(f"{path} cannot be read as a table: it has a cell of more than 100,000 characters.")
+        raise file_error(path, "cannot be read as a table: it has a cell of more than 100,000 characters.")
     return best[1], best[2]
 
 
@@ -154,9 +155,10 @@ def _refuse_other_delimiters(content: bytes, header: str, path: Path) -> None:
     for sign, word in (("|", "'|'"), (":", "':'"), (None, "spaces")):
         counts = {len(line.split(sign)) for line in lines}
         if len(counts) == 1 and counts != {1} and len(lines) > 1:
-            raise InputError(
-                f"{path} has one column, {header[:60]!r}: no comma, semicolon or tab separates columns in its first "
-                f"line. They seem to be separated by {word}; save the table with commas."
+            raise file_error(
+                path,
+                f"has one column, {header[:60]!r}: no comma, semicolon or tab separates columns in its first "
+                f"line. They seem to be separated by {word}; save the table with commas.",
             )
 
 
@@ -165,8 +167,8 @@ def _line_numbers(content: bytes, delimiter: str, n_fields: int, n_names: int, p
     try:
         (first, _, _), *counts = _field_counts(content, delimiter)
     except csv.Error as error:
-        raise InputError(
-            f"{path} cannot be read as a table ({error}); is there a quotation mark without its partner?"
+        raise file_error(
+            path, f"cannot be read as a table ({error}); is there a quotation mark without its partner?"
         ) from error
     while counts and counts[-1][2]:  # spreadsheets leave empty rows behind
         counts.pop()
@@ -182,9 +184,10 @@ def _line_numbers(content: bytes, delimiter: str, n_fields: int, n_names: int, p
         )
     elif n_names == 1:
         way_out = "The header must be the first line, and have one name for each column."
-    raise InputError(
-        f"{path}: the header in line {first} has {n_names} column(s), separated by {_DELIMITERS[delimiter]}, but "
-        f"{shown}. {way_out}"
+    raise file_error(
+        path,
+        f"has a header in line {first} of {n_names} column(s), separated by {_DELIMITERS[delimiter]}, but "
+        f"{shown}. {way_out}",
     )
 
 
@@ -226,6 +229,6 @@ def _read_csv(content: bytes, delimiter: str, n_fields: int, n_rows: int, decima
                 **_EXACT,
             )
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise InputError(
-            f"{path} cannot be read as a table separated by {_DELIMITERS[delimiter]} ({str(error).strip()})."
+        raise file_error(
+            path, f"cannot be read as a table separated by {_DELIMITERS[delimiter]} ({str(error).strip()})."
         ) from error
