@@ -29,6 +29,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 
+def shortened(text: str, limit: int = 2000) -> str:
+    """Return a text without its middle if it is longer than anybody reads, as with names of thousands of characters.
+
+    >>> shortened("abcdefghij" * 10, limit=60)
+    'abcdefghijabcdefghij ... (60 characters left out) ... abcdefghijabcdefghij'
+    """
+    if len(text) <= limit:
+        return text
+    each = limit // 3
+    return f"{text[:each]} ... ({len(text) - 2 * each} characters left out) ... {text[-each:]}"
+
+
 class UBayFSError(Exception):
     """Base of every error that the package raises on purpose."""
 
@@ -48,13 +60,15 @@ class InputError(UBayFSError, ValueError):
         the whole message.
     """
 
+    longest: ClassVar[int] = 2000  # characters of a message
+
     def __init__(
         self, message: str = "", *, argument: str | None = None, value: Any = None, rule: str | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message, self.longest))
         self.argument = argument
         self.value = value
-        self.rule = message if rule is None else rule
+        self.rule = shortened(message if rule is None else rule, self.longest)
 
     @classmethod
     def of(cls, argument: str, rule: str, value: Any = None) -> InputError:
@@ -128,6 +142,8 @@ class StudyError(InputError):
     problems : tuple of Problem
         All that was found, in the order of the file; each has its message, path and line.
     """
+
+    longest = 10**6  # each of its problems is short
 
     def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
         super().__init__(message)

@@ -18,8 +18,6 @@ for people, who may edit or remove them; nothing reads them again but figures, w
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +39,7 @@ from .ensemble.evidence import Evidence
 from .exceptions import Advice, InputError, UBayFSError
 from .plotting import DISPLAYS, Figures, read_displays, render_figures
 from .plotting.base import FORMATS
-from .report import render_html, render_json, render_markdown
+from .report import render_csv, render_html, render_json, render_markdown
 from .selection import FORMAT as SELECTION_FORMAT
 from .selection import Selection
 from .study import Study, load_study
@@ -164,6 +162,18 @@ class StoredResult:
             f"{path} was written by another version of ubayfs. Repeat the result with this one: run 'ubayfs select "
             f"{_STUDY} -o again' in {self.directory}."
         )
+
+    @contextmanager
+    def damage_named(self) -> Iterator[None]:
+        """Blame whatever fails in here on a result of an earlier version, which has no digests, instead of a bug."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            if self._digests is not None or isinstance(error, UBayFSError):
+                raise
+            raise InputError(
+                f"{self.directory / _SUMMARY} is damaged: {type(error).__name__} {error} on using it."
+            ) from error
 
     def figures(self, displays: Mapping[str, Any]) -> Figures:
         """Return the figures of those displays that are the same in this result, as far as their files are there."""
@@ -345,7 +355,7 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
         figures = render_figures(read_displays(summary["displays"]), study.outputs.figures)
     result.evidence.save(folder / _EVIDENCE)
     texts = {
-        _FEATURES: _chosen(summary),
+        _FEATURES: render_csv(summary),
         _SELECTION: json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False),
         _STUDY: replace(study, versions=versions()).moved_to(directory).to_yaml(),
         _SUMMARY: render_json(summary),
@@ -358,19 +368,6 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
     for name, files in figures.files.items():
         for suffix in study.outputs.figures:
             write_atomically(folder / _FIGURES / f"{name}.{suffix}", files[suffix])
-
-
-def _chosen(summary: Mapping[str, Any]) -> str:
-    """Return the chosen features as CSV; several blocks of one feature stand in one cell."""
-    records = summary["chosen"]
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\n")
-    writer.writeheader()
-    for record in records:
-        writer.writerow(
-            {key: "; ".join(map(str, value)) if isinstance(value, list) else value for key, value in record.items()}
-        )
-    return buffer.getvalue()
 
 
 def _table_of(study: Study) -> Table:

@@ -203,7 +203,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ("a,b,c\n", "t.csv", r"has a header \('a', 'b', 'c'\), but no rows of data"),
         ("a,b,c", "t.csv", "has a header"),
         ("a,b\n,\n,\n", "t.csv", "has a header"),
-        ("a,b,a,a,b\n1,2,3,4,5\n", "t.csv", r"more than once: 'a' \(columns 1 and 3 and 4\), 'b' \(columns 2 and 5\)"),
+        ("a,b,a,a,b\n1,2,3,4,5\n", "t.csv", r"more than once: 'a' \(columns 1, 3 and 4\), 'b' \(columns 2 and 5\)"),
         ("a, a\n1,2\n", "t.csv", r"'a' \(columns 1 and 2\)"),
         ("a,,c\n1,2,3\n", "t.csv", r"values in column\(s\) 2, which have no name in the header"),
         (

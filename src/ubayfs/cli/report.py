@@ -52,7 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
     existing = [path for path in [*arguments.output, *figures] if path.exists()]
     if existing and not arguments.force:
         raise InputError(f"{existing[0]} exists already. Choose another name, or replace it with --force.")
-    _write_all(_rendered(result, arguments.output, figures))
+    with result.damage_named():
+        contents = _rendered(result, arguments.output, figures)
+    _write_all(contents)
     for path in [*arguments.output, *figures]:
         echo(f"Wrote {path}")
 

@@ -113,7 +113,8 @@ class Section:
             value = {}
         given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
         meant = {nearest(name, known) for name in value.keys() - given.keys()}
-        problems.wrong |= {(cls.key, name) for name in meant if name is not None}  # their values are not known
+        for name in filter(None, meant):
+            problems.wrong.add((cls.key, name))  # its value is not known
         given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
         if cls.required and value.get(cls.required) is None:
             problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
