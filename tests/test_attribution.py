@@ -178,7 +178,7 @@ def test_a_genetic_search_is_repeatable():
 
 def test_a_selection_from_a_file_cannot_be_attributed():
     selection = decide(evidence_of(1), constraints=max_size(3))
-    with pytest.raises(UBayFSError, match="has no constraints; call decide"):
+    with pytest.raises(UBayFSError, match="the attribution needs the constraints, which a selection read from"):
         attribution(Selection.from_dict(selection.to_dict()))
 
 

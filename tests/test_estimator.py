@@ -163,7 +163,7 @@ class TestSize:
     def test_no_limit_warns(self, cancer):
         with pytest.warns(OptimizationWarning) as caught:
             UBayFSSelector(max_features=None, n_models=3, random_state=0).fit(*cancer)
-        assert any("No constraint limits the size of the set: 30 of 30" in str(one.message) for one in caught)
+        assert any("No constraint limits the size of the set: 30 of 30" in str(warning.message) for warning in caught)
 
     @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "ten"])
     def test_max_features_must_be_a_positive_whole_number(self, cancer, wrong):

@@ -115,8 +115,8 @@ class TestGroups:
                 pipeline, X, y, params={"groups": groups}, cv=GroupKFold(3), return_estimator=True, error_score="raise"
             )
             settings = [fold["select"].evidence_.settings for fold in scores["estimator"]]
-            assert [one["grouped"] for one in settings] == [True] * 3
-            assert all(one["n_samples"] < len(X) for one in settings)
+            assert [fold["grouped"] for fold in settings] == [True] * 3
+            assert all(fold["n_samples"] < len(X) for fold in settings)
 
     def test_not_routed_unless_requested(self, cancer, groups, pipeline):
         X, y = cancer
@@ -126,7 +126,7 @@ class TestGroups:
                 pipeline, X, y, params={"groups": groups}, cv=GroupKFold(2), return_estimator=True, error_score="raise"
             )
             settings = [fold["select"].evidence_.settings for fold in cross_validated["estimator"]]
-            assert [one["grouped"] for one in settings] == [False] * 2
+            assert [fold["grouped"] for fold in settings] == [False] * 2
 
     def test_of_another_length(self, cancer, groups):
         with pytest.raises(ValueError, match="groups must have one entry per sample of X, 569; got 100"):

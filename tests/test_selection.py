@@ -199,8 +199,8 @@ def test_a_selection_survives_json(selection):
     copy = round_trip(selection)
     assert_same_set(copy.best, selection.best)
     assert len(copy.alternatives) == len(selection.alternatives) == 4
-    for one, other in zip(copy.alternatives, selection.alternatives, strict=True):
-        assert_same_set(one, other)
+    for found, other in zip(copy.alternatives, selection.alternatives, strict=True):
+        assert_same_set(found, other)
     for name in ("feature_names", "importance", "counts", "weights"):
         np.testing.assert_array_equal(getattr(copy, name), getattr(selection, name))
     assert copy.provenance == json.loads(json.dumps(selection.provenance))
@@ -234,7 +234,7 @@ def test_a_genetic_search_that_begins_outside_the_hard_rows_survives_json():
 
 
 def test_a_selection_read_back_cannot_evaluate_other_sets(selection):
-    with pytest.raises(UBayFSError, match=r"keeps no constraints; call decide\(\) again"):
+    with pytest.raises(UBayFSError, match=r"evaluation of other sets needs the constraints.*call decide\(\) again"):
         round_trip(selection).evaluate(["area"])
 
 

@@ -1,12 +1,19 @@
-"""Plain values: what JSON can hold, and numbers, counts and lists as people read them."""
+"""Plain values: what JSON can hold and the way back, and numbers, counts and lists as people read them."""
 
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from .exceptions import InputError
+
+T = TypeVar("T")
 
 
 def number(value: Any) -> float | None:
@@ -21,9 +28,14 @@ def number(value: Any) -> float | None:
 def plain(value: Any) -> Any:
     """Return anything as types that JSON knows; infinite numbers, paths and the like become text.
 
+    Dataclasses become what their `to_dict` returns, or their fields.
+
     >>> plain({"rho": np.inf, "n": np.int64(3), 4: (1, None)})
     {'rho': 'inf', 'n': 3, '4': [1, None]}
     """
+    if is_dataclass(value) and not isinstance(value, type):
+        to_dict = getattr(value, "to_dict", None)
+        value = to_dict() if to_dict else {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, np.generic | np.ndarray):
@@ -33,6 +45,56 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return str(value)
+
+
+def decode(kind: type[T], content: Any) -> T:
+    """Make a dataclass of its fields in plain types, guided by their annotations.
+
+    Fields with a default may be missing. Anything else that does not fit is an InputError that names the field.
+    """
+    return _decode(kind, content, kind.__name__)
+
+
+def _decode(hint: Any, value: Any, place: str) -> Any:
+    if is_dataclass(hint):
+        return _decode_record(hint, value, place)
+    if isinstance(hint, types.UnionType):  # X | None is the only union in use
+        (inner,) = (option for option in get_args(hint) if option is not type(None))
+        return None if value is None else _decode(inner, value, place)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple):
+            raise _damaged(place, "a list", value)
+        return tuple(_decode(get_args(hint)[0], entry, f"{place}[{i}]") for i, entry in enumerate(value))
+    if hint is float and (type(value) in (int, float) or value in ("inf", "-inf", "nan")):
+        return float(value)
+    if type(value) is hint:
+        return value
+    raise _damaged(place, hint.__name__, value)
+
+
+def _decode_record(kind: Any, content: Any, place: str) -> Any:
+    if not isinstance(content, Mapping):
+        raise _damaged(place, "a mapping", content)
+    hints, required = _fields(kind)
+    wrong = sorted((set(content) - set(hints)) | (required - set(content)), key=str)
+    if wrong:
+        raise InputError(
+            f"{place} must have the fields {', '.join(hints)}; {wrong[0]!r} is missing or unknown. Write it again with "
+            "to_dict."
+        )
+    return kind(**{name: _decode(hints[name], value, f"{place}.{name}") for name, value in content.items()})
+
+
+@lru_cache
+def _fields(kind: Any) -> tuple[dict[str, Any], set[str]]:
+    """Return the types of the fields of a dataclass, and the names of those without a default."""
+    hints = get_type_hints(kind)
+    required = {field.name for field in fields(kind) if field.default is field.default_factory is MISSING}
+    return {field.name: hints[field.name] for field in fields(kind)}, required
+
+
+def _damaged(place: str, rule: str, value: Any) -> InputError:
+    return InputError(f"{place} must be {rule}; got {value!r}. Write it again with to_dict.")
 
 
 def relaxation(rho: float) -> float | str:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._arguments import RandomState
-from .constraints import resolve
-from .constraints.constraint import Inequalities
-from .constraints.sizes import exact_size
-from .exceptions import UBayFSError
+from ._arguments import Array, Floats, Mask, RandomState
+from .constraints.sizes import exactly
 from .optimize import Optimizer, as_optimizer
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
-from .selection import Problem, Selection
+from .selection import Problem, Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
 
 # What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
@@ -86,20 +83,20 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     >>> [(feature, found.reasons(feature)) for feature in selection.features]
     [('a', ('data',)), ('b', ('prior',))]
     """
-    problem, posterior = selection.problem, selection.posterior
-    if problem is None:
-        raise UBayFSError("A selection read from a file has no constraints; call decide() again to attribute it.")
+    problem, posterior = problem_of(selection, "the attribution"), selection.posterior
     utility, mask, names = problem.utility, selection.mask, problem.feature_names
     optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
+    nearest_best = partial(_nearest_best, chosen=mask, optimizer=optimizer, random_state=random_state)
     unvoted = _unvoted(problem, mask)
-    freely = _without_constraints(problem, posterior, mask, unvoted, optimizer, random_state)
+    favored = _in_favor(utility.theta, mask, _errors(posterior))
+    freely = _without_constraints(problem, favored, mask, unvoted, nearest_best)
     without_prior = data_alone = None
     if posterior is not None:
         neutral = _neutral(posterior, random_state)
         theta = _in_favor(neutral.mean, mask, _errors(neutral, posterior))
         constraints = utility.system.take(np.flatnonzero(~utility.system.from_prior))
         plain = replace(utility, theta=theta, system=constraints if utility.system.from_prior.any() else utility.system)
-        nearest, voted = _nearest_best(plain, mask, optimizer, random_state), posterior.counts > 0
+        nearest, voted = nearest_best(plain), posterior.counts > 0
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
         alone = (
@@ -110,17 +107,17 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     return Attribution(selection.features, without_prior, _names(names, freely), data_alone, reasons)
 
 
-def _names(names: NDArray[np.object_], mask: NDArray[np.bool_]) -> tuple[str, ...]:
+def _names(names: Array, mask: Mask) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
 
 
-def _raised(problem: Problem) -> NDArray[np.bool_]:
+def _raised(problem: Problem) -> Mask:
     """Return which features the prior prefers; the same weight for all is no preference."""
     assert problem.weights is not None
     return problem.weights > max(DEFAULT_WEIGHT, float(problem.weights.min()))
 
 
-def _unvoted(problem: Problem, chosen: NDArray[np.bool_]) -> dict[int, str]:
+def _unvoted(problem: Problem, chosen: Mask) -> dict[int, str]:
     """Return the members without a vote, by position, and what they are there for."""
     if problem.counts is None:
         return {}
@@ -138,13 +135,8 @@ def _unvoted(problem: Problem, chosen: NDArray[np.bool_]) -> dict[int, str]:
 
 
 def _without_constraints(
-    problem: Problem,
-    posterior: Posterior | None,
-    chosen: NDArray[np.bool_],
-    unvoted: Mapping[int, str],
-    optimizer: Optimizer,
-    random_state: RandomState,
-) -> NDArray[np.bool_]:
+    problem: Problem, theta: Floats, chosen: Mask, unvoted: Mapping[int, str], nearest_best: Callable[[Utility], Mask]
+) -> Mask:
     """Return the best set of the same size under the prior alone, of features that something speaks for.
 
     Fillers that were chosen may fill up: without constraints nothing would keep them out.
@@ -157,16 +149,11 @@ def _without_constraints(
     if problem.counts is not None:
         candidates &= (problem.counts > 0) | _raised(problem)
         candidates[[position for position, reason in unvoted.items() if reason == "filler"]] = True
-    theta = _in_favor(utility.theta, chosen, _errors(posterior))
     if not from_prior.any():
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))
-    sized = resolve(exact_size(size, rho=np.inf), problem.feature_names)
-    limited = system.take(np.flatnonzero(from_prior)).with_inequalities(
-        Inequalities(sized.A, sized.b, sized.rho, sized.label)
-    )
-    freed = replace(utility, theta=theta, system=limited, selectable=candidates)
-    return _nearest_best(freed, chosen, optimizer, random_state)
+    limited = system.take(np.flatnonzero(from_prior)).with_inequalities(exactly(utility.n_features, size))
+    return nearest_best(replace(utility, theta=theta, system=limited, selectable=candidates))
 
 
 def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
@@ -177,15 +164,13 @@ def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
     return kind().update(posterior.evidence, DEFAULT_WEIGHT, random_state=random_state)
 
 
-def _errors(*posteriors: Posterior | None) -> NDArray[np.float64] | None:
+def _errors(*posteriors: Posterior | None) -> Floats | None:
     """Return the standard error of simulated means, together of all, of shape (n_features,); None if none is."""
     squares = [p.diagnostics.monte_carlo_error**2 for p in posteriors if p is not None and p.diagnostics is not None]
     return np.sqrt(np.sum(squares, axis=0)) if squares else None
 
 
-def _in_favor(
-    theta: NDArray[np.float64], chosen: NDArray[np.bool_], errors: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def _in_favor(theta: Floats, chosen: Mask, errors: Floats | None) -> Floats:
     """Return importances that speak for chosen features as far as simulated ones may be wrong.
 
     A chosen feature then gives way only to one that is better beyond the error of their difference.
@@ -196,13 +181,11 @@ def _in_favor(
     return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
 
 
-def _nearest_best(
-    utility: Utility, chosen: NDArray[np.bool_], optimizer: Optimizer, random_state: RandomState
-) -> NDArray[np.bool_]:
+def _nearest_best(utility: Utility, chosen: Mask, optimizer: Optimizer, random_state: RandomState) -> Mask:
     """Return the best set; among equally good ones the one that shares most with the chosen set."""
     found = optimizer.maximize(utility, random_state)
     tolerance = score_tolerance(found.value)
-    # Also when the optimizer has no proof: it may come back with less than what is known already.
+    # Also when the optimizer has no proof: it may return less than what is known already.
     known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
     if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
         return chosen
@@ -213,10 +196,8 @@ def _nearest_best(
     return np.asarray(candidates[int(best.argmax())], dtype=bool)
 
 
-def _most_important(
-    theta: NDArray[np.float64], selectable: NDArray[np.bool_], chosen: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Return the most important features, as many as are chosen if there are; chosen ones come first among equals."""
+def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
+    """Return the most important features, as many as are chosen if there are; chosen ones first among equals."""
     candidates = np.flatnonzero(selectable)
     size = min(int(chosen.sum()), len(candidates))
     most = np.zeros_like(chosen)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from ._plain import counted, plain
-from .constraints import Constraint
 from .exceptions import UBayFSError
 from .results import Result, StoredResult
 from .selection import Selection
@@ -80,7 +79,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain types."""
-        return dict(plain(_as_dict(self)))
+        return dict(plain(vars(self)))
 
     def to_text(self) -> str:
         """Return the comparison in words, for a terminal or a message."""
@@ -228,16 +227,6 @@ def _flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> dict[tupl
         below = (*above, str(key))
         flat.update(_flat(value, below) if isinstance(value, Mapping) else {below: value})
     return flat
-
-
-def _as_dict(value: Any) -> Any:
-    if isinstance(value, Constraint):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [_as_dict(entry) for entry in value]
-    if isinstance(value, Comparison | FeatureChange | Difference | Side):
-        return {name: _as_dict(entry) for name, entry in vars(value).items()}
-    return value
 
 
 # -- in words ----------------------------------------------------------------------------------------------------------

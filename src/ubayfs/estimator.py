@@ -55,7 +55,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     min_votes : int, default 0
         Features that fewer runs chose cannot be selected.
     time_limit : float, optional
-        Seconds for the search of the best set; past it the best one found so far is taken, with its honest gap.
+        Seconds for the search of the best set; past it the best one found so far is taken, with its gap.
     n_alternatives : int, default 0
         How many further sets ``selection_.alternatives`` lists.
     random_state : int, Generator, SeedSequence, RandomState or None, default None
@@ -226,7 +226,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _needs_target(self) -> bool:
         try:
-            return any("unsupervised" not in one.tasks for one in as_selector(self.selector))
+            return any("unsupervised" not in selector.tasks for selector in as_selector(self.selector))
         except InputError:
             return False  # fit reports the selector; tags must not fail
 

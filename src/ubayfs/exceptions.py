@@ -24,7 +24,7 @@ must know: a value with a code and numbers, which `warnings.warn` and every face
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -207,7 +207,7 @@ class Advice:
         ),
         "without_votes": (
             OptimizationWarning,
-            "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints "
+            "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
             "alone bring them in. Use min_votes=1 to exclude such features.",
         ),
         "runs_failed": (
@@ -251,7 +251,17 @@ class Advice:
     }
 
     def __str__(self) -> str:
-        return self.CODES[self.code][1].format(**self.facts)
+        return self.in_words(self.CODES[self.code][1])
+
+    def in_words(self, sentence: str) -> str:
+        """Return a sentence with the facts in their places; of a list, the first five entries.
+
+        >>> Advice("without_votes", {"features": list("abcdefg")}).in_words("No votes: {features}.")
+        'No votes: a, b, c, d, e and 2 more.'
+        """
+        return sentence.format(
+            **{key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}
+        )
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Advice:
@@ -268,3 +278,8 @@ class Advice:
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
         warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)
+
+
+def _first(entries: Sequence[Any], limit: int = 5) -> str:
+    more = f" and {len(entries) - limit:,} more" if len(entries) > limit else ""
+    return ", ".join(map(str, entries[:limit])) + more

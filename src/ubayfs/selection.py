@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
+from ._plain import decode, plain
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
@@ -60,7 +61,7 @@ class SetMetrics:
     importance : float
         Sum of the posterior expected importances of the members.
     admissibility : float
-        kappa, in [0, 1]; may underflow, then `log_admissibility` still tells.
+        kappa, in [0, 1]; may underflow, unlike `log_admissibility`.
     log_admissibility : float
     violations : tuple of Violation
         Inequalities that do not hold; those that cost most first.
@@ -258,11 +259,8 @@ class Selection:
         ----------
         features : iterable of str or int, or mask of shape (n_features,)
         """
-        if self.problem is None:
-            raise UBayFSError(
-                "A selection read from a file keeps no constraints; call decide() again to evaluate sets."
-            )
-        return self.problem.measure(self.problem.mask(features))
+        problem = problem_of(self, "the evaluation of other sets")
+        return problem.measure(problem.mask(features))
 
     def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.
@@ -278,14 +276,11 @@ class Selection:
         """Return one row per feature: count, weight, importance, chosen; most important first."""
         import pandas as pd
 
-        columns: dict[str, Any] = {"feature": self.feature_names}
-        if self.counts is not None:
-            columns["count"] = self.counts
-        if self.weights is not None:
-            columns["weight"] = self.weights
-        columns["importance"] = self.importance
-        columns["chosen"] = self.mask
-        frame = pd.DataFrame(columns)
+        votes = {"count": self.counts, "weight": self.weights}
+        known = {name: values for name, values in votes.items() if values is not None}
+        frame = pd.DataFrame(
+            {"feature": self.feature_names, **known, "importance": self.importance, "chosen": self.mask}
+        )
         return frame.sort_values("importance", ascending=False, kind="stable", ignore_index=True)
 
     def to_dict(self) -> dict[str, Any]:
@@ -299,7 +294,7 @@ class Selection:
             "best": _set_to_dict(self.best),
             "alternatives": [_set_to_dict(found) for found in self.alternatives],
             "provenance": plain(self.provenance),
-            "advice": [plain(vars(advice)) for advice in self.advice],
+            "advice": plain(self.advice),
         }
 
     @classmethod
@@ -338,32 +333,28 @@ class Selection:
         )
 
 
-def plain(values: Any) -> Any:
-    """JSON has no infinity and no nan: these become the strings that float() reads back; tuples become lists."""
-    if isinstance(values, Mapping):
-        return {key: plain(value) for key, value in values.items()}
-    if isinstance(values, list | tuple):
-        return [plain(value) for value in values]
-    return str(values) if isinstance(values, float) and not np.isfinite(values) else values
+def check_selection(selection: Any) -> None:
+    """Raise unless this is a Selection."""
+    if not isinstance(selection, Selection):
+        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
+        raise InputError.of("selection", rule, selection)
+
+
+def problem_of(selection: Selection, purpose: str) -> Problem:
+    """Return the problem behind a selection, or raise when it was read from a file."""
+    check_selection(selection)
+    if selection.problem is None:
+        raise UBayFSError(
+            f"{purpose} needs the constraints, which a selection read from a file does not have; call decide() again."
+        )
+    return selection.problem
 
 
 def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
-    metrics = {**vars(found.metrics), "violations": [vars(row) for row in found.metrics.violations]}
-    return {
-        "indices": found.indices.tolist(),
-        **plain({"value": found.value, "bound": found.bound, "complete": found.complete, "metrics": metrics}),
-    }
+    return dict(plain({name: value for name, value in vars(found).items() if name != "features"}))
 
 
 def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
-    metrics = dict(content["metrics"])
-    violations = tuple(
-        Violation(row["label"], float(row["amount"]), float(row["rho"]), float(row["admissibility"]), row["position"])
-        for row in metrics.pop("violations")
-    )
-    without_votes = tuple(metrics.pop("without_votes"))
-    cardinality = int(metrics.pop("cardinality"))
-    numbers = {key: float(value) for key, value in metrics.items()}
     indices = freeze(np.array(content["indices"], dtype=np.intp))
     if indices.ndim != 1:
         raise ValueError("indices must be positions of features")
@@ -373,5 +364,5 @@ def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
         value=float(content["value"]),
         bound=float(content["bound"]),
         complete=bool(content["complete"]),
-        metrics=SetMetrics(cardinality=cardinality, violations=violations, without_votes=without_votes, **numbers),
+        metrics=decode(SetMetrics, content["metrics"]),
     )

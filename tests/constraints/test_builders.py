@@ -384,3 +384,12 @@ def test_positions_and_names_may_be_numpy_values():
     assert must_link(np.array([0, 2])) == must_link([0, 2])
     assert must_link(np.array(["a", "c"])) == must_link(["a", "c"])
     assert isinstance(must_link(pd.Index(["a", "c"])), Constraint)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_examples_of_arguments_are_valid(kind):
+    required, examples = KINDS[kind].required, KINDS[kind].examples
+    # How many bounds a linear constraint may have depends on its matrix: there is none that fits all.
+    assert set(required) - set(examples) == ({"A"} if kind == "linear" else set())
+    made = KINDS[kind].build(**{name: examples.get(name, [1.0]) for name in required})
+    assert {name for name, _ in made.arguments} >= set(required)

@@ -1,19 +1,22 @@
 """What holds for every display."""
 
 import json
+import math
 import subprocess
 import sys
 from itertools import combinations
 
 import matplotlib
+import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from ubayfs import Evidence, cannot_link, decide, max_size, maximize
+from ubayfs import Evidence, cannot_link, decide, exclude, max_size, maximize
 from ubayfs.exceptions import InputError, MissingDependencyError, UBayFSError, UBayFSWarning
-from ubayfs.plotting import DISPLAYS, EvidenceDisplay, SizeUtilityDisplay
+from ubayfs.plotting import DISPLAYS, CorrelationDisplay, EvidenceDisplay, SizeUtilityDisplay
 from ubayfs.selection import Selection
 
 NAMES = list(DISPLAYS)
@@ -246,6 +249,34 @@ def test_letters_that_no_font_has_are_a_value(monkeypatch, tmp_path):
     with pytest.warns(UBayFSWarning, match="some letters are drawn as boxes") as caught:
         drawing.save(tmp_path / "figure.svg")
     assert len(caught) == 1
+
+
+def test_a_block_has_the_same_color_in_all_figures():
+    names = [f"f{i}" for i in range(8)]
+    counts = np.arange(8, 0, -1)
+    evidence = Evidence.from_sets(np.arange(10)[:, None] < counts, names)
+    # The feature with most votes is excluded; the order of the blocks is not that of importance.
+    blocks = {"rest": names[4:], "late": names[2:4], "early": names[1:2], "first": names[:1]}
+    constraints = [max_size(4, rho=math.inf), exclude("f0")]
+    X = np.random.default_rng(0).normal(size=(20, 8))
+    selection = decide(evidence, constraints=constraints, X=pd.DataFrame(X, columns=names))
+    colors = []
+    for kind in (EvidenceDisplay, CorrelationDisplay):
+        display = kind.from_selection(selection, blocks=blocks)
+        cells = [patch for patch in display.plot().ax.patches if patch.get_gid() == "block"]
+        found = zip(display.blocks, cells, strict=True)
+        colors.append({block: cell.get_facecolor() for (block,), cell in found})
+    assert colors[1].keys() == {"early", "late", "rest"}
+    assert colors[1].items() <= colors[0].items()
+    assert len(set(colors[0].values())) == 4
+
+
+def test_displays_stored_before_a_field_was_added_are_still_drawn(cancer_selection, cancer_blocks):
+    for name, field in (("evidence", "relation"), ("correlation", "palette")):
+        content = make(name, cancer_selection, cancer_blocks).to_dict()
+        for record in content["links"]["drawn"] if name == "evidence" else [content]:
+            del record[field]
+        DISPLAYS[name].from_dict(content).plot()
 
 
 def test_bars_keep_their_room_beside_wide_names_blocks_and_many_constraints():

@@ -87,7 +87,7 @@ def test_of_many_features_the_leading_and_the_chosen_are_shown(large_selection):
     assert "30 of 10,000 features shown" in display.plot().figure.get_supxlabel().replace("\n", " ")
 
 
-def test_equal_weights_are_told_in_the_legend(large_selection):
+def test_equal_weights_are_stated_in_the_legend(large_selection):
     drawing = EvidenceDisplay.from_selection(large_selection).plot()
     words = [text.get_text() for text in drawing.ax.get_legend().get_texts()]
     assert words == ["votes of the ensemble", "prior weight (0.01 each)"]
@@ -108,24 +108,29 @@ def test_given_constraints_replace_those_of_the_selection(cancer_selection):
 
 
 @pytest.mark.parametrize(
-    ("constraint", "chosen", "kind", "members", "targets", "violated"),
+    ("constraint", "chosen", "label", "relation", "members", "targets", "violated"),
     [
-        (must_link(["a", "c", "e"]), "ac", "must-link", (0, 2, 4), (), True),
-        (must_link(["a", "c", "e"]), "ace", "must-link", (0, 2, 4), (), False),
-        (cannot_link(["h", "b"]), "bh", "cannot-link", (1, 7), (), True),
-        (implies(["d", "b"], ["a"]), "d", "implies", (0, 1, 3), (0,), True),
-        (implies("a", ["c", "d"]), "acd", "implies", (0, 2, 3), (2, 3), False),
-        (at_least_one(["a", "b"]), "c", "at-least-one", (0, 1), (), True),
-        (require(["a", "g"], rho=1), "a", "require", (0, 6), (), True),
-        (exclude("c"), "a", "exclude", (2,), (), False),
-        (cost_budget({"a": 2, "f": 3}, 4), "af", "cost-budget", (0, 5), (), True),
-        (linear({"a": 1, "b": -2}, 0), "ab", "linear", (0, 1), (), False),
+        (must_link(["a", "c", "e"]), "ac", "must-link", "together", (0, 2, 4), (), True),
+        (must_link(["a", "c", "e"]), "ace", "must-link", "together", (0, 2, 4), (), False),
+        (cannot_link(["h", "b"]), "bh", "cannot-link", "at most", (1, 7), (), True),
+        (implies(["d", "b"], ["a"]), "d", "implies", "if-then", (0, 1, 3), (0,), True),
+        (implies("a", ["c", "d"]), "acd", "implies", "if-then", (0, 2, 3), (2, 3), False),
+        (at_least_one(["a", "b"]), "c", "at-least-one", "at least", (0, 1), (), True),
+        (require(["a", "g"], rho=1), "a", "require", "required", (0, 6), (), True),
+        (exclude("c"), "a", "exclude", "excluded", (2,), (), False),
+        (cost_budget({"a": 2, "f": 3}, 4), "af", "cost budget 4", "at most", (0, 5), (), True),
+        # Inequalities of the user's own are drawn like the kind that means the same.
+        (linear({"a": 1, "b": -2}, 0), "ab", "linear a - 2 b <= 0", "if-then", (0, 1), (1,), False),
+        (linear({"a": -1}, -1), "a", "linear -a <= -1", "required", (0,), (), False),
+        (linear({"a": 1}, 0), "a", "linear a <= 0", "excluded", (0,), (), True),
+        (linear({"a": 1}, 1), "a", "linear a <= 1", "at most", (0,), (), False),
     ],
 )
-def test_a_constraint_joins_its_members(constraint, chosen, kind, members, targets, violated):
+def test_a_constraint_joins_its_members(constraint, chosen, label, relation, members, targets, violated):
     found = links(constraint, chosen)
     (link,) = found.drawn
-    assert (link.kind, link.members, link.targets, link.violated) == (kind, members, targets, violated)
+    assert (link.label, link.relation, link.targets) == (label, relation, targets)
+    assert (link.kind, link.members, link.violated) == (constraint.kind.replace("_", "-"), members, violated)
     assert link.n_members == len(members)
     assert found.notes == found.omitted == ()
 
@@ -139,7 +144,7 @@ def test_members_are_rows_of_the_list_and_hidden_ones_are_counted():
     assert (link.members, link.n_members) == ((0,), 2)
 
 
-def test_constraints_on_everything_or_on_blocks_are_told_in_words():
+def test_constraints_on_everything_or_on_blocks_are_stated_in_words():
     blocks = {"left": list("abcd"), "right": list("efgh")}
     found = links([max_size(2), max_blocks(1), cannot_link(["left", "right"], on="blocks")], "abh", blocks=blocks)
     assert found.drawn == ()
@@ -173,7 +178,7 @@ def test_nothing_overlaps_and_nothing_is_lost(seed):
         assert kind == link.kind
         assert not rows & taken
         taken |= rows
-    assert {"must-link", "implies"} <= {link.kind for link in found.drawn}  # said one by one, so never crowded out
+    assert {"must-link", "implies"} <= {link.kind for link in found.drawn}  # written one by one, so never crowded out
     n_cannot = sum(link.kind == "cannot-link" for link in found.drawn)
     omitted = {text.split()[-1]: int(text.split()[0]) for text in found.omitted}
     assert n_cannot + omitted.get("cannot-link", 0) == len(constraints) - 2

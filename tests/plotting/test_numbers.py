@@ -139,11 +139,11 @@ def test_pairs_of_correlated_features_are_one_band_up_to_the_one_that_they_can_b
     assert size.kinds == ("max-size",)
     assert display.farthest == pytest.approx(4.4)
     drawing = display.plot()
-    (band,) = (one for one in drawing.ax.collections if str(one.get_gid()).startswith("band"))
+    (band,) = (found for found in drawing.ax.collections if str(found.get_gid()).startswith("band"))
     corners = band.get_paths()[0].vertices
     assert corners[:, 0].max() == 1.0
     ends = corners[corners[:, 0] == 1.0, 1]
-    assert (ends.min(), ends.max()) == pytest.approx([2 * expit(-one) for one in (rho[-1], rho[0])])
+    assert (ends.min(), ends.max()) == pytest.approx([2 * expit(-end) for end in (rho[-1], rho[0])])
     assert len(legend_of(drawing)) == 3
     assert "from the lowest rho to the highest" in drawing.figure.get_supxlabel().replace("\n", " ")
 
@@ -158,7 +158,7 @@ def test_an_axis_of_pairs_alone_ends_behind_one():
     assert [curve.kinds for curve in display.curves] == [("decorrelate",), ("max-size",)]
 
 
-def test_many_relaxations_of_a_kind_are_one_band_and_all_violations_are_told():
+def test_many_relaxations_of_a_kind_are_one_band_and_all_violations_are_stated():
     n = 60
     evidence = Evidence.from_sets(np.eye(n, dtype=int))
     rows = [linear({0: -1.0, i: -1.0}, -1.5, rho=i / 1000) for i in range(1, n)]  # asks for x0 and another
@@ -304,7 +304,7 @@ def test_with_a_size_limit_only_the_most_important_of_each_size_are_best():
         assert point.admissibility == pytest.approx(2 / (1 + math.exp(0.7 * excess)))
 
 
-def test_the_chosen_size_is_marked_and_forbidden_sizes_are_told():
+def test_the_chosen_size_is_marked_and_forbidden_sizes_are_stated():
     evidence = Evidence.from_sets(np.eye(6, dtype=int))
     selection = decide(evidence, constraints=[exact_size(2, rho=1), max_size(4, rho=math.inf)])
     display = SizeUtilityDisplay.from_selection(selection)
@@ -354,17 +354,17 @@ def tangled():
     return maximize(rng.dirichlet(np.ones(60)), [max_size(12), *pairs])
 
 
-def test_work_is_limited_by_nodes_and_what_is_not_proved_is_told(tangled):
+def test_work_is_limited_by_nodes_and_what_is_not_proved_is_stated(tangled):
     sizes = (3, 12)
     hurried = SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=1)
     assert hurried == SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=1)
     full = SizeUtilityDisplay.from_selection(tangled, sizes, node_limit=10**6)
     assert all(point.complete for point in full.points)
     assert not all(point.complete for point in hurried.points)
-    for one, exact in zip(hurried.points, full.points, strict=True):
-        assert one.value <= exact.value + 1e-9
-        assert one.bound >= exact.value - 1e-9
-        assert one.complete or one.bound > one.value
+    for point, exact in zip(hurried.points, full.points, strict=True):
+        assert point.value <= exact.value + 1e-9
+        assert point.bound >= exact.value - 1e-9
+        assert point.complete or point.bound > point.value
     drawing = hurried.plot()
     (hollow,) = (line for line in drawing.ax.lines if line.get_gid() == "not proved")
     assert list(hollow.get_xdata()) == [point.size for point in hurried.points if not point.complete]
@@ -384,7 +384,7 @@ def test_no_clock_is_looked_at(tangled, monkeypatch):
 def test_the_axis_of_the_value_shows_its_differences(cancer_selection):
     drawing = SizeUtilityDisplay.from_selection(cancer_selection).plot()
     low, high = drawing.ax.get_ylim()
-    (line,) = (one for one in drawing.ax.lines if one.get_gid() == "value")
+    (line,) = (found for found in drawing.ax.lines if found.get_gid() == "value")
     values = line.get_ydata()
     assert np.ptp(values) > 0.7 * (high - low)
     assert drawing.figure.axes[1].get_ylim()[0] == 0

@@ -154,8 +154,8 @@ def test_text_from_data_stays_text_in_html(html, summary):
     text = Page(html).text
     for name in HOSTILE:
         assert in_one_line(name) in text
-    for said in ("<script>title</script>", "<script>warning</script>", "<b>block</b>", "</title><script>x.csv"):
-        assert said in text
+    for text_given in ("<script>title</script>", "<script>warning</script>", "<b>block</b>", "</title><script>x.csv"):
+        assert text_given in text
 
 
 def pictures_of(html):
@@ -174,7 +174,9 @@ def test_text_from_data_stays_text_in_figures(html, summary):
         tree = ElementTree.fromstring(data)
         tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
         assert not tags & {"script", "foreignObject", "a"}
-        attributes = [(name.rpartition("}")[2], value) for one in tree.iter() for name, value in one.attrib.items()]
+        attributes = [
+            (name.rpartition("}")[2], value) for element in tree.iter() for name, value in element.attrib.items()
+        ]
         assert not [name for name, _ in attributes if name.startswith("on")]
         assert all(value.startswith(("#", "data:image/png;")) for name, value in attributes if name == "href")
 
@@ -288,14 +290,14 @@ def test_all_forms_tell_the_same(html, markdown, summary):
     for record in summary["chosen"]:
         assert in_one_line(record["feature"]) in text
         assert in_one_line(record["feature"]) in lines
-    sentences = [told for section in summary["sentences"].values() for told in section]
+    sentences = [sentence for section in summary["sentences"].values() for sentence in section]
     assert {"chosen", "knowledge", "constraints", "ensemble", "correlation", "reproduce"} == set(summary["sentences"])
-    for told in (
+    for sentence in (
         summary["headline"], summary["caution"], *summary["terms"], *summary["question"], *summary["verdict"],
-        *summary["warnings"], *sentences, *(one["meaning"] for one in summary["legend"]),
+        *summary["warnings"], *sentences, *(entry["meaning"] for entry in summary["legend"]),
     ):  # fmt: skip
-        assert in_one_line(told) in text
-        assert in_one_line(told) in lines
+        assert in_one_line(sentence) in text
+        assert in_one_line(sentence) in lines
     for line in summary["constraints"]:
         assert in_one_line(line["label"]) in text
         assert in_one_line(line["label"]) in lines
@@ -424,7 +426,7 @@ def test_an_empty_choice_has_no_stray_lines():
     assert summary["sentences"]["knowledge"] == summary["legend"] == []
 
 
-def test_letters_that_no_font_has_are_told_once():
+def test_letters_that_no_font_has_are_listed_once():
     names = ["\U00013000", "\U00013001", "c"]  # hieroglyphs
     evidence = Evidence.from_sets(np.eye(3, dtype=bool)[[0, 0, 1, 2]], names)
     summary = summarize(decide(evidence, constraints=max_size(2, rho=np.inf)), n_draws=0)
@@ -437,9 +439,9 @@ def test_the_legend_says_what_badges_on_features_mean(summary, html):
     borne = {mark for record in summary["chosen"] for mark in record["reasons"]}
     assert borne >= {"prior", "constraints"}
     page = Page(html)
-    for one in summary["legend"]:
-        assert one["meaning"] in page.text
-    assert {one["mark"] for one in summary["legend"]} >= borne
+    for entry in summary["legend"]:
+        assert entry["meaning"] in page.text
+    assert {entry["mark"] for entry in summary["legend"]} >= borne
 
 
 def test_all_weights_can_be_read_from_the_report():

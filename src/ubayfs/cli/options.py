@@ -84,10 +84,9 @@ def add_section(parser: argparse.ArgumentParser, name: str) -> Any:
 def _kinds_by_argument() -> list[tuple[str, str]]:
     """Return the kinds of constraints that have an option, each with its first argument: limits first, lists last."""
     from ..constraints import KINDS
-    from ..study.constraint_terms import required_arguments
 
     first = {kind: next(iter(builder.parameters)) for kind, builder in KINDS.items()}
-    simple = [kind for kind in KINDS if set(required_arguments(kind)) <= {first[kind]}]
+    simple = [kind for kind in KINDS if set(KINDS[kind].required) <= {first[kind]}]
     return [(kind, argument) for argument in _FIRST_ARGUMENTS for kind in simple if first[kind] == argument]
 
 

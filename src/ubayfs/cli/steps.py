@@ -32,8 +32,8 @@ _ADVICE = {
         "nothing speaks against them. Add --max-size N."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints alone "
-        "are the reason. Exclude such features with --min-votes 1."
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason. Exclude such features with --min-votes 1."
     ),
 }
 
@@ -168,7 +168,7 @@ def echo_advice(advice: Iterable[Mapping[str, Any]]) -> None:
 
     for given in advice:
         text = _ADVICE.get(given["code"])
-        echo_error(f"Note: {given['message'] if text is None else text.format(**Advice.from_dict(given).facts)}")
+        echo_error(f"Note: {given['message'] if text is None else Advice.from_dict(given).in_words(text)}")
 
 
 def print_answer(known: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,11 @@ from .._arguments import Floats, check_real
 from ..exceptions import ConstraintError, InputError
 
 _SHOWN = 60  # entries of an argument that repr still lists
+
+# What builders take, each with a valid value, which replaces a wrong one while the other arguments are checked.
+Items = Annotated[Any, ("a", "b")]  # names or positions of features or blocks
+Costs = Annotated[Any, {"a": 1.0}]  # a number for each feature
+Bounds = Annotated[Any, 0.0]  # one number, or one for each inequality
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +33,7 @@ class FrozenMatrix:
 
     @classmethod
     def of(cls, name: str, values: Any) -> FrozenMatrix:
-        """Make it of an array-like or a sparse array; one row may come as a vector."""
+        """Make it of an array-like or a sparse array; one row may be a vector."""
         if sparse.issparse(values):
             as_numbers(name, values.tocoo().data)
         else:
@@ -107,7 +112,7 @@ def as_pairs(argument: str, values: Any) -> tuple[tuple[str | int, float], ...] 
     if hasattr(values, "columns"):
         raise ConstraintError.of(
             argument,
-            "must not be a DataFrame, whose columns may come in any order; order them like the features and pass "
+            "must not be a DataFrame, whose columns may be in any order; order them like the features and pass "
             ".to_numpy().",
         )
     if hasattr(values, "to_dict"):

@@ -1,7 +1,7 @@
 """Constraint: what an expert wants of a set, by name; and Inequalities: what it means for the features at hand.
 
 Every kind of constraint is two functions that stand together (see :mod:`ubayfs.constraints.sizes`): a builder, which
-checks what the user says, and a function of the same arguments that returns the inequalities a^T z <= b once it is
+checks what the user gives, and a function of the same arguments that returns the inequalities a^T z <= b once it is
 known which features and blocks there are. :func:`builder` ties the two together and registers the kind.
 """
 
@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -69,11 +69,11 @@ class Constraint:
         }
 
     def __repr__(self) -> str:
-        parameters = KINDS[self.kind].parameters
+        kind = KINDS[self.kind]
         listed = [
-            f"{name}={shown(value)}" if parameters[name].default is not inspect.Parameter.empty else shown(value)
+            shown(value) if name in kind.required else f"{name}={shown(value)}"
             for name, value in self.arguments
-            if value != parameters[name].default
+            if value != kind.parameters[name].default
         ]
         return f"{self.kind}({', '.join(listed)})"
 
@@ -140,7 +140,7 @@ class Context:
 class Kind:
     """A kind of constraint: its builder and what it means."""
 
-    build: Callable[..., Constraint]  # takes what the user says
+    build: Callable[..., Constraint]  # takes what the user gives
     inequalities: Callable[..., Inequalities]  # takes a Context and the checked arguments
     needs_data: bool = False  # whether the inequalities depend on the data, not on names alone
 
@@ -148,6 +148,18 @@ class Kind:
     def parameters(self) -> dict[str, inspect.Parameter]:
         """Parameters of the builder by name."""
         return dict(inspect.signature(self.build).parameters)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Names of the parameters without a default."""
+        return tuple(name for name, parameter in self.parameters.items() if parameter.default is parameter.empty)
+
+    @cached_property
+    def examples(self) -> dict[str, Any]:
+        """Valid values of parameters by name, as far as their annotations have them; a number may be 0."""
+        hints = get_type_hints(self.build, include_extras=True)
+        annotated = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+        return annotated | {name: hint() for name, hint in hints.items() if hint in (int, float)}
 
 
 # Filled by `builder`, in the order in which the kinds are defined.
@@ -160,7 +172,7 @@ def builder(
     """Make a builder of a function that checks arguments, and register it under its name.
 
     `inequalities` is what the kind means: ``(context, **checked arguments) -> Inequalities``; it may ask the context
-    for the data of the fit if the kind says that it needs them.
+    for the data of the fit if the kind needs them.
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:

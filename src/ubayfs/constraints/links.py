@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
 from ..exceptions import ConstraintError
-from .arguments import as_items, as_relaxation
+from .arguments import Items, as_items, as_relaxation
 from .constraint import (
     Context,
     Inequalities,
@@ -51,7 +51,7 @@ def _together(context: Context, features: Any, rho: float, on: str) -> Inequalit
 
 
 @builder(_together)
-def must_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def must_link(features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
     """Select these features all together or not at all: one inequality per ordered pair.
 
     Parameters
@@ -76,7 +76,7 @@ def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, 
 
 
 @builder(partial(_one_sum, sign=1.0, kind="cannot_link"))
-def cannot_link(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def cannot_link(features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
     """Select at most one of these features: one inequality, so that each further one counts.
 
     Examples
@@ -99,7 +99,7 @@ def _if_then(context: Context, if_features: Any, then_features: Any, rho: float,
 
 
 @builder(_if_then)
-def implies(if_features: Any, then_features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def implies(if_features: Items, then_features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
     """Select a feature on the left only with all features on the right: one inequality per pair.
 
     Examples
@@ -116,7 +116,7 @@ def implies(if_features: Any, then_features: Any, rho: float = 1.0, on: str = "f
 
 
 @builder(partial(_one_sum, sign=-1.0, kind="at_least_one"))
-def at_least_one(features: Any, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def at_least_one(features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
     """Select at least one of these features: one inequality."""
     return _linked(features, rho, on)
 
@@ -130,7 +130,7 @@ def _each(
 
 
 @builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"))
-def require(features: Any, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
+def require(features: Items, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
     """Select these features: one inequality each; hard unless `rho` is finite.
 
     Examples
@@ -142,7 +142,7 @@ def require(features: Any, rho: float = math.inf, on: str = "features") -> dict[
 
 
 @builder(partial(_each, coefficient=1.0, b=0.0, kind="exclude"))
-def exclude(features: Any, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
+def exclude(features: Items, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
     """Do not select these features: one inequality each; hard unless `rho` is finite."""
     return _linked(features, rho, on)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -42,10 +43,14 @@ def min_size(n: int, rho: float = 1.0) -> dict[str, Any]:
     return _size(n, rho)
 
 
-def _exactly(context: Context, n: int, rho: float) -> Inequalities:
-    n_features = len(context.index.names)
+def exactly(n_features: int, n: int, rho: float = math.inf) -> Inequalities:
+    """Return the inequalities of exactly `n` features: at most, and at least."""
     A = sparse.csr_array(np.repeat([[1.0], [-1.0]], n_features, axis=1))
     return inequalities(A, [n, -n], rho, partial(_either, n), f"exact-size {n}")
+
+
+def _exactly(context: Context, n: int, rho: float) -> Inequalities:
+    return exactly(len(context.index.names), n, rho)
 
 
 def _either(n: int, number: int) -> str:

@@ -263,7 +263,7 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
 
 
 def _own_blocks(constraint: Constraint) -> Blocks | None:
-    """Return the blocks that a constraint brings along."""
+    """Return the blocks of a constraint that has its own."""
     blocks = dict(constraint.arguments).get("blocks")
     if isinstance(blocks, tuple) and blocks and isinstance(blocks[0], tuple):
         return Blocks(dict(blocks))

@@ -11,7 +11,17 @@ from scipy import sparse
 from .._arguments import check_real
 from ..data.blocks import Blocks
 from ..exceptions import ConstraintError
-from .arguments import FrozenMatrix, as_numbers, as_pairs, as_relaxation, as_relaxations, as_vector, per_inequality
+from .arguments import (
+    Bounds,
+    Costs,
+    FrozenMatrix,
+    as_numbers,
+    as_pairs,
+    as_relaxation,
+    as_relaxations,
+    as_vector,
+    per_inequality,
+)
 from .constraint import Context, Inequalities, builder, inequalities, one_row
 
 _LISTED = 12  # terms that a title spells out
@@ -38,7 +48,7 @@ def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> I
 
 
 @builder(_within_budget)
-def cost_budget(costs: Any, budget: float, rho: float = 1.0) -> dict[str, Any]:
+def cost_budget(costs: Costs, budget: float, rho: float = 1.0) -> dict[str, Any]:
     """Keep the total cost of the selected features within a budget: one inequality.
 
     Parameters
@@ -100,7 +110,7 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
 
 
 @builder(_as_given)
-def linear(A: Any, b: Any, rho: Any = 1.0, blocks: Any = None) -> dict[str, Any]:
+def linear(A: Any, b: Bounds, rho: Any = 1.0, blocks: Any = None) -> dict[str, Any]:
     """Inequalities A z <= b over features or blocks, as they are.
 
     Parameters

@@ -1,7 +1,6 @@
 """Figures: frozen displays of plain data that can be stored as JSON and drawn with matplotlib.
 
-A display says itself in which section of a report it belongs and when it applies; to add one, write its module and
-list it here.
+A display knows its section of a report and when it applies; to add one, write its module and list it here.
 
 >>> from ubayfs import Evidence, decide, max_size
 >>> from ubayfs.plotting import EvidenceDisplay

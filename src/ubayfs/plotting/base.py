@@ -12,14 +12,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex, check_choice, check_int
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_choice, check_int
 from .._files import save_content
+from .._plain import decode, plain
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import Advice, InputError, UBayFSError
-from ..selection import Problem, Selection
+from ..selection import Selection
 from .png import encode_png
-from .record import decode, encode
 from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
 
 DPI = 300
@@ -102,11 +102,11 @@ class Correlations:
     """
 
     features: tuple[str, ...]
-    spearman: NDArray[np.float64]
-    pearson: NDArray[np.float64]
+    spearman: Floats
+    pearson: Floats
 
     @classmethod
-    def of_data(cls, X: NDArray[Any], feature_names: NDArray[Any], positions: NDArray[np.intp]) -> Correlations:
+    def of_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
         """Compute the correlations of the features at some positions."""
         values = X[:, positions]
         names = tuple(feature_names[positions].tolist())
@@ -145,7 +145,7 @@ class Correlations:
         return cls(tuple(content["features"]), *matrices)
 
 
-def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np.float64]:
+def signed_correlations(X: Array, method: str = "spearman") -> Floats:
     """Return the correlations of all columns, of shape (n_columns, n_columns)."""
     if method == "spearman":  # the same without scipy.stats, whose import takes longer than all of this
         X, method = np.column_stack([_average_ranks(column) for column in X.T]), "pearson"
@@ -157,7 +157,7 @@ def signed_correlations(X: NDArray[Any], method: str = "spearman") -> NDArray[np
     return np.clip(matrix, -1.0, 1.0)
 
 
-def _average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+def _average_ranks(values: Array) -> Floats:
     """Return ranks from 1; equal values share the mean of theirs."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
@@ -176,14 +176,16 @@ class ReportData:
 class Display:
     """Plain data behind one figure.
 
-    A child adds fields, computes them in ``from_selection`` and draws them in ``_draw``. It also says where it belongs:
-    `section` is the key of the section of a report, `caption` one sentence below the figure; `applies` tells whether a
-    report on a selection has this figure, and `for_report` makes it.
+    A child adds fields, computes them in ``from_selection`` and draws them in ``_draw``. It also knows its place:
+    `section` is the key of the section of a report, `caption` one sentence below the figure, `report_arguments` what a
+    report passes to ``from_selection``: fields of :class:`ReportData` by the argument that takes them. `applies` tells
+    whether a report on a selection has this figure.
     """
 
     name: ClassVar[str]
     section: ClassVar[str]
     caption: ClassVar[str]
+    report_arguments: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
@@ -193,7 +195,8 @@ class Display:
     @classmethod
     def for_report(cls: type[D], selection: Selection, data: ReportData) -> D:
         """Compute the display as a report shows it."""
-        made: D = cls.from_selection(selection)  # type: ignore[attr-defined]
+        arguments = {argument: getattr(data, name) for argument, name in cls.report_arguments.items()}
+        made: D = cls.from_selection(selection, **arguments)  # type: ignore[attr-defined]
         return made
 
     def plot(self, ax: Any = None) -> Drawing:
@@ -236,7 +239,7 @@ class Display:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data in plain types, ready for JSON; infinite numbers become strings."""
-        return {"display": self.name, **encode(self)}
+        return {"display": self.name, **plain(vars(self))}
 
     @classmethod
     def from_dict(cls: type[D], content: Mapping[str, Any]) -> D:
@@ -262,19 +265,7 @@ class Display:
         raise NotImplementedError
 
 
-def problem_of(selection: Selection, purpose: str) -> Problem:
-    """Return the problem behind a selection, or raise when it was read from a file."""
-    if not isinstance(selection, Selection):
-        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
-        raise InputError.of("selection", rule, selection)
-    if selection.problem is None:
-        raise UBayFSError(
-            f"{purpose} needs the constraints, which a selection read from a file does not have; call decide() again."
-        )
-    return selection.problem
-
-
-def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -> NDArray[np.intp]:
+def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
     """Return the chosen features and those of the highest score, together `max_features` unless more are chosen.
 
     They are ordered by falling score, equal ones by position. Of more than a hundred chosen ones only the highest are
@@ -289,7 +280,7 @@ def leading(score: NDArray[Any], chosen: NDArray[np.bool_], max_features: int) -
     return order[shown[order]]
 
 
-def blocks_of(blocks: Blocks, names: NDArray[Any], positions: NDArray[np.intp]) -> list[tuple[str, ...]]:
+def blocks_of(blocks: Blocks, names: Array, positions: Ints) -> list[tuple[str, ...]]:
     """Return the names of the blocks of some features, given by position."""
     belongs = blocks.matrix(FeatureIndex(names))[:, positions].toarray()
     return [tuple(name for name, inside in zip(blocks.names, column, strict=True) if inside) for column in belongs.T]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._arguments import check_int
+from .._arguments import Array, Floats, Ints, check_int
 from .._plain import counted
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
@@ -47,7 +46,7 @@ class ConvergenceDisplay(Display):
         ----------
         selection : Selection
         evidence : Evidence, optional
-            Default: that of the selection; one read from a file keeps none.
+            Default: that of the selection; one read from a file has none.
         n_runners_up : int, default 5
             Features with most votes among those not chosen.
 
@@ -124,25 +123,18 @@ class ConvergenceDisplay(Display):
         below.set_xlabel("number of models")
 
 
-def _course(
-    evidence: Evidence, shown: NDArray[np.intp], n_leading: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+def _course(evidence: Evidence, shown: Ints, n_leading: int) -> tuple[Ints, Floats, Floats]:
     """Return numbers of models, shares of the shown features, and agreement of the leading ones, at each point."""
-    n_models, n_features = evidence.n_models, evidence.n_features
+    n_models = evidence.n_models
     points = np.unique(np.linspace(1, n_models, min(n_models, _MOST_POINTS)).round().astype(np.intp))
+    # Votes of the first models, of shape (n_points, n_features).
+    counts = (np.arange(n_models) < points[:, np.newaxis]).astype(np.int32) @ evidence.sets
     final = _leading(evidence.counts, n_leading)
-    counts, before = np.zeros(n_features, dtype=np.int64), 0
-    shares, agreement = np.empty((len(points), len(shown))), np.empty(len(points))
-    for i, point in enumerate(points.tolist()):
-        votes = evidence.sets.indices[evidence.sets.indptr[before] : evidence.sets.indptr[point]]
-        counts += np.bincount(votes, minlength=n_features)
-        before = point
-        shares[i] = counts[shown] / point
-        agreement[i] = np.mean(np.isin(final, _leading(counts, n_leading)))
-    return points, shares, agreement
+    agreement = np.array([np.isin(final, _leading(votes, n_leading)).mean() for votes in counts])
+    return points, counts[:, shown] / points[:, np.newaxis], agreement
 
 
-def _leading(counts: NDArray[np.int64], n: int) -> NDArray[np.intp]:
+def _leading(counts: Array, n: int) -> Ints:
     """Return the n features with most votes; ties by position."""
-    keys = np.arange(len(counts)) - counts * len(counts)  # all different
+    keys = np.arange(len(counts)) - counts.astype(np.int64) * len(counts)  # all different
     return np.argpartition(keys, n - 1)[:n]

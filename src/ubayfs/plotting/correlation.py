@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,20 +31,17 @@ class CorrelationDisplay(Display):
     blocks: tuple[tuple[str, ...], ...]  # names of the blocks of each feature
     method: str
     n_chosen: int  # shown or not
+    palette: tuple[str, ...] = ()  # the blocks in the order of their colors: by the most important feature of each
 
     name: ClassVar[str] = "correlation"
     section: ClassVar[str] = "correlation"
     caption: ClassVar[str] = "Correlations among the chosen features."
+    report_arguments: ClassVar[Mapping[str, str]] = {"X": "correlations", "blocks": "blocks"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure."""
         return data.correlations is not None and len(selection.features) > 1
-
-    @classmethod
-    def for_report(cls, selection: Selection, data: ReportData) -> CorrelationDisplay:
-        """Compute the display as a report shows it."""
-        return cls.from_selection(selection, X=data.correlations, blocks=data.blocks)
 
     @classmethod
     def from_selection(
@@ -94,6 +93,7 @@ class CorrelationDisplay(Display):
             blocks=tuple(of_feature[i] for i in order),
             method=method,
             n_chosen=len(selection.indices),
+            palette=tuple(dict.fromkeys(chain.from_iterable(of_feature))),
         )
 
     def _heading(self) -> tuple[str, str]:
@@ -144,11 +144,11 @@ class CorrelationDisplay(Display):
                     )  # fmt: skip
         first = [own[0] if own else "" for own in self.blocks]
         borders = [i - 0.5 for i in range(1, n) if first[i] != first[i - 1]]
-        if len(borders) <= n / 2:  # a line around nearly every feature would say nothing
+        if len(borders) <= n / 2:  # a line around nearly every feature would not show anything
             ax.hlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
             ax.vlines(borders, -0.5, n - 0.5, color="black", linewidth=0.9)
         if any(self.blocks):
-            draw_blocks(ax, self.blocks, 4.0)
+            draw_blocks(ax, self.blocks, self.palette, 4.0)
         bar = ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.4, aspect=25, pad=0.03)
         bar.set_label(f"absolute {self.method.capitalize()} correlation")
         bar.outline.set_visible(False)

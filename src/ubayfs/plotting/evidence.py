@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +14,8 @@ from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..selection import Selection
 from . import style
-from .base import Display, ReportData, blocks_of, leading, shown_of
-from .links import MARKS, Links, draw_links, find_links, headings_height, links_width
+from .base import Display, blocks_of, leading, shown_of
+from .links import Links, draw_links, find_links, headings_height, links_width
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,7 @@ class EvidenceDisplay(Display):
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
-
-    @classmethod
-    def for_report(cls, selection: Selection, data: ReportData) -> EvidenceDisplay:
-        """Compute the display as a report shows it."""
-        return cls.from_selection(selection, blocks=data.blocks)
+    report_arguments: ClassVar[Mapping[str, str]] = {"blocks": "blocks"}
 
     @classmethod
     def from_selection(
@@ -54,7 +52,7 @@ class EvidenceDisplay(Display):
         selection : Selection
         blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         constraints : Constraint or iterable of Constraint, optional
-            Default: all that the selection was made with; a selection read from a file keeps none.
+            Default: all that the selection was made with; a selection read from a file has none.
         max_features : int, default 30
             Shown features; more when more are chosen.
 
@@ -98,8 +96,7 @@ class EvidenceDisplay(Display):
         details = shown_of(len(self.features), self.n_features) + "Bold, black square: chosen. "
         if self.links.drawn:
             details += "Lines join the members of a constraint; full mark: chosen member, thick: violated. "
-            drawn = {link.kind for link in self.links.drawn}
-            details += "".join(f"{words} " for kind, words in MARKS.items() if kind in drawn)
+            details += self.links.marks
         if self.links.omitted:
             details += f"Not drawn: {', '.join(self.links.omitted)}. "
         if self.links.notes:
@@ -139,6 +136,8 @@ class EvidenceDisplay(Display):
         style.draw_heading(ax, 8.0, "chosen")
         right = 18.0
         if any(self.blocks):
-            style.draw_blocks(ax, self.blocks, right)
+            # Blocks of chosen features first, in the order of these: all figures of a selection have the same colors.
+            palette = chain.from_iterable(compress(self.blocks, self.chosen))
+            style.draw_blocks(ax, self.blocks, palette, right)
             right += max(map(style.blocks_width, self.blocks)) + 4.0
         draw_links(ax, self.links, self.chosen, right)

@@ -8,23 +8,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array, Ints, Mask
 from .._plain import strictness
+from ..constraints.constraint import KINDS
 from ..constraints.system import ConstraintSystem, Part
 from ..utility import Admissibility
 from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
 
-# Kinds whose inequalities mean one thing together: a group of three linked features has six.
-_JOINED = {"must-link", "implies", "require", "exclude"}
-_SINGLE = {"require", "exclude"}  # each of their inequalities is on one feature
-_LINES = {"must-link": "-", "implies": "-.", "cannot-link": "--", "decorrelate": ":", "at-least-one": (0, (6, 1.5))}
-_MARKERS = {"require": "^", "exclude": "X"}
-# The marks that are no circles, in words.
-MARKS = {
-    "require": "Triangle: asked for by require.",
-    "exclude": "Cross: to be left out by exclude; hollow when it is.",
-    "implies": "Triangle upside down: asked for by implies.",
+# How a constraint is drawn follows from its inequalities, whatever its kind: style of the line
+# (None: no line), marker of a member, and the words for a mark that is no circle.
+_STYLES: dict[str, tuple[Any, str, str]] = {
+    "together": ("-", "o", ""),
+    "if-then": ("-.", "o", "Triangle upside down: needed by the other members. "),
+    "at most": ("--", "o", ""),
+    "at least": ((0, (6, 1.5)), "o", ""),
+    "found in the data": (":", "o", ""),
+    "required": (None, "^", "Triangle: required. "),
+    "excluded": (None, "X", "Cross: excluded; hollow when it is not chosen. "),
 }
 
 _MOST_LANES = 12
@@ -39,13 +40,14 @@ class Link:
     """A constraint between listed features; these are given by position in the list, from 0 on top."""
 
     kind: str  # such as must-link
-    label: str  # its first inequality in words
+    label: str  # its kind where the members tell the rest, or its first inequality in words
     members: tuple[int, ...]
-    targets: tuple[int, ...]  # those members that an implies asks for
+    targets: tuple[int, ...]  # of an if-then, those members that the others need
     n_members: int  # listed or not
     rho: float  # the largest of its inequalities
     violated: bool
     lane: int = 0  # column in which it is drawn; what shares a lane does not overlap
+    relation: str = "together"  # of the members: a key of _STYLES
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,14 @@ class Links:
     notes: tuple[str, ...] = ()  # constraints on everything or on blocks
     omitted: tuple[str, ...] = ()
 
+    @property
+    def marks(self) -> str:
+        """The marks that are no circles, in words."""
+        drawn = {link.relation for link in self.drawn}
+        return "".join(words for relation, (*_, words) in _STYLES.items() if relation in drawn)
 
-def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArray[np.intp]) -> Links:
+
+def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
     """Return the constraints among listed features, which are given by position, from top to bottom."""
     violated = Admissibility(system).violations(chosen)[0] > 0
     place = np.full(system.A.shape[1], -1)
@@ -69,13 +77,15 @@ def find_links(system: ConstraintSystem, chosen: NDArray[np.bool_], shown: NDArr
         if constraint.start == constraint.stop:
             continue
         kind, rows = kind_in_words(constraint), system.rows_of(constraint)
-        A, joined = system.A[rows], kind in _JOINED
+        A, by_names = system.A[rows], _given_by_names(constraint)
+        # Members that an expert listed are one link, also where they have several inequalities.
+        joined = bool(by_names) and all(by_names)
         if (A.indices >= system.n_features).any() or (np.diff(A.indptr) >= system.n_features).any():
             notes.append(f"{constraint.title} ({'violated' if violated[rows].any() else 'holds'})")
             continue
-        listed = _listed_inequalities(system, kind, rows, place, violated)
+        listed = _listed_inequalities(system, rows, place, violated)
         drawable = [rows][: len(listed)] if joined else list(listed[:, np.newaxis])
-        candidates += [_link(system, kind, part, place, violated) for part in drawable]
+        candidates += [_link(system, constraint, part, place, violated) for part in drawable]
         omitted[kind] += (1 if joined else len(rows)) - len(drawable)
     n_of_kind = Counter(link.kind for link in candidates)
     # What an expert wrote one by one stands before what holds for all pairs; then violated ones, then those on many
@@ -99,38 +109,64 @@ def kind_in_words(constraint: Part) -> str:
     return constraint.kind.replace("_", "-")
 
 
-def _listed_inequalities(
-    system: ConstraintSystem, kind: str, rows: NDArray[np.intp], place: NDArray[Any], violated: NDArray[np.bool_]
-) -> NDArray[np.intp]:
+def _given_by_names(constraint: Part) -> list[bool]:
+    """Return for each required argument of a constraint whether it is a list of features."""
+    given = () if constraint.constraint is None else constraint.constraint.arguments
+    return [
+        isinstance(value, tuple) and all(isinstance(item, str | int) for item in value)
+        for name, value in given
+        if name in KINDS[constraint.kind].required
+    ]
+
+
+def _listed_inequalities(system: ConstraintSystem, rows: Ints, place: Array, violated: Mask) -> Ints:
     """Return the inequalities on two listed features or more, the strictest first.
 
     One listed feature is enough where an inequality has no more, or is violated.
     """
     A = system.A[rows]
-    owner = np.repeat(np.arange(len(rows)), np.diff(A.indptr))
+    n_members = np.diff(A.indptr)
+    owner = np.repeat(np.arange(len(rows)), n_members)
     n_listed = np.bincount(owner, weights=place[A.indices] >= 0, minlength=len(rows))
-    needed = np.where(violated[rows] | (kind in _SINGLE), 1, 2)
-    listed = rows[n_listed >= needed]
+    listed = rows[n_listed >= np.where(violated[rows] | (n_members == 1), 1, 2)]
     order = np.lexsort([-system.rho[listed], ~violated[listed]])
     return listed[order][:_MOST_CANDIDATES]
 
 
-def _link(
-    system: ConstraintSystem, kind: str, rows: NDArray[np.intp], place: NDArray[Any], violated: NDArray[np.bool_]
-) -> Link:
-    A = system.A[rows]
-    columns = np.unique(A.indices)
-    then = np.unique(A.indices[A.data < 0]) if kind == "implies" else columns[:0]
-    members, targets = (tuple(sorted(place[some][place[some] >= 0].tolist())) for some in (columns, then))
+def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, violated: Mask) -> Link:
+    kind, columns = kind_in_words(constraint), np.unique(system.A[rows].indices)
+    relation, needed = _relation(system, constraint, rows)
+    members, targets = (tuple(sorted(place[some][place[some] >= 0].tolist())) for some in (columns, needed))
     return Link(
         kind=kind,
-        label=system.label(int(rows[0])),
+        # A number or a block is not seen in the members.
+        label=kind if all(_given_by_names(constraint)) else system.label(int(rows[0])),
         members=members,
         targets=targets,
         n_members=len(columns),
         rho=float(system.rho[rows].max()),
         violated=bool(violated[rows].any()),
+        relation=relation,
     )
+
+
+def _relation(system: ConstraintSystem, constraint: Part, rows: Ints) -> tuple[str, Ints]:
+    """Return how inequalities relate their members, a key of `_STYLES`, and the members that others need."""
+    A, b = system.A[rows], system.b[rows]
+    limited, asked_for = (np.unique(A.indices[part]) for part in (A.data > 0, A.data < 0))
+    needed, none = np.setdiff1d(asked_for, limited), limited[:0]
+    single = (np.diff(A.indptr) == 1).all()
+    if single and (b < 0).all():
+        return "required", none
+    if single and (b < A.data).all():
+        return "excluded", none
+    if constraint.constraint is not None and constraint.constraint.needs_data:
+        return "found in the data", none
+    if not len(limited):
+        return "at least", none
+    if not len(asked_for):
+        return "at most", none
+    return ("if-then", needed) if len(needed) else ("together", none)
 
 
 def _in_lanes(links: list[Link], n_of_kind: Counter[str], omitted: Counter[str]) -> tuple[Link, ...]:
@@ -165,16 +201,17 @@ def draw_links(ax: Any, links: Links, chosen: tuple[bool, ...], left: float) -> 
     for link in links.drawn:
         x = left + LANE * (link.lane + 0.5)
         color, weight = (VERMILION, 2.0) if link.violated else (BLACK, 0.9)
-        if len(link.members) > 1 and link.kind not in _SINGLE:
+        line, marker, _ = _STYLES.get(link.relation, _STYLES["together"])
+        if len(link.members) > 1 and line is not None:
             ax.plot(
                 [x, x], [link.members[0], link.members[-1]], color=color, linewidth=weight, transform=margin,
-                linestyle=_LINES.get(link.kind, "-"), clip_on=False, gid=f"link {link.kind}", zorder=3,
+                linestyle=line, clip_on=False, gid=f"link {link.kind}", zorder=3,
             )  # fmt: skip
         for member in link.members:
-            marker = _MARKERS.get(link.kind, "v" if member in link.targets else "o")
             ax.plot(
-                [x], [member], marker=marker, markersize=4.5, color=color, linestyle="none", transform=margin,
-                markerfacecolor=color if chosen[member] else "white", markeredgewidth=0.9, clip_on=False, zorder=4,
+                [x], [member], marker="v" if member in link.targets else marker, markersize=4.5, color=color,
+                linestyle="none", transform=margin, markerfacecolor=color if chosen[member] else "white",
+                markeredgewidth=0.9, clip_on=False, zorder=4,
             )  # fmt: skip
     for lane, heading, violated in _headings(links):
         draw_heading(ax, left + LANE * (lane + 0.5), heading, VERMILION if violated else BLACK)
@@ -201,9 +238,7 @@ def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
         if len(members) <= _OWN_LANES:
             for link in members:
                 hidden = link.n_members - len(link.members)
-                # Members alone do not tell other kinds apart: max-per-block 2 has a number and a block.
-                heading = kind if kind in _LINES or kind in _MARKERS else short(link.label)
-                words = f"{heading}, {strictness(link.rho)}" + (f", {hidden} not shown" if hidden else "")
+                words = f"{short(link.label)}, {strictness(link.rho)}" + (f", {hidden} not shown" if hidden else "")
                 yield link.lane, words + (", violated" if link.violated else ""), link.violated
         else:
             n_violated = sum(link.violated for link in members)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Floats, Ints
 from .._plain import counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
-from ..selection import Selection, Violation
+from ..selection import Selection, Violation, problem_of
 from ..utility import log_row_admissibility
-from .base import Display, ReportData, problem_of
+from .base import Display, ReportData
 from .links import kind_in_words
 from .style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, short
 
@@ -150,7 +150,7 @@ class PenaltyDisplay(Display):
         return marks
 
 
-def _admissibility(violation: Any, rho: float) -> NDArray[np.float64]:
+def _admissibility(violation: Any, rho: float) -> Floats:
     return np.exp(log_row_admissibility(violation, rho))
 
 
@@ -190,13 +190,10 @@ def _curves(system: ConstraintSystem) -> tuple[PenaltyCurve, ...]:
     return tuple(sorted(curves, key=lambda curve: (curve.rho, curve.lowest, curve.highest)))
 
 
-def _few_groups(
-    system: ConstraintSystem, constraints: list[tuple[str, NDArray[np.intp]]]
-) -> list[list[tuple[str, NDArray[np.intp]]]]:
+def _few_groups(system: ConstraintSystem, constraints: list[tuple[str, Ints]]) -> list[list[tuple[str, Ints]]]:
     """Divide constraints into groups: by relaxation, or if these are too many by kind, or else into soft and hard."""
-    found: dict[Any, list[tuple[str, NDArray[np.intp]]]] = {}
     for by in ("relaxation", "kind", "nothing"):
-        found = {}
+        found: dict[Any, list[tuple[str, Ints]]] = {}
         for kind, rows in constraints:
             rho = system.rho[rows]
             if np.isinf(rho[0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from .._arguments import RandomState
 from .._plain import counted
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display, ReportData, leading, shown_of
+from .base import Display, leading, shown_of
 from .style import BLUE, GREY, LIGHT_GREY, list_features, list_height
 
 
@@ -33,11 +34,7 @@ class PosteriorDisplay(Display):
     name: ClassVar[str] = "posterior"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Credible intervals of the importances; chosen features are marked."
-
-    @classmethod
-    def for_report(cls, selection: Selection, data: ReportData) -> PosteriorDisplay:
-        """Compute the display as a report shows it."""
-        return cls.from_selection(selection, level=data.level)
+    report_arguments: ClassVar[Mapping[str, str]] = {"level": "level"}
 
     @classmethod
     def from_selection(
@@ -53,7 +50,7 @@ class PosteriorDisplay(Display):
         Parameters
         ----------
         selection : Selection
-            From :func:`~ubayfs.decide`; one read from a file keeps no posterior.
+            From :func:`~ubayfs.decide`; one read from a file has none.
         level : float in (0, 1), default 0.9
         max_features : int, default 30
             Shown features; more when more are chosen.

@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
-from .._arguments import check_int
+from .._arguments import Mask, check_int
 from .._plain import counted
-from ..constraints.constraint import Inequalities
+from ..constraints.sizes import exactly
 from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
 from ..optimize.size_bounds import SizeBounds
-from ..selection import Problem, Selection
+from ..selection import Problem, Selection, problem_of
 from ..utility import Utility, score_tolerance
-from .base import Display, ReportData, problem_of
+from .base import Display, ReportData
 from .style import BLACK, BLUE, VERMILION, divided, label_lines
 
 _MOST_SIZES = 25
@@ -87,9 +85,9 @@ class SizeUtilityDisplay(Display):
         utility, chosen = problem.utility, len(selection.features)
         if sizes is None:
             sizes = _default_sizes(chosen, int(utility.selectable.sum()))
-        asked = {check_int("sizes", size, low=0) for size in sizes}
+        wanted = {check_int("sizes", size, low=0) for size in sizes}
         node_limit = check_int("node_limit", node_limit, low=1)
-        solutions, infeasible, omitted = _best_of_sizes(selection, utility, asked, node_limit)
+        solutions, infeasible, omitted = _best_of_sizes(selection, utility, wanted, node_limit)
         without_data = replace(problem, X=None)  # redundancy takes time, and is not shown
         points = [SizePoint.of(without_data, solution) for solution in solutions]
         return cls(
@@ -220,14 +218,7 @@ def _best_of_sizes(
     return list(solutions.values()), infeasible, omitted
 
 
-def _best_of_size(utility: Utility, size: int, begin_with: NDArray[np.bool_], limit: Limit) -> Solution | None:
-    """Return the best set of exactly this size, which is two hard inequalities, or None if there is none."""
-    ones = np.ones((1, utility.n_features))
-    rows = Inequalities(
-        sparse.csr_array(np.vstack([ones, -ones])),
-        np.array([size, -size], dtype=np.float64),
-        np.array([np.inf, np.inf]),
-        lambda _: f"exact-size {size}",
-    )
-    sized = replace(utility, system=utility.system.with_inequalities(rows))
+def _best_of_size(utility: Utility, size: int, begin_with: Mask, limit: Limit) -> Solution | None:
+    """Return the best set of exactly this size, or None if there is none."""
+    sized = replace(utility, system=utility.system.with_inequalities(exactly(utility.n_features, size)))
     return Exact(begin_with=np.flatnonzero(begin_with)).search(sized, limit)

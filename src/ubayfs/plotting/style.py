@@ -1,21 +1,22 @@
 """What all figures share: colors, sizes, and text that is shown as it is.
 
-Colors are those of Okabe and Ito, which color-blind readers can tell apart; whatever a color says, a hatch, a marker, a
-line style or a word says too, so that a greyscale print loses nothing. Figures are as wide as a page of text (16 cm).
+Colors are those of Okabe and Ito, which color-blind readers can tell apart; whatever a color shows, a hatch, a marker,
+a line style or a word shows too, so that a greyscale print loses nothing. Figures are as wide as a page (16 cm).
 """
 
 from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Floats
 from ..exceptions import MissingDependencyError
 
 BLUE, SKY, VERMILION, ORANGE, GREEN, PURPLE, YELLOW, BLACK = (
@@ -37,7 +38,7 @@ _OTHER_FONTS = ("Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei", "Yu 
                 "Hiragino Sans", "Arial Unicode MS")  # fmt: skip
 
 STYLE: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "font.family": ["DejaVu Sans"],  # part of matplotlib: the same figure everywhere
     "font.size": 8.0,
     "axes.labelsize": 8.0,
     "axes.titlesize": 8.0,
@@ -196,11 +197,14 @@ def _listing(names: Sequence[str]) -> str:
     return short(", ".join(names), 20)
 
 
-def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], left: float) -> None:
-    """Draw the blocks of listed features from `left` points right of the axes on: colored cells, then their names."""
+def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], palette: Iterable[str], left: float) -> None:
+    """Draw the blocks of listed features from `left` points right of the axes on: colored cells, then their names.
+
+    Colors are given in the order of the palette, then to the other blocks.
+    """
     from matplotlib.patches import Rectangle
 
-    known = list(dict.fromkeys(name for names in blocks for name in names))
+    known = list(dict.fromkeys([*palette, *chain.from_iterable(blocks)]))
     margin = right_margin(ax)
     for row, names in enumerate(blocks):
         for i, name in enumerate(names[:_MOST_CELLS]):
@@ -228,7 +232,7 @@ def legend_below(ax: Any) -> None:
         )  # fmt: skip
 
 
-def spread(positions: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf) -> NDArray[np.float64]:
+def spread(positions: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf) -> Floats:
     """Return positions moved apart as little as needed, so that neighbors are at least `gap` apart.
 
     This is least squares under order constraints: after subtracting the gaps, isotonic regression, and within

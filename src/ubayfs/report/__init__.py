@@ -1,6 +1,6 @@
 """Reports: one summary as HTML, Markdown or JSON; or a document of your own as HTML.
 
-`content` puts a summary into sections (`tables` has its tables), `document` says what sections are made of, `html` and
+`content` puts a summary into sections (`tables` has its tables), `document` defines the parts of sections, `html` and
 `markdown` write them.
 """
 

@@ -1,4 +1,4 @@
-"""The content of a report, made of a summary: what stands in which section."""
+"""The content of a report, made of a summary: what each section has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..plotting import DISPLAYS
 from . import tables
 from .document import Document, Figure, Listing, Section
 
-# Keys and headings, in the order of a report. Displays say to which they belong.
+# Keys and headings, in the order of a report. A display has the key of its section.
 HEADINGS = {
     "chosen": "The chosen features",
     "knowledge": "What is data and what is prior knowledge",
@@ -36,11 +36,11 @@ _TABLES = {
 
 def document(summary: Mapping[str, Any]) -> Document:
     """Return the report on a summary."""
-    homeless = [name for name, display in DISPLAYS.items() if display.section not in HEADINGS]
-    if homeless:
+    misplaced = [name for name, display in DISPLAYS.items() if display.section not in HEADINGS]
+    if misplaced:
         known = ", ".join(HEADINGS)
         raise UBayFSError(
-            f"display {homeless[0]!r} has the section {DISPLAYS[homeless[0]].section!r}; use one of {known}."
+            f"display {misplaced[0]!r} has the section {DISPLAYS[misplaced[0]].section!r}; use one of {known}."
         )
     sections = tuple(_section(summary, key) for key in HEADINGS)
     return Document(

@@ -37,7 +37,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A display, by its name among the displays of the summary; `alt` says in words what it shows."""
+    """A display, by its name among the displays of the summary; `alt` describes it in words."""
 
     name: str
     caption: str
@@ -54,7 +54,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report under one heading; the legend says what badges mean."""
+    """A part of the report under one heading; the legend explains the badges."""
 
     key: str
     heading: str
@@ -86,7 +86,7 @@ class Document:
 
 
 def visible(text: str) -> str:
-    r"""Return text whose control characters can be seen: they could hide or turn around what stands beside them.
+    r"""Return text whose control characters can be seen: they could hide or reverse the text beside them.
 
     >>> visible("two\nlines\a")
     'two\\nlines\\x07'

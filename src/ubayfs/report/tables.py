@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plain import counted, listing, relaxation_text, rounded
+from ..summary.sentences import MARKS
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -78,7 +79,7 @@ def _yes(chosen: bool) -> str:
 
 
 def _share(value: float) -> str:
-    """Return an importance: all of them sum to 1, so that four decimals are as much as anybody can use."""
+    """Return an importance: all of them sum to 1, so that four decimals are enough."""
     return f"{value:.4f}" if value >= 0.00005 or value == 0 else "< 0.0001"
 
 
@@ -88,7 +89,7 @@ def _interval(record: Record) -> str:
 
 
 def _marks(record: Record) -> tuple[str, ...]:
-    return ("no vote",) * record["without_vote"] + ("tie",) * record["tied"]
+    return tuple(mark for key, mark in MARKS.items() if record[key])
 
 
 def constraints(summary: Record) -> tuple[Table, ...]:

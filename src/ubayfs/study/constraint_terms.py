@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,17 +20,6 @@ from ..utility import Utility
 from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
 from .names import Names, as_found, is_pattern, is_single
 from .yaml_io import plain
-
-# Replace a required argument that is missing or wrong, so that the others are checked all the same.
-_STAND_INS: dict[str, Any] = {
-    "n": 0,
-    "features": ["a", "b"],
-    "if_features": ["a"],
-    "then_features": ["b"],
-    "costs": {"a": 1.0},
-    "budget": 1.0,
-    "b": 0.0,
-}
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 # Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
@@ -84,7 +72,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
     given = known_only(given, parameters, f"an argument of {kind}", report)
-    absent = [name for name in required_arguments(kind) if name not in given]
+    absent = [name for name in KINDS[kind].required if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")
     if "rho" in given:
@@ -92,22 +80,16 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     return _make(kind, given, set(absent), report if named else lambda path, message: report((), message))
 
 
-def required_arguments(kind: str) -> list[str]:
-    """Return the arguments of a kind of constraint that have no default."""
-    parameters = KINDS[kind].parameters
-    return [name for name, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
-
-
 def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> Constraint | None:
     """Call the builder; arguments that are wrong are reported and replaced, so that the others are checked too.
 
     The constraint lacks required arguments that are wrong: its names can be checked, but it cannot be used.
     """
-    replaced = wrong.intersection(required_arguments(kind))
-    if not replaced <= set(_STAND_INS):
+    replaced, examples = wrong.intersection(KINDS[kind].required), KINDS[kind].examples
+    if not replaced <= examples.keys():
         return None
     try:
-        made = _build(kind, given | {name: _STAND_INS[name] for name in replaced})
+        made = _build(kind, given | {name: examples[name] for name in replaced})
         return replace(made, arguments=tuple(item for item in made.arguments if item[0] not in replaced))
     except InputError as error:
         name = error.argument or next(iter(given))
@@ -166,7 +148,7 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
             changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
     for problem in found:
         report(*problem)
-    if found or not given.keys() >= set(required_arguments(constraint.kind)):
+    if found or not given.keys() >= set(KINDS[constraint.kind].required):
         return None
     if all(given[name] == value for name, value in changed.items()):
         return constraint

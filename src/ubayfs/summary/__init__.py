@@ -18,9 +18,8 @@ from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.target import Target
 from ..ensemble.collect import Progress, versions
-from ..exceptions import InputError
 from ..plotting import Correlations, ReportData, report_displays
-from ..selection import Selection
+from ..selection import Selection, check_selection
 from . import facts, members, sentences
 from .constraint_facts import constraint_facts
 from .facts import advice_facts
@@ -38,11 +37,9 @@ def answer(
 ) -> dict[str, Any]:
     """Return the facts of the answer itself: chosen features and why, constraints, score, advice.
 
-    This is the part of a summary that a decision shows at once. A `study` brings the blocks and the seed.
+    This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
     """
-    if not isinstance(selection, Selection):
-        rule = f"must be a Selection, as decide() returns it; got {type(selection).__name__}."
-        raise InputError.of("selection", rule, selection)
+    check_selection(selection)
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
@@ -72,7 +69,7 @@ def summarize(
     known: Mapping[str, Any] | None = None,
     earlier: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return everything that a report says of a selection, in plain types, ready for JSON.
+    """Return the content of a report on a selection, in plain types, ready for JSON.
 
     Parameters
     ----------
@@ -82,7 +79,7 @@ def summarize(
     data : FeatureData, DataFrame or array-like of shape (n_samples, n_features), optional
         The data of the fit. Default: the `X` that the selection was decided with, if any.
     study : ResolvedStudy, optional
-        The study that was decided by: brings `data`, `asked`, `blocks` and `random_state`, and what the expert stated.
+        The study behind the decision: has `data`, `asked`, `blocks` and `random_state`, and what the expert stated.
     asked : mapping, optional
         The study as used, in plain types; it becomes part of the summary.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional

@@ -19,7 +19,7 @@ def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
     """Return one entry per constraint: what it is, whether it holds, by how much it is violated, what that costs.
 
     What an expert holds unlikely has an entry, too, since it counts in the admissibility; its "from_prior" is true. One
-    with rho 0 asks for nothing: it is "left_out". Of a selection read from a file, the number of inequalities is not
+    with rho 0 has no effect: it is "left_out". Of a selection read from a file, the number of inequalities is not
     known, nor what those are that hold.
     """
     violations: dict[int | None, list[Violation]] = {}

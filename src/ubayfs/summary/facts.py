@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._arguments import Array
 from .._plain import number, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
@@ -43,18 +43,15 @@ CITATION = {
         "selection in life science applications (UBayFS). Machine Learning, 111, 3897-3923."
     ),
     "doi": "10.1007/s10994-022-06221-9",
-    "bibtex": (
-        "@article{jenul2022ubayfs,\n"
-        '  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\\"u}rgen and Tomic, Oliver},\n'
-        "  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications "
-        "({UBayFS})},\n"
-        "  journal = {Machine Learning},\n"
-        "  volume  = {111},\n"
-        "  pages   = {3897--3923},\n"
-        "  year    = {2022},\n"
-        "  doi     = {10.1007/s10994-022-06221-9}\n"
-        "}"
-    ),
+    "bibtex": r"""@article{jenul2022ubayfs,
+  author  = {Jenul, Anna and Schrunner, Stefan and Pilz, J{\"u}rgen and Tomic, Oliver},
+  title   = {A user-guided {B}ayesian framework for ensemble feature selection in life science applications ({UBayFS})},
+  journal = {Machine Learning},
+  volume  = {111},
+  pages   = {3897--3923},
+  year    = {2022},
+  doi     = {10.1007/s10994-022-06221-9}
+}""",
 }
 
 
@@ -188,7 +185,7 @@ def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | Non
     }
 
 
-def correlations_of(selection: Selection, X: NDArray[Any]) -> Correlations:
+def correlations_of(selection: Selection, X: Array) -> Correlations:
     """Return the correlations among the chosen features, and with those that another decision may choose."""
     return Correlations.of_data(X, selection.feature_names, leading(selection.importance, selection.mask, _CANDIDATES))
 

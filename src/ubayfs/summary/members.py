@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import RandomState
+from .._arguments import Floats, Mask, RandomState
 from .._plain import number
 from ..attribution import Attribution
 from ..data.blocks import Blocks
@@ -61,29 +60,26 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
 def with_uncertainty(
     records: list[dict[str, Any]],
     selection: Selection,
-    probability: NDArray[np.float64] | None,
+    probability: Floats | None,
     random_state: RandomState,
 ) -> list[dict[str, Any]]:
     """Return the records with credible intervals, selection probabilities and ties."""
     low = high = None
     if selection.posterior is not None:
         low, high = selection.posterior.credible_interval(LEVEL, random_state=random_state)
+    measures = {"low": low, "high": high, "probability": probability}
+    known = {key: values for key, values in measures.items() if values is not None}
     tied = tied_members(selection)
     return [
-        {
-            **record,
-            "low": None if low is None else number(low[record["position"]]),
-            "high": None if high is None else number(high[record["position"]]),
-            "probability": None if probability is None else number(probability[record["position"]]),
-            "tied": bool(tied[record["position"]]),
-        }
+        {**record, **{key: number(values[i]) for key, values in known.items()}, "tied": bool(tied[i])}
         for record in records
+        for i in [record["position"]]
     ]
 
 
 def probabilities(
     selection: Selection, n_draws: int, random_state: RandomState, on_progress: Progress | None
-) -> tuple[NDArray[np.float64] | None, int]:
+) -> tuple[Floats | None, int]:
     """Return the selection probabilities, of shape (n_features,), and the number of decisions that they rest on.
 
     They are None when none are wanted, or there is no posterior to draw from.
@@ -148,7 +144,7 @@ def _as_good(selection: Selection, value: float) -> bool:
     return bool(selection.value - value <= score_tolerance(selection.value))
 
 
-def tied_members(selection: Selection) -> NDArray[np.bool_]:
+def tied_members(selection: Selection) -> Mask:
     """Return which members could be exchanged for another feature without loss, as a mask of shape (n_features,).
 
     Known from alternatives that are exactly as good, and from trying features of the same importance in their place.
@@ -181,7 +177,7 @@ def _exchangeable(selection: Selection, member: int) -> bool:
     return bool((loss <= np.broadcast_to(tolerance, len(theta))[others]).any())
 
 
-def _simulation_error(selection: Selection, member: int) -> NDArray[np.float64] | float:
+def _simulation_error(selection: Selection, member: int) -> Floats | float:
     """Return by how much simulated importances may seem to differ from that of a member."""
     posterior = selection.posterior
     if posterior is None or posterior.diagnostics is None:

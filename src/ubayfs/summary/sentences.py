@@ -12,11 +12,6 @@ from ..exceptions import Advice
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_PRIORS = {
-    "dirichlet": "Dirichlet prior",
-    "generalized": "Generalized Dirichlet prior",
-    "hyperdirichlet": "Hyperdirichlet prior",
-}
 _SETS = {
     "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
     "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
@@ -33,6 +28,8 @@ _LEGEND = {
     "no vote": "no model chose it",
     "tie": "another feature would do as well in its place, so that the choice between them is open",
 }
+# Marks of a member, by the fact about it.
+MARKS = {"without_vote": "no vote", "tied": "tie"}
 # Advice for a reader of a report, who may know neither Python nor the command line.
 _ADVICE = {
     "time_limit": (
@@ -44,8 +41,8 @@ _ADVICE = {
         "nothing speaks against them. A maximal size would make the choice meaningful."
     ),
     "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({shown}): weights or constraints alone "
-        "are the reason. A minimal number of votes of 1 excludes such features."
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason. A minimal number of votes of 1 excludes such features."
     ),
     "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
     "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
@@ -60,7 +57,7 @@ _ADVICE = {
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return everything that a report says in sentences; of further warnings, what is no advice already."""
+    """Return all sentences of a report; of further warnings, those that are not advice already."""
     advice = facts["advice"]
     known = {str(Advice.from_dict(given)) for given in advice}
     warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
@@ -84,7 +81,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
 
 def advice_message(advice: Advice) -> str:
     """Return advice in words that neither Python nor the command line are needed for."""
-    return _ADVICE[advice.code].format(**advice.facts) if advice.code in _ADVICE else str(advice)
+    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
 
 
 def constraint_label(entry: Facts) -> str:
@@ -188,11 +185,8 @@ def _votes_of(ensemble: Facts | None) -> str:
 def _prior(prior: Facts | None) -> str:
     if prior is None:
         return ""
-    kind, default, weights = (
-        _PRIORS.get(prior["kind"], f"{prior['kind'].capitalize()} prior"),
-        prior["default"],
-        prior["weights"],
-    )
+    default, weights = prior["default"], prior["weights"]
+    kind = f"{prior['kind'].capitalize()}{' Dirichlet' if prior['kind'] == 'generalized' else ''} prior"
     unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
     if weights:
         stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
@@ -229,13 +223,12 @@ def _terms(facts: Facts) -> list[str]:
 
 
 def _legend(records: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return what the marks mean that the chosen features bear."""
-    borne = {mark for record in records for mark in record["reasons"]}
+    """Return the meaning of the marks of the chosen features."""
+    marks = {mark for record in records for mark in record["reasons"]}
     if any(len(record["reasons"]) > 1 for record in records):
-        borne.add("prior and constraints")
-    borne |= {"no vote"} if any(record["without_vote"] for record in records) else set()
-    borne |= {"tie"} if any(record["tied"] for record in records) else set()
-    return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in borne]
+        marks.add("prior and constraints")
+    marks |= {mark for key, mark in MARKS.items() if any(record[key] for record in records)}
+    return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in marks]
 
 
 def _chosen(facts: Facts) -> list[str]:
@@ -282,10 +275,10 @@ def _compared(lead: str, change: Facts, n: int) -> str:
     fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
     if not change["added"] and not change["removed"]:
         return f"{lead}: the same set would be chosen.{fills}"
-    removed = f" Removed: {listing(change['removed'], _LISTED)}." if change["removed"] else ""
-    added = f" Added: {listing(change['added'], _LISTED)}." if change["added"] else ""
-    staying = n - len(change["removed"])
-    return f"{lead}: {staying} of {counted(n, 'chosen feature')} would stay.{removed}{added}{fills}"
+    changed = "".join(
+        f" {key.capitalize()}: {listing(change[key], _LISTED)}." for key in ("removed", "added") if change[key]
+    )
+    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
 def _constraints(facts: Facts) -> list[str]:
