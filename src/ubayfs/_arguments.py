@@ -96,7 +96,7 @@ def check_int(name: str, value: Any, *, low: int | None = None, high: int | None
     rule = "must be a whole number" + ("" if low is None else f" >= {low}")
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
         raise InputError.of(name, f"{rule}; got {value!r}.", value)
-    if high is not None and value > high:
+    if high is not None and int(value) > high:
         raise InputError.of(name, f"must be a whole number <= {high}; got {value!r}.", value)
     return int(value)
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from .._arguments import check_choice, check_int, nearest
 from ..data.feature_data import MISSING_RULES
 from ..data.target import TASKS
+from ..ensemble.collect import MOST_MODELS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
@@ -220,6 +221,7 @@ class EvidenceSection(Section):
     )
     n_models: int = setting(
         100, components.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
+        details=f"at most {MOST_MODELS:,}",
         option=Option("--models", "N", int)
     )
     train_size: float = setting(
