@@ -15,7 +15,7 @@ import numpy as np
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask
 from ..exceptions import ColumnTypeError, InputError
 from .mapped_array import TableFile, hash_values, map_table
-from .target import Target, check_length, plain, read_target
+from .target import Target, any_missing, check_length, plain, read_target
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -233,7 +233,7 @@ def _read_array(X: Any) -> Array:
             raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())), argument="X")
     try:
         return _as_floats(values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError.of("X", f"must be a table of numbers; {error}.") from error
 
 
@@ -259,7 +259,7 @@ def _why_not_numbers(column: Array) -> str | None:
         return None if column.dtype.kind in "biuf" else str(column.dtype)
     try:
         _as_floats(column)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         return f"object: {error}"
     wrong = {type(entry).__name__ for entry in column if isinstance(entry, str | bytes | complex)}
     return f"object: {', '.join(sorted(wrong))}" if wrong else None
@@ -327,7 +327,7 @@ def _check_finite(values: Array, names: Array) -> None:
 def _read_groups(groups: Any, n_samples: int) -> Ints | None:
     if groups is None:
         return None
-    from pandas import factorize, isna
+    from pandas import factorize
 
     try:
         values = np.asarray(groups)
@@ -338,7 +338,7 @@ def _read_groups(groups: Any, n_samples: int) -> Ints | None:
     if values.ndim != 1:
         raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
-    if isna(values).any():
+    if any_missing(values):
         raise InputError.of("groups", "contains missing values; give each sample its group.")
     codes = np.asarray(factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:
