@@ -1,6 +1,7 @@
 """Campaigns against files: kills, flipped bits and random mutations, with the outcome of each attempt counted.
 
     python -m benchmarks.campaigns kills --n 200 --seed 1
+    python -m benchmarks.campaigns commands --n 40
     python -m benchmarks.campaigns flips --n 500
     python -m benchmarks.campaigns mutations --n 3000 --kind study
 
@@ -31,6 +32,7 @@ import pandas as pd
 from ubayfs._file_set import FileSet
 from ubayfs.cli.main import main as command
 from ubayfs.exceptions import UBayFSError
+from ubayfs.results import read_result
 
 LIMIT = 20  # seconds
 LONGEST = 6000  # characters of a message
@@ -212,6 +214,36 @@ def kills(n: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
     return found
 
 
+def commands(n: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
+    """Kill ``ubayfs select --force`` at random moments; the directory holds the earlier result or the new one."""
+    study, directory = project(folder), folder / "out"
+    for _ in range(2):  # the first time modules are imported
+        start = time.perf_counter()
+        assert run("select", study, "-o", directory, "--force", "--seed", 0)[0] == 0
+    duration = time.perf_counter() - start
+    (directory / "my notes.txt").write_text("mine")
+    found: Counter[str] = Counter()
+    earlier = 0
+    for seed in range(1, n + 1):
+        child = os.fork()
+        if child == 0:
+            os._exit(run("select", study, "-o", directory, "--force", "--seed", seed)[0])
+        time.sleep(float(rng.uniform(0, 1.3 * duration)))
+        os.kill(child, signal.SIGKILL)
+        was_killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        left = ", ".join(sorted(path.name[:10] for path in directory.iterdir() if path.name[:2] in (".u", "un")))
+        label = f"{'killed' if was_killed else 'finished'}, left {left or 'nothing'}"
+        try:
+            now = read_result(directory).evidence.settings["seed"]["entropy"]
+        except UBayFSError as error:
+            found[f"{label}: BAD {error}"[:200]] += 1
+            continue
+        whole = now in (earlier, seed) and (directory / "my notes.txt").read_text() == "mine"
+        found[f"{label}: {'whole' if whole else 'BAD'}"] += 1
+        earlier = now
+    return found
+
+
 def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     """Return some bytes after a few random changes."""
     data = bytearray(content)
@@ -300,7 +332,7 @@ def keep(name: str, content: bytes) -> None:
 def main() -> int:
     """Run a campaign and print how often each outcome was seen; 1 if any was bad."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("campaign", choices=["kills", "flips", "mutations"])
+    parser.add_argument("campaign", choices=["kills", "commands", "flips", "mutations"])
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", default="all")

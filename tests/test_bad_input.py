@@ -586,7 +586,7 @@ def test_numbers_that_have_no_float_are_refused_everywhere(X, y, evidence, value
     for call in calls:
         with pytest.raises(InputError) as caught:
             call()
-        assert len(str(caught.value)) < 1000
+        assert len(str(caught.value)) < InputError.longest
 
 
 def test_more_models_than_memory_holds_are_refused_at_once(X, y):

@@ -107,8 +107,8 @@ class StoredResult:
         if changed:
             raise InputError(
                 f"{self.directory} cannot be trusted: {listing(changed)} {'is' if len(changed) == 1 else 'are'} not as "
-                f"written with this result, but changed, damaged or of another one. Put the original back, or write "
-                f"the result again. (A changed study is used by 'ubayfs decide --study' from elsewhere.)"
+                "written with this result, but edited, damaged or of another one. Put the original back, or write the "
+                "result again. An edited study goes elsewhere, for 'ubayfs decide --study' or 'ubayfs select'."
             )
 
     def _unchanged(self, part: _Part) -> _Part:
@@ -116,6 +116,11 @@ class StoredResult:
         if self._files.in_switch or self._files.manifest() != self._digests:
             raise InputError(f"the result in {self.directory} was replaced while it was being read; read it again.")
         return part
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files that the result is read from, which must stay as they are."""
+        return [self.directory / name for name in (*_READ, MANIFEST)]
 
     @cached_property
     def study(self) -> Study:

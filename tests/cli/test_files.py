@@ -61,6 +61,17 @@ def test_a_damaged_summary_without_a_manifest_is_no_bug(two, run, tmp_path, chan
     assert run("decide", first, "-o", tmp_path / "new").code in (0, 2)
 
 
+def test_reports_never_replace_what_a_result_is_read_from(two, run):
+    first, _ = two
+    before = (first / "result.json").read_bytes()
+    refused = run("report", first, "-o", first / "result.json", "--force")
+    assert refused.code == 2
+    assert "result.json, which a report would replace" in refused.err
+    assert (first / "result.json").read_bytes() == before
+    assert run("report", first, "-o", first / "report.md", "--force").code == 0
+    assert run("compare", first, first).code == 0
+
+
 def test_one_of_two_commands_on_one_directory_is_refused(folder, run):
     with reserve(folder / "results"):
         for command in (["select", "study.yaml"], ["select", "study.yaml", "--force", "--seed", 3]):
