@@ -231,7 +231,7 @@ def commands(n: int, rng: np.random.Generator, folder: Path) -> Counter[str]:
         time.sleep(float(rng.uniform(0, 1.3 * duration)))
         os.kill(child, signal.SIGKILL)
         was_killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
-        left = ", ".join(sorted(path.name[:10] for path in directory.iterdir() if path.name[:2] in (".u", "un")))
+        left = ", ".join(sorted(path.name for path in directory.iterdir() if path.name[:8] == ".ubayfs-"))
         label = f"{'killed' if was_killed else 'finished'}, left {left or 'nothing'}"
         try:
             now = read_result(directory).evidence.settings["seed"]["entropy"]
