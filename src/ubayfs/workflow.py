@@ -348,13 +348,21 @@ def selection_probabilities(
     n_draws = check_int("n_draws", n_draws, low=1)
     if isinstance(posterior, Selection):
         problem, posterior = _decided(posterior, X is not None or decision != Decision())
-        optimizer = problem.optimizer if optimizer is None else optimizer
     elif isinstance(posterior, Posterior):
         problem = decision._problem(posterior, X)
     else:
         rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
         raise InputError.of("posterior", rule, posterior)
-    chooser = warm_started(as_optimizer("exact" if optimizer is None else optimizer))
+    if optimizer is not None:
+        problem = replace(problem, optimizer=as_optimizer(optimizer))
+    return decide_on_draws(problem, posterior, n_draws, random_state, on_progress)
+
+
+def decide_on_draws(
+    problem: Problem, posterior: Posterior, n_draws: int, random_state: RandomState, on_progress: Progress | None
+) -> Floats:
+    """Return how often each feature is selected; see :func:`selection_probabilities`, which checks its arguments."""
+    chooser = warm_started(as_optimizer("exact" if problem.optimizer is None else problem.optimizer))
     rng = as_generator(random_state)
     times = np.zeros(posterior.n_features)
     for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):

@@ -161,6 +161,38 @@ def test_a_wrong_argument_hides_no_wrong_name(folder, constraint, places):
     assert [path for path, _ in found] == [*expected, ("constraints", 1, "require", "features", 0)]
 
 
+def test_a_wrong_block_hides_no_mistake_of_a_constraint_on_features(folder):
+    text = """\
+blocks: {size: [nothing*], form: [texture]}
+constraints:
+  - linear: {A: [[1, 0]], b: 1}
+  - cannot_link: [radius, radius]
+  - implies: {if_features: radius, then_features: [radius, area]}
+  - max_blocks: 1
+  - max_per_block: {n: 1, blocks: [size]}
+  - must_link: {features: [size, form], on: blocks}
+  - linear: {A: [[1, 1]], b: 1, blocks: true}
+"""
+    assert places_of(folder, DATA + text) == [
+        (("blocks", "size", 0), 5),
+        (("constraints", 0, "linear", "A"), 7),
+        (("constraints", 1, "cannot_link", "features"), 8),
+        (("constraints", 2, "implies"), 9),
+    ]
+
+
+@pytest.mark.parametrize("wrong", ["target: klass", "target: class\n  groups: patent"])
+def test_one_number_per_feature_is_not_counted_until_the_features_are_certain(folder, wrong):
+    constraints = """\
+constraints:
+  - linear: {A: [[1, 0, 0, 0, 0]], b: 1}
+  - cost_budget: {costs: [1, 2, 3, 4, 5], budget: 4}
+  - cannot_link: [radius, radius]
+"""
+    found = places_of(folder, f"data:\n  path: cells.csv\n  {wrong}\n  ignore: [patient, center]\n{constraints}")
+    assert [path[-1] for path, _ in found if path[0] == "constraints"] == ["features"]
+
+
 def test_only_the_constraint_that_contradicts_is_named(folder):
     constraints = """\
 constraints:

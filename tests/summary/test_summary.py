@@ -504,7 +504,7 @@ def test_members_that_could_be_exchanged_are_tied(counts, constraint, n_alternat
     tied = {record["feature"] for record in summary["chosen"] if record["tied"]}
     by_alternatives = {name for other in summary["alternatives"] if other["as_good"] for name in other["removed"]}
     assert tied == exchanged_without_loss(selection) | by_alternatives
-    assert ("tie" in {entry["mark"] for entry in summary["legend"]}) == bool(tied)
+    assert (["tie"] in [entry["marks"] for entry in summary["legend"]]) == bool(tied)
     assert bool(tied) == any(stated.startswith("Ties: ") for stated in summary["sentences"]["knowledge"])
     assert "this set or an equally good one" in " ".join(summary["sentences"]["knowledge"])
 
@@ -577,7 +577,7 @@ def test_no_threshold_is_stated_for_the_wrong_rows(rng):
     selection = decide(Evidence.from_sets(rng.random((20, 3)) < 0.6), constraints=constraints, X=X)
     labels = [line["label"] for line in summarize(selection, n_draws=0)["constraints"]]
     assert labels == [
-        "decorrelate: no pair correlated above 0.999",
+        "decorrelate: no pair with a Spearman correlation above 0.999",
         "decorrelate: 1 pair of correlated features, Spearman correlation above 0.8",
         "max-size 2",
     ]
@@ -587,7 +587,7 @@ def test_decorrelate_without_a_correlated_pair_is_still_stated(rng):
     X = rng.normal(size=(200, 3))
     evidence = Evidence.from_sets(rng.random((20, 3)) < 0.6)
     summary = summarize(decide(evidence, constraints=[decorrelate(0.9), max_size(2)], X=X), n_draws=0)
-    assert any("decorrelate: no pair correlated above 0.9" in stated for stated in summary["question"])
+    assert any("decorrelate: no pair with a Spearman correlation above 0.9" in stated for stated in summary["question"])
     assert [line["holds"] for line in summary["constraints"]] == [True, True]
 
 
@@ -690,3 +690,12 @@ def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
     assert (second["left_out"], second["holds"]) == (False, True)
     figures = {name: value for value, name, _ in key_figures(summarize(selection, n_draws=0))}
     assert figures["constraint holds"] == "1 of 1"
+
+
+def test_a_constraint_that_is_left_out_is_not_counted_among_those_that_are_violated():
+    evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
+    constraints = [max_size(1, rho=0), max_size(2, rho=INF), exact_size(4, rho=0.5), max_size(3)]
+    summary = summarize(decide(evidence, constraints=constraints), n_draws=0)
+    figures = {name: value for value, name, _ in key_figures(summary)}
+    assert figures["constraints hold"] == "2 of 3"
+    assert "1 of 3 constraints is violated" in summary["sentences"]["constraints"][0]

@@ -116,6 +116,8 @@ class Context:
 
     def positions(self, items: Any, on: str, kind: str, argument: str = "features") -> Ints:
         """Return the positions of features or blocks that an argument of a constraint gives by name or position."""
+        if on == "blocks":
+            self.require_blocks(kind)
         try:
             return self.index.positions(items, kind, ConstraintError) if on == "features" else self._blocks(items, kind)
         except ConstraintError as error:
@@ -123,7 +125,6 @@ class Context:
             raise
 
     def _blocks(self, items: Any, kind: str) -> Ints:
-        self.require_blocks(kind)
         found = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
         if len(np.unique(found)) < len(found):
             raise ConstraintError.of(kind, f"names a block more than once: {listing(self.blocks.names, found)}.", items)

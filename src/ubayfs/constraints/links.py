@@ -153,8 +153,8 @@ def _correlated(context: Context, threshold: float, method: str) -> Inequalities
         odds = strength / (1.0 - strength)
     names, n = context.index.names, len(first)
     label = partial(_correlated_names, method, names, first, second, strength)
-    pairs = f"{n:,} pair{'' if n == 1 else 's'} of correlated features, {method.capitalize()} correlation"
-    title = f"decorrelate: {pairs} above {threshold:g}" if n else f"decorrelate: no pair correlated above {threshold:g}"
+    pairs = f"{n:,} pair{'' if n == 1 else 's'} of correlated features," if n else "no pair with a"
+    title = f"decorrelate: {pairs} {method.capitalize()} correlation above {threshold:g}"
     return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds, label, title)
 
 

@@ -65,7 +65,7 @@ def _section(summary: Mapping[str, Any], key: str) -> Section:
         _figures(summary, key),
         _listings(summary, key),
         notes,
-        tuple((entry["mark"], entry["meaning"]) for entry in summary["legend"] if key == "chosen"),
+        tuple((tuple(entry["marks"]), entry["meaning"]) for entry in summary["legend"] if key == "chosen"),
     )
 
 

@@ -63,7 +63,7 @@ class Section:
     figures: tuple[Figure, ...] = ()
     listings: tuple[Listing, ...] = ()
     notes: tuple[str, ...] = ()
-    legend: tuple[tuple[str, str], ...] = ()
+    legend: tuple[tuple[tuple[str, ...], str], ...] = ()  # badges, and what they mean together
 
     @property
     def empty(self) -> bool:

@@ -55,7 +55,9 @@ def _section(section: Section, figures: Mapping[str, str]) -> list[str]:
     parts += [_table(table) for table in section.tables]
     parts += [escaped(note) for note in section.notes]
     if section.legend:
-        parts.append("\n".join(f"- **{escaped(mark)}**: {escaped(meaning)}" for mark, meaning in section.legend))
+        parts.append(
+            "\n".join(f"- **{escaped(' and '.join(marks))}**: {escaped(meaning)}" for marks, meaning in section.legend)
+        )
     parts += [
         f"![{escaped(figure.caption)}](<{_address(figures[figure.name])}>)"
         for figure in section.figures

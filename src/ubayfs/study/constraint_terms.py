@@ -202,27 +202,40 @@ def check_constraints(
 ) -> ConstraintSystem | None:
     """Report constraints that do not fit the features, and hard ones that contradict each other.
 
-    The constraints are those of the study in their order; None where something is wrong already. Without data
-    contradictions are not looked for: which features are constant is not known.
+    The constraints are those of the study in their order; None where something is wrong already. Constraints on blocks
+    are not checked if something is wrong with these, nor those with one number per feature if it is not certain which
+    columns are features. Without data contradictions are not looked for: which features are constant is not known.
 
     Returns
     -------
     system : ConstraintSystem or None
         All constraints, for the decision; None if some need the data and were not looked at.
     """
-    known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
+    certain = all(problems.is_sound("data", role) for role in ("target", "groups", "ignore"))
+    known = {
+        position: constraint
+        for position, constraint in enumerate(constraints)
+        if constraint is not None and (certain or not _has_number_per_feature(constraint))
+    }
     correlated = {position for position, constraint in known.items() if constraint.kind == "decorrelate"}
     used = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
     system = _fitting(used, feature_names, blocks, problems)
     # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
     empty_set_holds = len(used) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all()
-    if data is not None and problems.is_sound("constraints") and not empty_set_holds:
+    sound = problems.is_sound("constraints") and problems.is_sound("blocks")
+    if data is not None and sound and not empty_set_holds:
         if len(used) < len(known):
             omitted = correlated if data.n_features > _MOST_CORRELATED else set()
             used = {position: constraint for position, constraint in known.items() if position not in omitted}
             system = resolve(used.values(), feature_names, blocks, data)
         _report_contradiction(system, list(used), data, problems)
     return system if len(used) == len(known) else None
+
+
+def _has_number_per_feature(constraint: Constraint) -> bool:
+    """Tell whether an argument gives one number per feature, rather than numbers by name."""
+    coefficients = [value for name, value in constraint.arguments if name in ("A", "costs")]
+    return any(not _is_pairs(value) for value in coefficients)
 
 
 def _report_contradiction(
@@ -261,7 +274,8 @@ def _fitting(
         if error.argument is not None and dict(wrong.arguments).get(error.argument) is not None:
             path = (*path, error.argument)
         none = error.argument == "blocks" and blocks is None
-        problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
+        if not none or problems.is_sound("blocks"):
+            problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
     others = {key: constraint for key, constraint in constraints.items() if key != position}
     return _fitting(others, feature_names, blocks, problems)
 

@@ -242,9 +242,8 @@ class _Resolver:
         if unlikely:
             constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
         self._check_ensemble()
-        system = None
-        if problems.is_sound("blocks"):
-            system = check_constraints(constraints, names, blocks, self.data, problems)
+        known_blocks = blocks if problems.is_sound("blocks") else None
+        system = check_constraints(constraints, names, known_blocks, self.data, problems)
         if problems.found:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}

@@ -15,7 +15,7 @@ from ..ensemble.collect import Progress
 from ..plotting.base import blocks_of
 from ..selection import FeatureSet, Selection
 from ..utility import STANDARD_ERRORS, score_tolerance
-from ..workflow import selection_probabilities
+from ..workflow import decide_on_draws
 
 LEVEL = 0.9  # of the credible intervals
 # Exchanges that are tried for one member: enough where many features have no vote at all.
@@ -93,8 +93,7 @@ def probabilities(
         decided = done
         return on_progress(done, total) if on_progress is not None else None
 
-    chance = selection_probabilities(selection, n_draws=n_draws, random_state=random_state, on_progress=report)
-    return chance, decided
+    return decide_on_draws(selection.problem, selection.posterior, n_draws, random_state, report), decided
 
 
 def other_sets(selection: Selection, found: Attribution | None) -> dict[str, Any]:

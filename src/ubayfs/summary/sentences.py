@@ -18,15 +18,17 @@ _SETS = {
     "data_alone": "By the data alone (neither prior nor constraints, at most the same size, no feature without a vote)",
 }
 _LEGEND = {
-    "data": "the votes alone are enough: without prior and constraints this set, or an equally good one, has it, too",
-    "prior": "it would not be chosen without the prior, or the prior alone speaks for it",
-    "constraints": (
+    ("data",): (
+        "the votes alone are enough: without prior and constraints this set, or an equally good one, has it, too"
+    ),
+    ("prior",): "it would not be chosen without the prior, or the prior alone speaks for it",
+    ("constraints",): (
         "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
     ),
-    "prior and constraints": "it needs one of the two, or both",
-    "filler": "no vote, no prior and no constraint speaks for it; it is there because nothing speaks against it",
-    "no vote": "no model chose it",
-    "tie": "another feature would do as well in its place, so that the choice between them is open",
+    ("prior", "constraints"): "it needs one of the two, or both",
+    ("filler",): "no vote, no prior and no constraint speaks for it; it is there because nothing speaks against it",
+    ("no vote",): "no model chose it",
+    ("tie",): "another feature would do as well in its place, so that the choice between them is open",
 }
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie"}
@@ -222,13 +224,12 @@ def _terms(facts: Facts) -> list[str]:
     return lines
 
 
-def _legend(records: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the meaning of the marks of the chosen features."""
-    marks = {mark for record in records for mark in record["reasons"]}
-    if any(len(record["reasons"]) > 1 for record in records):
-        marks.add("prior and constraints")
-    marks |= {mark for key, mark in MARKS.items() if any(record[key] for record in records)}
-    return [{"mark": mark, "meaning": meaning} for mark, meaning in _LEGEND.items() if mark in marks]
+def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the meaning of the marks of the chosen features, alone and together."""
+    borne = {(mark,) for record in records for mark in record["reasons"]}
+    borne |= {tuple(record["reasons"]) for record in records}
+    borne |= {(mark,) for key, mark in MARKS.items() if any(record[key] for record in records)}
+    return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in borne]
 
 
 def _chosen(facts: Facts) -> list[str]:
@@ -291,8 +292,8 @@ def _constraints(facts: Facts) -> list[str]:
     if n_violated:
         verb = "is" if n_violated == 1 else "are"
         first = (
-            f"{n_violated} of {counted(len(entries), 'constraint')} {verb} violated; together they lower the "
-            f"admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
+            f"{n_violated} of {counted(len(entries) - n_left_out, 'constraint')} {verb} violated; together they lower "
+            f"the admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
         )
     lines = [
         first,
