@@ -6,7 +6,7 @@
     python -m benchmarks.campaigns mutations --n 3000 --kind study
 
 What may happen: a command succeeds or says what is wrong (exit codes 0 and 2). What may not: a traceback, more than
-`LIMIT` seconds, a message of more than `LONGEST` characters, a report that changed without a word, a result that is
+`LIMIT` seconds of processor time, a message of more than `LONGEST` characters, a report that changed without a word, a result that is
 neither the old nor the new one. Inputs of bad outcomes are stored in the directory ``campaign-failures``.
 """
 
@@ -34,7 +34,7 @@ from ubayfs.cli.main import main as command
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import read_result
 
-LIMIT = 20  # seconds
+LIMIT = 20  # seconds of processor time
 LONGEST = 6000  # characters of a message
 FAILURES = Path("campaign-failures")
 STUDY = """\
@@ -96,8 +96,8 @@ def outcome(*arguments: object) -> str:
     def stop(*_: object) -> None:
         raise TimeoutReached
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LIMIT)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
         code, out, err = run(*arguments)
     except TimeoutReached:
@@ -105,8 +105,8 @@ def outcome(*arguments: object) -> str:
     except BaseException as error:
         return f"ESCAPED {type(error).__name__}: {error}"[:200]
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     if code not in (0, 2) or "Traceback" in err:
         return f"BUG {err.strip().splitlines()[-2] if len(err.splitlines()) > 1 else err}"[:200]
     if len(err) > LONGEST:
