@@ -23,6 +23,7 @@ PARTS: dict[str, Callable[..., report.Section]] = {
     "again": decision.second_thoughts,
     "growth": scaling.growth,
     "many": scaling.many_features,
+    "samples": scaling.many_samples,
     "import": scaling.imports,
     "faces": faces.faces,
 }

@@ -7,7 +7,7 @@
 
 What may happen: a command succeeds or says what is wrong (exit codes 0 and 2). What may not: a traceback, more than
 `LIMIT` seconds of processor time, a message of more than `LONGEST` characters, a report that changed without a word, a
-result that is neither the old nor the new one. Inputs of bad outcomes are stored in the directory ``campaign-failures``.
+result that is neither the old nor the new one. Inputs of bad outcomes are stored in ``campaign-failures``.
 """
 
 from __future__ import annotations

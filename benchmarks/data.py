@@ -45,14 +45,14 @@ def absent(name: str) -> str:
     return f"skipped: no {name}.csv.gz in the data directory (UBAYFS_DATA)"
 
 
-def synthetic(n_samples: int, n_features: int, path: Path) -> dict[str, str]:
-    """Write float32 data with two balanced classes and 20 informative features; return the paths of X and y.
+def synthetic(n_samples: int, n_features: int, path: Path, dtype: type = np.float32) -> dict[str, str]:
+    """Write data with two balanced classes and 20 informative features; return the paths of X and y.
 
     Samples are written one by one, so that a set larger than memory can be made.
     """
     rng = np.random.default_rng(0)
     y = np.arange(n_samples) % 2
-    X = np.lib.format.open_memmap(path / "X.npy", "w+", np.float32, (n_samples, n_features))
+    X = np.lib.format.open_memmap(path / "X.npy", "w+", dtype, (n_samples, n_features))
     for sample in X:
         sample[:] = rng.standard_normal(n_features, dtype=np.float32)
     X[:, :20] += y[:, None]

@@ -26,6 +26,8 @@ FULL = {
     "rows": (100, 200, 400, 800),
     "models": (100, 200, 400, 800),
 }
+# Many samples: most time in forests; with how many models, and trees of the forest, that is measured.
+SAMPLES_LIMITS = {"fisher": (0.5, 100), "mrmr": (0.5, 100), "tree": (3.0, 10)}
 QUICK = {"features": (10_000, 40_000), "models": (100, 400)}
 
 
@@ -65,6 +67,53 @@ def _ensemble(selector: str, n_rows: int, n_features: int, n_models: int, memory
         files = data.synthetic(n_rows, n_features, Path(path))
         arguments = {"selector": selector, "n_features": 20, "n_models": n_models}
         return in_fresh_process({"maker": "evidence", "arguments": arguments, "memory_map": memory_map, **files})
+
+
+def many_samples(quick: bool) -> Section:
+    """Time of ensembles on 20,000 samples beside a forest, memory, and growth to 100,000 samples."""
+    shape = (5_000, 50) if quick else (20_000, 1_000)
+    rows = []
+    with tempfile.TemporaryDirectory() as path:
+        files = data.synthetic(*shape, Path(path), np.float64)
+        for selector, (limit, n_models) in SAMPLES_LIMITS.items():
+            # Beside a small table, temporary arrays of a fixed size would be all that is measured.
+            limits = {"ratio": limit} if quick else {"ratio": limit, "memory_ratio": 2.0}
+            rows.append(_beside_forest(selector, limits, 10 if quick else n_models, shape, files))
+    n_features, sizes = 500, (20_000, 50_000, 100_000)
+    for selector in () if quick else SELECTORS:
+        outcomes = [_ensemble(selector, size, n_features, 100) for size in sizes]
+        values = {
+            "seconds": outcomes[-1].seconds,
+            "memory": outcomes[-1].memory,
+            "memory_ratio": 1 + outcomes[-1].memory / (4 * sizes[-1] * n_features),
+            "time_exponent": exponent(sizes, [found.seconds for found in outcomes]),
+        }
+        shown = f"{sizes[0]:,} to {sizes[-1]:,} x {n_features}"
+        note = next((found.error for found in outcomes if found.error), "")
+        rows.append(Row(shown, selector, values, {"time_exponent": 1.25}, note))
+    return Section(
+        "Many samples",
+        "Times: a random forest of as many trees as there are models, on the same float64 data, both with n_jobs=2 and "
+        "in fresh processes (tree: 10 models). Peak / data counts the data themselves. Growth: 100 models on float32 "
+        "data.",
+        rows,
+    )
+
+
+def _beside_forest(
+    selector: str, limits: dict[str, float], n_models: int, shape: tuple[int, int], files: dict[str, str]
+) -> Row:
+    arguments = {"selector": selector, "n_features": 10, "n_models": n_models}
+    ours = in_fresh_process({"maker": "evidence", "arguments": arguments, **files})
+    forest = in_fresh_process({"maker": "plain_forest", "arguments": {"n_trees": n_models}, **files})
+    values = {
+        "seconds": ours.seconds,
+        "ratio": ours.seconds / forest.seconds,
+        "memory": ours.memory,
+        "memory_ratio": 1 + ours.memory / (8 * shape[0] * shape[1]),
+    }
+    note = ours.error or forest.error or f"forest {forest.seconds:.1f} s"
+    return Row(f"{shape[0]:,} x {shape[1]:,}", selector, values, limits, note)
 
 
 def many_features(quick: bool, million: bool) -> Section:

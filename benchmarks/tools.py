@@ -79,12 +79,12 @@ def ubayfs_selection(selector: str, n_features: int) -> Work:
     return work
 
 
-def plain_forest() -> Work:
-    """A forest of 100 trees without any selection: the yardstick for evidence."""
+def plain_forest(n_trees: int = N_MODELS) -> Work:
+    """A forest of as many trees as there are models, without any selection: the yardstick for evidence."""
     from sklearn.ensemble import RandomForestClassifier
 
     def work(X: Any, y: Any) -> int:
-        return int(RandomForestClassifier(100, n_jobs=N_JOBS, random_state=0).fit(X, y).n_features_in_)
+        return int(RandomForestClassifier(n_trees, n_jobs=N_JOBS, random_state=0).fit(X, y).n_features_in_)
 
     return work
 

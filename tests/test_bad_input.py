@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -605,3 +606,27 @@ def test_a_wrong_seed_in_a_checkpoint_is_refused(X, y, tmp_path, seed):
     with pytest.raises(InputError, match=r"has a damaged manifest: .* is not a seed") as caught:
         collect_evidence(X, y, **settings, random_state=None)
     assert caught.value.argument == "checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("theta", lambda z: ubayfs.maximize(z, [ubayfs.max_size(2)])),
+        ("beta", lambda z: ubayfs.GeneralizedDirichlet(beta=z[1:]).update(EVIDENCE_OF_4, 0.01)),
+        ("weights", lambda z: ubayfs.decide(EVIDENCE_OF_4, weights=z, constraints=ubayfs.max_size(2))),
+        ("sets", lambda z: ubayfs.Evidence.from_sets(np.stack([z, z]))),
+        ("sets", lambda z: ubayfs.metrics.stability(np.stack([z, z]))),
+        ("others", lambda z: ubayfs.metrics.jaccard([[1, 0, 1, 1]], [z])),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.complex128, object])
+def test_complex_numbers_are_refused_not_cut(argument, call, dtype):
+    values = np.array([1, 1 + 1j, 0, 1], dtype=dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError) as caught:
+            call(values)
+    assert caught.value.argument == argument
+
+
+EVIDENCE_OF_4 = ubayfs.Evidence.from_sets([[True, False, True, False], [True, True, False, False]])

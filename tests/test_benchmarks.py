@@ -235,6 +235,21 @@ def test_growth_row_tells_both_exponents(monkeypatch):
     assert scaling._grown("fisher", "rows", (10, 20)).values["time_exponent"] == pytest.approx(0.0)
 
 
+def test_many_samples_are_measured_beside_a_forest(monkeypatch):
+    monkeypatch.setattr(
+        scaling, "in_fresh_process", lambda request: timing.Outcome(4.0 if "n_trees" in str(request) else 2.0, 8e6)
+    )
+    monkeypatch.setattr(scaling, "_ensemble", lambda selector, n, p, n_models: timing.Outcome(n / 1e4, 4 * n * p))
+    monkeypatch.setattr(scaling.data, "synthetic", lambda *arguments: {"X": "X.npy", "y": "y.npy"})
+    quick, full = (scaling.many_samples(quick).rows for quick in (True, False))
+    assert [row.what for row in quick] == list(scaling.SAMPLES_LIMITS)
+    assert [row.values["ratio"] for row in quick] == [0.5] * 3
+    assert full[0].values["memory_ratio"] == pytest.approx(1.05)
+    assert [row.values["time_exponent"] for row in full[3:]] == pytest.approx([1.0, 1.0])
+    assert [row.values["memory_ratio"] for row in full[3:]] == [2.0, 2.0]
+    assert all(row.holds for row in full)
+
+
 def test_generated_problems(rng):
     theta = problems.importance(500, 0.3, rng)
     assert theta.sum() == pytest.approx(1.0)

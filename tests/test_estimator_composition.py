@@ -7,7 +7,7 @@ from sklearn import config_context
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -131,3 +131,17 @@ class TestGroups:
     def test_of_another_length(self, cancer, groups):
         with pytest.raises(ValueError, match="groups must have one entry per sample of X, 569; got 100"):
             UBayFSSelector().fit(*cancer, groups=groups[:100])
+
+
+def test_a_target_in_another_order_is_refused_and_shuffled_folds_are_not():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    selector = UBayFSSelector("fisher", max_features=2, n_models=5, random_state=0)
+    with pytest.raises(ValueError, match=r"y has an index with the labels of X in another order"):
+        selector.fit(X, y.iloc[order])
+    expected = selector.fit(X, y).get_support()
+    np.testing.assert_array_equal(selector.fit(X, y.iloc[order].loc[X.index]).get_support(), expected)
+    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), selector, GaussianNB())
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    scores = cross_validate(pipeline, X.iloc[order], y.iloc[order], cv=folds, error_score="raise")["test_score"]
+    assert scores.min() > 0.8

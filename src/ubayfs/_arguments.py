@@ -111,6 +111,18 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
+def check_not_complex(name: str, values: Any, error: type[InputError] = InputError) -> None:
+    """Raise if an array, or anything that becomes one, has complex entries: no imaginary part is dropped silently."""
+    array = np.asarray(values)
+    entries = array.ravel() if array.dtype == object else ()
+    if array.dtype.kind == "c" or any(isinstance(entry, complex | np.complexfloating) for entry in entries):
+        raise error(
+            f"Complex data not supported: {name} must hold real numbers. Pass the part that is meant, such as "
+            "numpy.real or numpy.abs of it.",
+            argument=name,
+        )
+
+
 def check_feature_names(feature_names: Any, n_features: int) -> Array:
     """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
     if feature_names is None:

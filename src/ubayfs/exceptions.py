@@ -224,6 +224,16 @@ class Advice:
             "no run chose a single feature: the selector found nothing, or every column is constant; the evidence is "
             "empty.",
         ),
+        "runs_without_choice": (
+            EnsembleWarning,
+            "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+            "runs without a vote.",
+        ),
+        "lone_values": (
+            UBayFSWarning,
+            "features with one value far from all others, which decides every score of theirs where it is in a "
+            "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
+        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._arguments import FeatureIndex, Floats, check_real
+from ._arguments import FeatureIndex, Floats, check_not_complex, check_real
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
 from .exceptions import InputError
@@ -176,6 +176,7 @@ def feature_f1(selected: Any, truth: Any) -> float:
 
 
 def _as_sets(name: str, sets: Any) -> sparse.csr_array:
+    check_not_complex(name, sets.data if sparse.issparse(sets) else sets)
     chosen = as_sparse_sets(sets)
     if not np.isin(chosen.data, (0.0, 1.0)).all():
         raise InputError.of(name, "must hold only True/False or 0/1, one row per set.")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arguments import Floats, Ints, Mask, check_feature_names
+from ._arguments import Floats, Ints, Mask, check_feature_names, check_not_complex
 from .constraints.system import ConstraintSystem, once_per_system, resolve
 from .exceptions import InputError
 
@@ -232,7 +232,10 @@ def log_admissibility(
 def check_importance(theta: Any) -> Floats:
     """Return importances as a vector of finite numbers >= 0 with a finite sum, or raise."""
     try:
+        check_not_complex("theta", theta)
         importance = np.array(theta, dtype=np.float64)
+    except InputError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError.of("theta", f"must be a vector of numbers, one per feature; {error}.", theta) from error
     if importance.ndim != 1 or len(importance) == 0:

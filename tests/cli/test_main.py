@@ -2,6 +2,8 @@
 
 import errno
 import gzip
+import html
+import json
 import os
 import subprocess
 import sys
@@ -276,3 +278,16 @@ def test_paths_are_told_without_detours(folder, run):
     Path("studies/s.yaml").write_text("data: {path: ../tables/t.csv}\n", encoding="utf-8")
     done = run("check", "studies/s.yaml")
     assert "data.ignore: tables/t.csv: column 'b' holds text" in done.err
+
+
+def test_a_code_for_missing_values_is_named_by_every_command(folder, run, cells):
+    cells = cells.copy()
+    cells.loc[7, "mean texture"] = 9999999999
+    cells.to_csv("cells.csv", index=False)
+    named = "'mean texture': 9999999999 in 1 sample, the others from 9.71 to 39.28"
+    assert named in run("check", "study.yaml").err
+    assert named in run("select", "study.yaml", "-o", "out").err
+    assert named in html.unescape((folder / "out" / "report.html").read_text(encoding="utf-8"))
+    assert named in (folder / "out" / "report.md").read_text(encoding="utf-8")
+    codes = [advice["code"] for advice in json.loads((folder / "out" / "summary.json").read_text())["advice"]]
+    assert "lone_values" in codes

@@ -1,5 +1,7 @@
 """Tables and targets: what is read, what is refused and with which words."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -414,3 +416,62 @@ def test_every_part_of_the_data_changes_the_fingerprint(rng):
         read(X.astype(np.float32), y),
     ]
     assert len({data.fingerprint for data in variants}) == len(variants)
+
+
+COMPLEX = [1.5 + 0j, 2.5 + 1j, 3.5, 4.5]
+
+
+@pytest.mark.parametrize("values", [np.array(COMPLEX), np.array(COMPLEX, dtype=object), COMPLEX, pd.Series(COMPLEX)])
+@pytest.mark.parametrize("task", [None, "regression", "multiclass", "multilabel"])
+def test_complex_targets_and_groups_are_refused(values, task):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="Complex data not supported: y must hold real numbers") as caught:
+            read(X4, values, task=task)
+        assert caught.value.argument == "y"
+        with pytest.raises(InputError, match="Complex data not supported: groups") as caught:
+            read(X4, [0, 1, 0, 1], groups=values)
+        assert caught.value.argument == "groups"
+
+
+@pytest.mark.parametrize("name", ["y", "groups"])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "fits"),
+    [
+        (list("abcd"), list("abcd"), True),
+        ([3, 1, 2, 0], [3, 1, 2, 0], True),
+        (None, None, True),
+        (None, list("abcd"), True),  # labels on one side only
+        (list("abcd"), None, True),
+        ([10, 11, 12, 13], None, True),  # half of a table, and a target made anew
+        (list("aabb"), list("aabb"), True),
+        (list("abcd"), list("dcba"), False),
+        (None, [3, 1, 2, 0], False),  # y.sample(frac=1)
+        ([3, 1, 2, 0], None, False),
+        (list("abcd"), list("abce"), False),
+        (list("abcd"), ["a", "b", "c", 4], False),
+        (list("aabb"), list("abab"), False),
+        ([10, 11, 12, 13], [20, 21, 22, 23], False),
+    ],
+)
+def test_indexes_of_samples_agree_or_are_refused(name, ours, theirs, fits):
+    X = pd.DataFrame(X4, index=ours)
+    for labels in (pd.Series([0, 1, 0, 1], index=theirs), pd.DataFrame({"a": [0, 1, 0, 1]}, index=theirs)):
+        arguments = {"y": pd.Series([0, 1, 0, 1], index=ours), name: labels}
+        if fits:
+            assert read(X, **arguments).target.values.tolist() == [0, 1, 0, 1]
+            continue
+        with pytest.raises(InputError, match=rf"{name} has an index with .*pass {name}.to_numpy\(\)") as caught:
+            read(X, **arguments)
+        assert caught.value.argument == name
+        by_position = {**arguments, name: labels.to_numpy()}
+        assert read(X, **by_position).target.values.tolist() == [0, 1, 0, 1]
+        assert read(X.to_numpy(), **arguments).target.values.tolist() == [0, 1, 0, 1]
+
+
+def test_a_shuffled_target_can_be_put_in_order():
+    X = pd.DataFrame(X4, index=list("abcd"))
+    y = pd.Series([0, 1, 0, 1], index=list("abcd")).loc[list("dbca")]
+    with pytest.raises(InputError, match=r"y = y.loc\[X.index\] puts it into the order of X"):
+        read(X, y)
+    assert read(X, y.loc[X.index]).target.values.tolist() == [0, 1, 0, 1]

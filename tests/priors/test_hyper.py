@@ -268,6 +268,31 @@ def test_monte_carlo_error_is_calibrated():
     assert 0.6 < np.sqrt((z**2).mean()) < 1.5
 
 
+def test_monte_carlo_error_is_honest_for_features_that_chains_rarely_visit():
+    """Few of 40 problems, each with features that chains name in few sweeps or none, are off by three errors."""
+    z, rare = [], []
+    for seed in range(40):
+        rng = np.random.default_rng([5, seed])
+        sets = rng.random((6, 6)) < 0.45
+        weights = 10.0 ** rng.uniform(-3, 0.5, 6) if seed % 2 else np.full(6, 0.01)
+        posterior = Hyperdirichlet(n_warmup=30, n_draws=64, max_draws=64).update(
+            Evidence.from_sets(sets), weights, random_state=seed
+        )
+        if posterior.diagnostics is None:
+            continue
+        expected, _ = exact_moments(sets, weights)
+        error, off = posterior.diagnostics.monte_carlo_error, np.abs(posterior.mean - expected)
+        assert (error[off > 1e-12] > 0).all()
+        z += (off[error > 0] / error[error > 0]).tolist()
+        rare += (expected < 0.02)[error > 0].tolist()
+    z, rare = np.array(z), np.array(rare)
+    assert len(z) > 150
+    assert rare.sum() > 50
+    assert (z > 3).mean() < 0.012
+    assert (z[rare] > 3).mean() < 0.012
+    assert 0.5 < np.sqrt((z**2).mean()) < 1.2
+
+
 @pytest.mark.parametrize(
     ("set_weights", "message"),
     [

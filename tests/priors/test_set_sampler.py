@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
-from ubayfs.priors.set_sampler import Block, SetSampler, mean_and_error, split_r_hat
+from ubayfs.priors.set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
 
 MEMBERSHIP = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 0, 0, 1]], dtype=bool)
 MULTIPLICITY = np.array([1, 3, 1, 2])
@@ -113,3 +113,25 @@ def test_monte_carlo_error_against_batches(rng):
     batches = np.stack([part.mean(axis=0) for part in np.split(trace, 8)]).transpose(1, 0, 2).reshape(2, -1)
     np.testing.assert_allclose(mean, trace.mean(axis=(0, 2)))
     np.testing.assert_allclose(error, batches.std(axis=1, ddof=1) / np.sqrt(32))
+
+
+def test_monte_carlo_error_against_batches_chains_and_one_visit(rng):
+    trace = rng.poisson([[3.0], [0.2], [0.002]], size=(800, 3, 4)).astype(float)
+    trace[:, 1] += np.arange(4)  # chains that stay apart
+    error = monte_carlo_error(blocks_of(trace))
+    batches = np.stack([part.mean(axis=0) for part in np.split(trace, 8)]).transpose(1, 0, 2).reshape(3, -1)
+    by_batches = batches.std(axis=1, ddof=1) / np.sqrt(32)
+    by_chains = trace.mean(axis=0).std(axis=1, ddof=1) / 2
+    # A visit adds the size of a count that is not 0, in as many sweeps as tell as much as one independent draw.
+    variances = trace[:, :2].transpose(1, 0, 2).reshape(2, -1).var(axis=1)
+    n_sweeps_per_draw = (100 * batches[:2].var(axis=1, ddof=1) / variances).max()
+    sizes = np.maximum((trace**2).sum(axis=(0, 2)) / trace.sum(axis=(0, 2)), 1.0)
+    one_visit = sizes * n_sweeps_per_draw / 3200
+    np.testing.assert_allclose(error, np.hypot(np.maximum(by_batches, by_chains), one_visit))
+    assert by_chains[1] > 2 * by_batches[1]
+    assert one_visit[2] > by_batches[2]
+
+
+def test_a_group_that_was_never_named_has_the_error_of_one_visit():
+    trace = np.zeros((160, 2, 4))
+    np.testing.assert_allclose(monte_carlo_error(blocks_of(trace)), 1 / 640)

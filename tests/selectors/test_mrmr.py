@@ -1,5 +1,7 @@
 """mRMR against its literal definition and against the counts that the R package publishes."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -190,6 +192,32 @@ def test_both_ways_to_count_pairs_agree_with_loops(seed, n_values, n_classes):
             expected[c, m] += np.sign(x[i] - x[j])
     np.testing.assert_array_equal(concordance(x, subsamples, contrasts), expected)
     np.testing.assert_array_equal(concordance_module._by_sorting(x, subsamples, contrasts), expected)
+
+
+@given(seed=st.integers(0, 10**6), n_samples=st.integers(28, 300), n_values=st.sampled_from([2, 20, 150, 10**6]))
+def test_many_samples_are_counted_in_blocks(seed, n_samples, n_values):
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.integers(0, n_values, (n_samples, 3)).astype(float))
+    # In order, so that a block may hold all lower ones first: the largest counts there are.
+    y = np.sort(rng.random(n_samples) < rng.random()) if seed % 2 else rng.random(n_samples) < 0.5
+    x[:, 0] = np.arange(n_samples) // rng.integers(1, 4)
+    subsamples = rng.random((3, n_samples)) < rng.choice([0.5, 1.0])
+    expected = [[np.sign(a[m & y][:, None] - a[m & ~y]).sum() for a in x.T] for m in subsamples]
+    np.testing.assert_array_equal(concordance_module._by_sorting(x, subsamples, [Contrast(y, ~y)])[0], expected)
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_many_samples_take_no_more_memory_than_the_data(task):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 120))
+    signal = X[:, :20].sum(axis=1)
+    data = FeatureData.from_table(X, signal > 0 if task == "binary" else signal)
+    subsamples = rng.random((20, len(X))) < 0.75
+    tracemalloc.start()
+    MRMR().select_many(data.X, data.target, subsamples, 10, [])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < X.nbytes
 
 
 def test_concordance_is_twice_the_area_under_the_curve_minus_one(cancer):

@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Check and print."""
     from ..study import resolve_study
+    from ..summary import advice_facts
+    from .steps import echo_advice
 
     resolved = resolve_study(options.requested_study(arguments))
     note = resolved.study.version_note()
@@ -36,6 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
         echo_error(f"Note: {note}")
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
         echo(line)
+    assert resolved.data is not None
+    echo_advice(advice_facts(resolved.data.advice))
     if arguments.time:
         echo(_time(resolved))
     echo("\nThe study is valid.")

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, FeatureIndex, Floats, Ints, Mask
-from ..exceptions import ColumnTypeError, InputError
+from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
+from ..exceptions import Advice, ColumnTypeError, InputError
+from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
-from .target import Target, any_missing, check_length, plain, read_target
+from .target import Target, any_missing, check_aligned, check_length, plain, read_target
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -98,11 +99,19 @@ class FeatureData:
             Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
             Patient, mouse, subject... of each sample.
+
+        Notes
+        -----
+        Samples count by position. When X and `y` (or `groups`) both come from pandas, their indexes must agree: the
+        same labels in another order and other labels are refused, nothing is put in order silently. An index that was
+        made up (0, 1, 2, ...) agrees with every other one that is not a permutation of it.
         """
         path = None
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
+        for name, labeled in (("y", y), ("groups", groups)):
+            check_aligned(name, labeled, X)
         matrix, names = _read_matrix(X)
         n_samples = matrix.shape[0]
         return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples), path)
@@ -144,12 +153,23 @@ class FeatureData:
         return int(self.X.shape[1])
 
     @cached_property
+    def extremes(self) -> tuple[Array, Array]:
+        """Smallest and largest value of each column, both of shape (n_features,)."""
+        low, high = np.empty((2, self.n_features), dtype=self.X.dtype)
+        for part in feature_chunks(self.n_features):
+            low[part], high[part] = self.X[:, part].min(axis=0), self.X[:, part].max(axis=0)
+        return low, high
+
+    @cached_property
     def constant(self) -> Mask:
         """Mask of columns that have one value in all samples, of shape (n_features,)."""
-        mask = np.empty(self.n_features, dtype=bool)
-        for part in feature_chunks(self.n_features):
-            mask[part] = (self.X[:, part] == self.X[0, part]).all(axis=0)
-        return mask
+        low, high = self.extremes
+        return np.asarray(low == high)
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known about the values: columns whose spread is that of one value far from all others."""
+        return lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
@@ -222,7 +242,7 @@ def _read_array(X: Any) -> Array:
     except ValueError as error:
         raise InputError.of("X", f"must be a table whose rows have the same length; {error}.") from error
     if values.dtype.kind == "c":
-        raise InputError("Complex data not supported: X must hold real numbers.", argument="X")
+        check_not_complex("X", values)
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "biuf":
@@ -338,6 +358,7 @@ def _read_groups(groups: Any, n_samples: int) -> Ints | None:
     if values.ndim != 1:
         raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
+    check_not_complex("groups", values)
     if any_missing(values):
         raise InputError.of("groups", "contains missing values; give each sample its group.")
     codes = np.asarray(factorize(values)[0], dtype=np.intp)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Ints, check_choice
+from .._arguments import Array, Ints, check_choice, check_not_complex
 from ..exceptions import InputError
 
 # What a set of features is for, by task; in the words of a report.
@@ -94,6 +94,39 @@ def check_length(name: str, length: int, n_samples: int) -> None:
         )
 
 
+def check_aligned(name: str, values: Any, X: Any) -> None:
+    """Raise if both are from pandas and their indexes tell that the samples do not stand in the same order.
+
+    An index 0, 1, 2, ... is the one that pandas makes up, so other labels do not contradict it; but they do when they
+    are the same numbers in another order.
+    """
+    if not (hasattr(X, "iloc") and hasattr(values, "iloc")) or len(values) != len(X):
+        return
+    from pandas import RangeIndex
+
+    ours, theirs = X.index, values.index
+    if theirs.equals(ours):
+        return
+    same = len(ours.difference(theirs, sort=False)) == len(theirs.difference(ours, sort=False)) == 0
+    if not same and any(index.equals(RangeIndex(len(index))) for index in (ours, theirs)):
+        return
+    how = "the labels of X in another order" if same else "labels that X does not have"
+    way = (
+        f"{name} = {name}.loc[X.index] puts it into the order of X"
+        if same and theirs.is_unique
+        else (f"select the same samples of both, for example by X.join({name})")
+    )
+    raise InputError.of(
+        name,
+        f"has an index with {how}: X begins with {_some(ours)}, {name} with {_some(theirs)}. If they are meant to "
+        f"be matched by label, {way}; if both are in the same order all the same, pass {name}.to_numpy().",
+    )
+
+
+def _some(index: Any) -> str:
+    return ", ".join(repr(plain(label)) for label in index[:3])
+
+
 def plain(value: Any) -> Any:
     """Return a numpy scalar as a Python one: messages then show 'a' and 1, not np.str_('a') and np.int64(1)."""
     return value.item() if isinstance(value, np.generic) else value
@@ -122,6 +155,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     check_length("y", len(labels), n_samples)
+    check_not_complex("y", labels)
     _check_target_complete(labels)
     if labels.dtype == object and labels.ndim == 1:
         # Nullable columns of a frame arrive as objects; numbers among them are numbers again.
@@ -155,8 +189,6 @@ def _check_target_complete(labels: Array) -> None:
         raise InputError.of("y", "contains missing values (NaN); drop those samples before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError.of("y", "contains infinite values (inf); drop or correct those samples.")
-    if labels.dtype.kind == "c":
-        raise InputError("Complex data not supported: y must hold real numbers or class labels.", argument="y")
 
 
 def _infer_task(labels: Array) -> str:
@@ -166,7 +198,8 @@ def _infer_task(labels: Array) -> str:
     from sklearn.utils.multiclass import type_of_target
 
     try:
-        kind = type_of_target(labels, input_name="y")
+        with np.errstate(invalid="ignore"):  # it compares with whole numbers, which 1e200 does not fit into
+            kind = type_of_target(labels, input_name="y")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError.of("y", f"is not a target that can be used: {error}") from error
     if kind not in _TASK_OF_TARGET:

@@ -264,4 +264,4 @@ def _gather(
     sets = sets_matrix(list(found.values()), data.n_features)
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)
-    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings))
+    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings), data.advice)

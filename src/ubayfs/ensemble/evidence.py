@@ -16,6 +16,7 @@ from scipy import sparse
 
 from .._arguments import Array, Mask, check_feature_names, freeze
 from .._files import load_record, save_record
+from .._plain import plain
 from ..exceptions import Advice, EnsembleError, InputError
 
 _KIND, _VERSION = "ubayfs evidence", 1
@@ -61,6 +62,8 @@ class Evidence:
         How the evidence was made, in plain types (selector, train_size, seed, versions, data fingerprint...);
         ``np.random.SeedSequence(**settings["seed"])`` as `random_state` repeats it. Merged evidence lists the
         settings of its ``"parts"``.
+    notes : tuple of Advice
+        What must be known about the data that the runs saw.
     """
 
     sets: sparse.csr_array
@@ -69,6 +72,7 @@ class Evidence:
     runs: tuple[str, ...] = ()
     failures: tuple[RunFailure, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[Advice, ...] = ()
 
     def __post_init__(self) -> None:
         n_models, n_features = self.sets.shape
@@ -123,8 +127,13 @@ class Evidence:
         return freeze(np.bincount(self.sets.indices, minlength=self.n_features).astype(np.int64))
 
     @property
+    def n_empty(self) -> int:
+        """Number of runs that finished and chose nothing; they count as runs without a vote."""
+        return int(np.count_nonzero(np.diff(self.sets.indptr) == 0))
+
+    @property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known about the evidence: failed and cancelled runs, no votes at all."""
+        """What must be known: failed, cancelled and empty runs, no votes at all, suspicious values of the data."""
         found: list[Advice] = []
         n_runs, n_asked = self.n_models + len(self.failures), self.settings.get("n_models")
         if self.failures:
@@ -135,7 +144,9 @@ class Evidence:
             found.append(Advice("runs_cancelled", {"n_runs": n_runs, "n_models": n_asked}))
         if self.sets.nnz == 0:
             found.append(Advice("no_votes"))
-        return tuple(found)
+        elif self.n_empty:
+            found.append(Advice("runs_without_choice", {"n_empty": self.n_empty, "n_runs": self.n_models}))
+        return (*found, *self.notes)
 
     def __repr__(self) -> str:
         return f"Evidence(n_models={self.n_models}, n_features={self.n_features}, failures={len(self.failures)})"
@@ -147,6 +158,7 @@ class Evidence:
             "runs": list(self.runs),
             "failures": [asdict(failure) for failure in self.failures],
             "settings": dict(self.settings),
+            "notes": [plain(vars(note)) for note in self.notes],
         }
         arrays = {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
         save_record(Path(path), _KIND, _VERSION, metadata, **arrays)
@@ -168,7 +180,8 @@ class Evidence:
             sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
             sets.check_format(full_check=True)
             failures = tuple(RunFailure(**failure) for failure in metadata["failures"])
-            return cls(sets, names, arrays["constant"], tuple(metadata["runs"]), failures, metadata["settings"])
+            notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
+            return cls(sets, names, arrays["constant"], tuple(metadata["runs"]), failures, metadata["settings"], notes)
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
 
@@ -205,6 +218,7 @@ class Evidence:
             _joined_runs(parts),
             tuple(failure for part in parts for failure in part.failures),
             settings,
+            max((part.notes for part in parts), key=len),  # of one data set
         )
 
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, RandomState
+from .._arguments import Array, Floats, RandomState, check_not_complex
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
@@ -69,7 +69,10 @@ class GeneralizedDirichlet(Prior):
         n = len(weights) - 1
         rule = f"must be a positive number or n_features - 1 = {n} positive numbers"
         try:
+            check_not_complex("beta", self.beta)
             beta = np.asarray(self.beta, dtype=np.float64)
+        except InputError:
+            raise
         except (TypeError, ValueError):
             raise InputError.of("beta", f"{rule}; got {self.beta!r}.") from None
         if isinstance(self.beta, bool | np.bool_ | str):

@@ -26,10 +26,11 @@ from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
 from ..exceptions import InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
-from .set_sampler import Block, SetSampler, mean_and_error, split_r_hat
+from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
 from .weights import is_feature
 
-# Sampling goes on until R-hat falls below this and the largest Monte Carlo error below this part of the largest mean.
+# Sampling goes on until R-hat falls below this and the largest error by batch means below this part of the largest
+# mean.
 _R_HAT_AIM = 1.02
 _ERROR_AIM = 0.02
 _N_BLOCKS = 8
@@ -98,12 +99,12 @@ class Hyperdirichlet(Prior):
             states = np.zeros((1, grouped.n_groups))
         else:
             sampled = self._sample_counts(grouped, as_generator(random_state))
-            mean_counts, error = mean_and_error(sampled)
+            mean_counts, _ = mean_and_error(sampled)
             n_draws = sum(b.length for b in sampled)
             states = np.concatenate([np.moveaxis(b.states, 2, 1).reshape(-1, grouped.n_groups) for b in sampled])
             diagnostics = Diagnostics(
                 r_hat=split_r_hat(sampled),
-                monte_carlo_error=grouped.spread(error / grouped.total),
+                monte_carlo_error=grouped.spread(monte_carlo_error(sampled) / grouped.total),
                 n_chains=self.n_chains,
                 n_draws=n_draws,
                 n_sweeps=n_draws + self.n_warmup,

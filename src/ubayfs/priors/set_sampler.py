@@ -253,9 +253,30 @@ def split_r_hat(blocks: list[Block]) -> float:
 
 
 def mean_and_error(blocks: list[Block]) -> tuple[Floats, Floats]:
-    """Return each group's mean count and its Monte Carlo standard error by batch means, each of shape (n_groups,).
+    """Return each group's mean count and its standard error by batch means, each of shape (n_groups,).
 
     All blocks must have the same length.
     """
     batches = np.concatenate([b.total / b.length for b in blocks], axis=1)
     return batches.mean(axis=1), batches.std(axis=1, ddof=1) / np.sqrt(batches.shape[1])
+
+
+def monte_carlo_error(blocks: list[Block]) -> Floats:
+    """Return the Monte Carlo standard error of each group's mean count, of shape (n_groups,).
+
+    It is that of batch means, or that of the means of the chains where it is larger: chains may have been in different
+    modes all the time. On top of it comes one visit: batches that a group was hardly ever named in do not show how much
+    one visit more would change its mean. All blocks must have the same length.
+    """
+    batches = np.concatenate([b.total / b.length for b in blocks], axis=1)
+    n_sweeps = blocks[0].length * batches.shape[1]
+    chains = np.mean([b.total / b.length for b in blocks], axis=0)
+    by_chains = chains.std(axis=1, ddof=1) / np.sqrt(chains.shape[1])
+    total, squares = (np.sum([getattr(b, name) for b in blocks], axis=(0, 2)) for name in ("total", "squares"))
+    variance = squares / n_sweeps - (total / n_sweeps) ** 2
+    varying = variance > NEGLIGIBLE_SPREAD**2
+    # So many sweeps tell as much as one that is independent of all others; a visit lasts as long.
+    ratio = blocks[0].length * batches.var(axis=1, ddof=1)[varying] / variance[varying]
+    size = np.maximum(squares / np.maximum(total, 1.0), 1.0)  # of a count when it is not 0
+    one_visit = size * ratio.max(initial=1.0) / n_sweeps
+    return np.asarray(np.hypot(np.maximum(mean_and_error(blocks)[1], by_chains), one_visit))

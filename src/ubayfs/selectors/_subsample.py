@@ -9,16 +9,35 @@ from ..data.target import CLASSIFICATION, Target
 from ..exceptions import UBayFSError
 from .base import TIE
 
+# Above this, columns are scaled before anything is added up.
+_LARGE = 1e280
+
+
+def power_of_two(largest: Array) -> Array:
+    """Return, for each largest absolute value, the power of two that brings it below 1, and to 1/2 if it can.
+
+    Products with it are exact, so that scaling rounds nothing that is not tiny beside the largest value.
+
+    Examples
+    --------
+    >>> power_of_two(np.array([0.75, 5.0, 0.0])) * [0.75, 5.0, 0.0]
+    array([0.75 , 0.625, 0.   ])
+    """
+    most = 100 if largest.dtype == np.float32 else 1000
+    return np.ldexp(largest.dtype.type(1), np.minimum(-np.frexp(largest)[1], most))
+
 
 def standardized(X: Array) -> Floats:
     """Return the columns of `X`, none of them constant, with mean 0 and (population) variance 1.
 
     Examples
     --------
-    >>> standardized(np.array([[1.0, 1e-300], [3.0, 3e-300]]))
-    array([[-1., -1.],
-           [ 1.,  1.]])
+    >>> standardized(np.array([[1.0, 1e-300, -1e308], [3.0, 3e-300, 1.5e308]]))
+    array([[-1., -1., -1.],
+           [ 1.,  1.,  1.]])
     """
+    if X.dtype == np.float64 and max(X.max(), -X.min()) > _LARGE:  # sums might leave the range of numbers
+        X = X * power_of_two(np.abs(X).max(axis=0))
     centered = X - X.mean(axis=0, dtype=np.float64)
     # Before squares are taken the columns are of order one, so none of them vanishes by underflow; the second
     # centering removes what the rounding of a mean far from 0 has left.

@@ -6,7 +6,9 @@ Somers' D with respect to the classes, 2 AUC - 1.
 
 Two algorithms give the same integers. Small data: (n_models x pairs) weights times the signs of the pair differences,
 one matrix product. Larger data: sort each feature once and walk up its values for all runs together, counting what was
-passed; that takes time in proportion to the rows instead of their pairs.
+passed; that takes time in proportion to the rows instead of their pairs. The walk takes short blocks of consecutive
+rows, all blocks at the same time, in which a byte is enough for every count; what lies in earlier blocks is added by
+cumulative sums over the blocks.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Ints, Mask
+from ._orders import equal_to_next, slots_of, sorted_columns
 
 # Up to about this many pairs the product with signs takes less processor time than sorting: both were equal at 1,700
 # pairs for features without ties, and at 8,000 for those with many, which are walked twice.
@@ -25,6 +28,9 @@ MAX_PAIRS = 2000
 
 # Entries of a temporary array that stays in the processor's cache.
 _CACHE_ENTRIES = 1 << 16
+
+# Rows of a block: among so many there are at most 15 * 16 < 256 pairs of an upper and a lower one.
+_BLOCK = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,43 +79,87 @@ def _by_signs(block: Array, subsamples: Mask, contrast: Contrast) -> Floats:
 
 def _by_sorting(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -> Floats:
     n_models, n_samples = subsamples.shape
-    # Single precision holds the counts as long as they stay below 2^24.
-    dtype = np.float32 if n_samples**2 < 2**24 else np.float64
-    weights = np.ascontiguousarray(subsamples.T, dtype=dtype)
+    members = np.zeros((n_samples + 1, n_models), dtype=np.uint8)  # the last row stands for no sample
+    members[:-1] = subsamples.T
     counts = np.empty((len(contrasts), n_models, block.shape[1]))
-    step = max(1, _CACHE_ENTRIES // (4 * n_models))
+    step = max(1, _CACHE_ENTRIES // (n_models * (n_samples // _BLOCK + 1)))
+    masks = [_class_masks(members, contrast) for contrast in contrasts]
+    n_pairs = [contrast.n_pairs(subsamples)[:, None] for contrast in contrasts]
     for start in range(0, block.shape[1], step):
-        part = np.ascontiguousarray(block[:, start : start + step])
-        order = np.argsort(part, axis=0)
-        ascending = np.sort(part, axis=0)
-        tied = (ascending[1:] == ascending[:-1]).any(axis=0)
-        if tied.any():
-            # Tied pairs count +1 in one order and -1 in the reversed one, so they cancel in the mean of both.
-            again = part[:, tied]
-            order[:, tied] = np.argsort(again, axis=0, kind="stable")
-            reverse = n_samples - 1 - np.argsort(again[::-1], axis=0, kind="stable")
-            both = _walk(np.concatenate([order, reverse], axis=1), weights, contrasts)
-            found = both[:, :, : part.shape[1]]
-            found[:, :, tied] = (found[:, :, tied] + both[:, :, part.shape[1] :]) / 2.0
-        else:
-            found = _walk(order, weights, contrasts)
-        counts[:, :, start : start + step] = found
+        orders = _Ordered.of(block[:, start : start + step])
+        for count, pairs, (upper, lower) in zip(counts, n_pairs, masks, strict=True):
+            count[:, start : start + step] = orders.twice_passed(upper, lower).T - pairs
     return counts
 
 
-def _walk(order: Ints, weights: Array, contrasts: Sequence[Contrast]) -> Floats:
-    """Count pairs whose lower row comes first in `order` minus the others, of shape (n_contrasts, n_models, k)."""
-    counts = np.empty((len(contrasts), weights.shape[1], order.shape[1]))
-    for position, contrast in enumerate(contrasts):
-        upper, lower = weights * contrast.upper[:, None], weights * contrast.lower[:, None]
-        passed = np.zeros((order.shape[1], weights.shape[1]), dtype=weights.dtype)
-        before, here = np.zeros_like(passed), np.empty_like(passed)
-        for rows in order:
-            # mode="clip" lets take write into `here` directly; twice as fast as upper[rows].
-            upper.take(rows, axis=0, out=here, mode="clip")
-            here *= passed
-            before += here
-            lower.take(rows, axis=0, out=here, mode="clip")
-            passed += here
-        counts[position] = (2.0 * before - upper.sum(axis=0) * lower.sum(axis=0)).T
-    return counts
+def _class_masks(members: NDArray[np.uint8], contrast: Contrast) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return who is in the upper class, as 255 (which is -1 modulo 256), and who is in the lower one, as 1."""
+    upper, lower = (np.append(mask, False)[:, None] for mask in (contrast.upper, contrast.lower))
+    return members * upper * np.uint8(255), members * lower
+
+
+@dataclass(frozen=True, eq=False)
+class _Ordered:
+    """Columns in ascending order.
+
+    A tied pair counts or not in one order, and the other way round where ties are reversed; so it counts half in the
+    mean of both. Pairs of different values count the same in both, hence also in orders of the tied rows alone.
+    """
+
+    rows: Ints  # in ascending order, (k, n_samples)
+    has_ties: Mask  # (k,)
+    ties: Ints  # rows that have ties, and with ties reversed, (2, n_columns_with_ties, most of them); -1: none
+
+    @classmethod
+    def of(cls, block: Array) -> _Ordered:
+        """Sort columns of shape (n_samples, k)."""
+        codes = sorted_columns(block)
+        rows, equal = slots_of(codes), equal_to_next(codes)
+        has_ties = np.asarray(equal.any(axis=1))
+        return cls(rows, has_ties, _tied_rows(rows[has_ties], equal[has_ties]))
+
+    def twice_passed(self, upper: NDArray[np.uint8], lower: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return twice the pairs whose lower row is passed first, of shape (k, n_models); a tie counts as one."""
+        twice = 2 * _walk(self.rows, upper, lower)
+        if self.ties.size:
+            twice[self.has_ties] += np.diff([_walk(rows, upper, lower) for rows in self.ties], axis=0)[0]
+        return twice
+
+
+def _tied_rows(rows: Ints, equal: Mask) -> Ints:
+    """Return the rows that have ties, in this order and with ties reversed; `equal` tells which equal the next one."""
+    positions = np.arange(rows.shape[1])
+    first = np.ones_like(equal)
+    first[:, 1:] = ~equal[:, :-1]
+    start = np.maximum.accumulate(np.where(first, positions, 0), axis=1)
+    end = np.minimum.accumulate(np.where(equal, len(positions), positions)[:, ::-1], axis=1)[:, ::-1]
+    both = np.stack([rows, np.take_along_axis(rows, start + end - positions, axis=1)])
+    tied = start < end
+    ties = np.full((2, len(rows), int(tied.sum(axis=1).max(initial=0))), -1)
+    column, place = np.nonzero(tied)
+    ties[:, column, np.cumsum(tied, axis=1)[column, place] - 1] = both[:, column, place]
+    return ties
+
+
+def _walk(order: Ints, upper: NDArray[np.uint8], lower: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Count pairs whose lower row comes first in `order`, of shape (k, n_rows); the counts have shape (k, n_models)."""
+    k, n_models = len(order), upper.shape[1]
+    n_blocks = -(-order.shape[1] // _BLOCK)
+    filled = np.full((k, n_blocks * _BLOCK), -1)
+    filled[:, : order.shape[1]] = order
+    filled[filled < 0] = len(upper) - 1
+    passed, within, n_upper, here = np.zeros((4, k * n_blocks, n_models), dtype=np.uint8)
+    for rows in np.ascontiguousarray(filled.reshape(-1, _BLOCK).T):
+        # mode="clip" lets take write into `here` directly; twice as fast as upper[rows].
+        upper.take(rows, axis=0, out=here, mode="clip")
+        n_upper -= here
+        here &= passed
+        within += here
+        lower.take(rows, axis=0, out=here, mode="clip")
+        passed += here
+    passed, within, n_upper = (counts.reshape(k, n_blocks, n_models) for counts in (passed, within, n_upper))
+    before = np.cumsum(passed, axis=1, dtype=np.int32)
+    before -= passed
+    before *= n_upper
+    before += within
+    return np.asarray(before.sum(axis=1, dtype=np.int64))

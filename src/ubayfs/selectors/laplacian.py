@@ -10,8 +10,9 @@ import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import TASKS, Target
+from ._subsample import standardized
 from .base import TIE, ElementarySelector
-from .scoring import Statistic, best_of_each_run, blocks_of, centered, run_scores, scatter
+from .scoring import Centering, Statistic, best_of_each_run, blocks_of, scatter
 
 # Entries of the distance matrices that are held at the same time.
 _DISTANCE_ENTRIES = 1 << 23
@@ -73,21 +74,21 @@ def _squared_distances(X: Array, subsamples: Mask) -> list[Floats]:
     weights = subsamples.astype(np.float64)
     sizes = weights.sum(axis=1, keepdims=True)
     products = [np.zeros((n, n)) for n in subsamples.sum(axis=1)]
-
-    def deviation(runs: slice, x: Array) -> tuple[Array, Array]:
-        around_mean, condition = scatter(weights[runs], x)
-        return np.sqrt(around_mean / sizes[runs]), condition
-
     for part in blocks_of(len(X), X.shape[1]):
         # Neighbors are decided by these sums, so they are taken in double precision.
         block = X[:, part].astype(np.float64)
-        deviations = run_scores(deviation, subsamples, block)
-        factors = np.where(deviations > 0, 1.0, 0.0) / np.where(deviations > 0, deviations, 1.0)
-        x = centered(block)
+        centering = Centering.of(block, subsamples)
+        x = block * centering.scale - centering.center
         means = weights @ x / sizes
-        for rows, product, mean, factor in zip(subsamples, products, means, factors, strict=True):
-            standardized = (x[rows] - mean) * factor
-            product += standardized @ standardized.T
+        factors = np.where(centering.lengths > 0, np.sqrt(sizes), 0.0)
+        factors /= np.where(centering.lengths > 0, centering.lengths, 1.0)
+        for rows, product, mean, factor, alone in zip(
+            subsamples, products, means, factors, centering.alone, strict=True
+        ):
+            standard = (x[rows] - mean) * factor
+            if alone.any():
+                standard[:, alone] = standardized(block[rows][:, alone])
+            product += standard @ standard.T
     return [_distances_of(product) for product in products]
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import Target
+from ._subsample import standardized
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
-from .scoring import SCREENING_ERROR, Statistic, blocks_of, centered, run_scores, scatter
+from .scoring import SCREENING_ERROR, Centering, Statistic, blocks_of, own_columns, run_scores, scatter
 
 _LARGEST_ASSOCIATION = 1.0 - 1e-7
 
@@ -21,6 +22,10 @@ _FIRST_ACTIVE = 64
 
 # Up to this many entries (32 MB) the relevance of all columns is kept instead of computed again for those that join.
 _KEPT_ENTRIES = 1 << 22
+
+# Directions of so many runs are made at once: so many entries (4 MB), or this share of those of the data.
+_DIRECTION_ENTRIES = 1 << 19
+_DIRECTION_SHARE = 8
 
 # (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
 Relevance = Callable[[Array], Array]
@@ -85,11 +90,11 @@ def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
 
 def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
     weights = subsamples.astype(np.float64)
-    deviations = weights * (y - (weights @ y / weights.sum(axis=1))[:, None])
-    lengths = np.linalg.norm(deviations, axis=1)
-    # A target that is constant in a subsample is related to nothing.
-    constant = np.where(subsamples, y, np.inf).min(axis=1) == np.where(subsamples, y, -np.inf).max(axis=1)
-    directions = deviations / np.where(constant, np.inf, lengths)[:, None]
+    directions = np.zeros(subsamples.shape)
+    for direction, rows in zip(directions, subsamples, strict=True):
+        own = y[rows]
+        if own.min() < own.max():  # a target that is constant in a subsample is related to nothing
+            direction[rows] = standardized(own) / np.sqrt(len(own))
 
     def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         around_mean, condition = scatter(weights[runs], x)
@@ -104,8 +109,7 @@ class _Search:
 
     def __init__(self, X: Array, subsamples: Mask, relevance: Relevance) -> None:
         self._X, self._subsamples, self._relevance = X, subsamples, relevance
-        self._weights = subsamples.astype(np.float64)
-        self._directions: list[Floats] = []  # of the chosen features, each of shape (n_models, n_samples)
+        self._chosen: list[_Choice] = []
         bounds = np.empty(X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
         keep = X.dtype == np.float64 and len(subsamples) * X.shape[1] <= _KEPT_ENTRIES
@@ -120,11 +124,10 @@ class _Search:
             bounds[bounds > 2.0] = np.inf
         self._by_bound = np.argsort(-bounds, kind="stable")
         self._bounds = bounds[self._by_bound] + SCREENING_ERROR[X.dtype]
-        empty = np.empty((len(subsamples), 0))
         self.columns = np.empty(0, dtype=np.intp)  # those that have been compared with everything chosen so far
-        # Of them in each run: relevance (-inf: cannot be chosen), redundancy summed over the chosen ones, and norm
-        # around the mean of the subsample.
-        self.relevance, self.redundancy, self.lengths = empty, empty, empty
+        # Of them in each run: relevance (-inf: cannot be chosen), and redundancy summed over the chosen ones.
+        self.relevance, self.redundancy = np.empty((2, len(subsamples), 0))
+        self._centering = Centering.of(X[:, :0].astype(np.float64), subsamples)
         self._activate(_FIRST_ACTIVE)
 
     def next_picks(self) -> Ints:
@@ -143,46 +146,74 @@ class _Search:
         return np.where(left, self.columns[positions], -1)
 
     def _scores(self) -> Floats:
-        return self.relevance - self.redundancy / max(len(self._directions), 1)
+        return self.relevance - self.redundancy / max(len(self._chosen), 1)
 
     def _choose(self, positions: Ints, left: Mask) -> None:
         runs = np.arange(len(positions))
         self.relevance[runs, positions] = -np.inf
-        values = self._centered(self.columns[positions]).T
-        means = (self._weights * values).sum(axis=1) / self._weights.sum(axis=1)
-        direction = self._weights * (values - means[:, None])
-        direction /= np.where(left, self.lengths[runs, positions], np.inf)[:, None]
-        self._directions.append(direction)
-        for part in blocks_of(len(self._X), len(self.columns)):
-            x = self._centered(self.columns[part])
-            self.redundancy[:, part] += self._redundancy(direction, x, self.lengths[:, part])
+        centering = self._centering.take(positions)
+        lengths, alone = (np.where(left, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
+        choice = _Choice(self.columns[positions], centering.scale, centering.center, lengths, alone > 0)
+        self._chosen.append(choice)
+        self.redundancy += self._redundancy(choice, self.columns, self._centering)
 
     def _activate(self, n_active: int) -> None:
         """Let the `n_active` columns of highest relevance take part; compare the new ones with all chosen so far."""
         new = np.sort(self._by_bound[len(self.columns) : n_active])
-        shape = (len(self._subsamples), len(new))
-        relevance, redundancy, lengths = np.empty(shape), np.zeros(shape), np.empty(shape)
+        relevance = np.empty((len(self._subsamples), len(new)))
+        centering = []
         for part in blocks_of(len(self._X), len(new)):
             block = self._X[:, new[part]].astype(np.float64)
-            lengths[:, part] = run_scores(self._length, self._subsamples, block)
+            own = Centering.of(block, self._subsamples)
             values = self._relevance(block) if self._kept is None else self._kept[:, new[part]]
-            relevance[:, part] = np.where(lengths[:, part] > 0, values, -np.inf)
-            x = centered(block)
-            for direction in self._directions:
-                redundancy[:, part] += self._redundancy(direction, x, lengths[:, part])
+            relevance[:, part] = np.where((own.lengths > 0) | own.alone, values, -np.inf)
+            centering.append(own)
+        of_new = Centering.joined(centering)
+        redundancy = np.zeros(relevance.shape)
+        for choice in self._chosen:
+            redundancy += self._redundancy(choice, new, of_new)
         self.columns = np.concatenate([self.columns, new])
         self.relevance = np.concatenate([self.relevance, relevance], axis=1)
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
-        self.lengths = np.concatenate([self.lengths, lengths], axis=1)
+        self._centering = Centering.joined([self._centering, of_new])
 
-    def _centered(self, columns: Ints) -> Floats:
-        return centered(self._X[:, columns].astype(np.float64))
+    def _redundancy(self, choice: _Choice, columns: Ints, centering: Centering) -> Floats:
+        """Return the redundancy of some columns with the chosen one of each run, of shape (n_models, n_columns)."""
+        rho = np.empty((len(self._subsamples), len(columns)))
+        n_together = max(1, max(_DIRECTION_ENTRIES, self._X.size // _DIRECTION_SHARE) // len(self._X))
+        for start in range(0, len(rho), n_together):
+            runs = slice(start, start + n_together)
+            directions = choice.directions(self._X, self._subsamples, runs)
+            for part in blocks_of(len(self._X), len(columns)):
+                x = self._X[:, columns[part]].astype(np.float64) * centering.scale[part] - centering.center[part]
+                rho[runs, part] = directions @ x
+        # A column that is constant in a run has no redundancy there; it cannot be chosen anyway.
+        rho /= np.where(centering.lengths > 0, centering.lengths, np.inf)
+        for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
+            rows, alone = self._subsamples[run], centering.alone[run]
+            direction = choice.directions(self._X, self._subsamples, slice(run, run + 1))[0, rows]
+            rho[run, alone] = direction @ own_columns(self._X, rows, columns[alone])
+        return mutual_information(rho)
 
-    def _length(self, runs: slice, x: Array) -> tuple[Array, Array]:
-        around_mean, condition = scatter(self._weights[runs], x)
-        return np.sqrt(np.maximum(around_mean, 0.0)), condition
 
-    @staticmethod
-    def _redundancy(direction: Floats, x: Floats, lengths: Floats) -> Floats:
-        # A column that is constant in a run (length -inf) has no redundancy there; it cannot be chosen anyway.
-        return mutual_information(direction @ x / np.where(lengths > 0, lengths, np.inf))
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """The column that each run has chosen at one step, and how it is centered; each of shape (n_models,)."""
+
+    columns: Ints
+    scale: Floats
+    center: Floats
+    lengths: Floats  # 0 where there is none, and where `alone`
+    alone: Mask
+
+    def directions(self, X: Array, subsamples: Mask, runs: slice) -> Floats:
+        """Return the columns of some runs with mean 0 and length 1, of shape (n_runs, n_samples), 0 outside the run."""
+        columns, lengths = self.columns[runs], self.lengths[runs]
+        values = (X[:, columns].astype(np.float64) * self.scale[runs] - self.center[runs]).T
+        weights = subsamples[runs].astype(np.float64)
+        values = weights * (values - ((weights * values).sum(axis=1) / weights.sum(axis=1))[:, None])
+        values /= np.where(lengths > 0, lengths, np.inf)[:, None]
+        for number in np.flatnonzero(self.alone[runs]).tolist():
+            rows = subsamples[runs][number]
+            values[number, rows] = own_columns(X, rows, columns[[number]])[:, 0]
+        return values

@@ -2,20 +2,24 @@
 
 Sums over a subsample are matrix products: with 0/1 weights ``W`` of shape (n_models, n_samples) and centered data
 ``x``, ``W @ x`` and ``W @ x**2`` give the moments of every feature in every run without a copy of the data per run.
-Such sums cancel where a feature hardly varies within a subsample compared with its distance from the overall mean (a
-lone outlier outside the subsample, a constant). Those few pairs of run and feature are found from the sums and
-computed again, centered on the subsample itself; there a constant feature is recognized exactly.
+Such sums cancel where a feature hardly varies within a subsample compared with its distance from the center (a lone
+outlier outside the subsample, a constant). Pairs of run and feature to which that happens are found from the sums.
+Their features are computed again around the median, which a few absurd values do not move, and what is still doubtful
+then is computed from the samples of the run alone; there a constant feature is recognized exactly. So a score is off by
+less than ``TIE``, whatever the values outside the subsample are: what a run chooses depends on its own samples only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.feature_data import feature_chunks
+from ._subsample import power_of_two, standardized
 from .base import TIE, best_first
 
 # Entries of the temporary arrays of one block of features; bounds memory, never changes a result.
@@ -41,30 +45,56 @@ def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 
 def centered(block: Array) -> Array:
-    """Return a centered copy of a block of columns, in its own precision.
-
-    Double precision columns are also scaled to a largest absolute value of 1, so that no square leaves the range of
-    numbers; in single precision the doubtful ones are computed again in double precision, which has that range.
-    """
-    if block.dtype == np.float64:
-        largest = np.abs(block).max(axis=0)
-        block = block / np.where(largest > 0, largest, 1.0)
+    """Return a copy of a block of columns, centered on their means and scaled, in its own precision."""
+    block = block * power_of_two(np.abs(block).max(axis=0))
     return block - block.mean(axis=0, dtype=np.float64).astype(block.dtype)
+
+
+def median_centering(block: Floats) -> tuple[Floats, Floats]:
+    """Return `scale` and `center`, of shape (2, k), such that ``block * scale - center`` is scaled, its medians are 0.
+
+    Nothing but the difference is rounded, so that values near the median (the lower of two) retain their digits beside
+    absurd ones.
+
+    Examples
+    --------
+    >>> block = np.array([[3.0], [2.0], [2.0**60], [5.0]])
+    >>> scale, center = median_centering(block)
+    >>> (block * scale - center).ravel() / scale
+    array([ 0.0000000e+00, -1.0000000e+00,  1.1529215e+18,  2.0000000e+00])
+    """
+    scale = power_of_two(np.abs(block).max(axis=0))
+    middle = (len(block) - 1) // 2
+    return scale, np.partition(block, middle, axis=0)[middle] * scale
+
+
+def _around_median(block: Floats) -> Floats:
+    scale, center = median_centering(block)
+    return np.asarray(block * scale - center)
 
 
 def scatter(weights: Array, x: Array) -> tuple[Array, Array]:
     """Return weighted sums of squares around the weighted mean, and their condition (share of the raw squares).
 
-    With weights of shape (n_runs, n_samples) and k columns, both have shape (n_runs, k).
+    With weights of shape (n_runs, n_samples) and k columns, both have shape (n_runs, k). Squares so small that they
+    have lost digits count as larger, which makes the condition worse.
     """
     weights = weights.astype(x.dtype, copy=False)
     squares = weights @ x**2
-    around_mean = squares - (weights @ x) ** 2 / _at_least_tiny(weights.sum(axis=1, keepdims=True))
-    return around_mean, around_mean / _at_least_tiny(squares)
+    tiny = np.finfo(x.dtype).tiny
+    around_mean = squares - (weights @ x) ** 2 / np.maximum(weights.sum(axis=1, keepdims=True), tiny)
+    return around_mean, around_mean / np.maximum(squares, tiny / np.finfo(x.dtype).eps)
 
 
-def _at_least_tiny(values: Array) -> Array:
-    return np.maximum(values, np.finfo(values.dtype).tiny)
+def has_digits(condition: Array) -> Mask:
+    """Tell which sums of squares have digits enough, by the condition that :func:`scatter` gives."""
+    return np.greater(condition, _CONDITION[condition.dtype])  # NaN has not
+
+
+def varying_in(run: Mask, block: Array) -> Mask:
+    """Tell which columns have different values in a run, a mask of samples."""
+    own = block[run]
+    return np.asarray((own != own[0]).any(axis=0))
 
 
 def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
@@ -72,30 +102,77 @@ def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
 
     The scores have shape (n_models, k); they are minus infinity where a column is constant in the subsample.
     """
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         scores, condition = statistic(slice(None), centered(block))
-        doubtful = ~(condition > _CONDITION[block.dtype])
-    columns = np.flatnonzero(doubtful.any(axis=0))
-    if len(columns) == 0:
-        return scores
-    exact = block[:, columns].astype(np.float64)
-    constant = (exact == exact[0]).all(axis=0)
-    scores[:, columns[constant]] = -np.inf
-    columns, exact = columns[~constant], exact[:, ~constant]
-    for run in np.flatnonzero(doubtful[:, columns].any(axis=1)).tolist():
-        here = doubtful[run, columns]
-        scores[run, columns[here]] = _scores_of_run(statistic, run, subsamples[run], exact[:, here])
+        columns = np.flatnonzero(~has_digits(condition).all(axis=0))
+        if len(columns) == 0:
+            return scores
+        exact = block[:, columns].astype(np.float64)
+        constant = (exact == exact[0]).all(axis=0)
+        scores[:, columns[constant]] = -np.inf
+        columns, exact = columns[~constant], exact[:, ~constant]
+        scores[:, columns], condition = statistic(slice(None), _around_median(exact))
+        doubtful = ~has_digits(condition)
+        for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
+            here = doubtful[run]
+            scores[run, columns[here]] = _scores_of_run(statistic, run, subsamples[run], exact[:, here])
     return scores
 
 
 def _scores_of_run(statistic: Statistic, run: int, rows: Mask, exact: Floats) -> Floats:
-    """Evaluate a statistic for one run on columns centered on its subsample."""
-    varying = (exact[rows] != exact[rows][0]).any(axis=0)
-    x = centered(exact)
-    x -= x[rows].mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scores = statistic(slice(run, run + 1), x)[0][0]
-    return np.where(varying, scores, -np.inf)
+    """Evaluate a statistic for one run on columns that its own samples alone center and scale."""
+    x = np.zeros_like(exact)
+    x[rows] = _around_median(exact[rows])
+    scores = statistic(slice(run, run + 1), x)[0][0]
+    return np.where(varying_in(rows, exact), scores, -np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Centering:
+    """How k columns are centered so that products with them have digits enough in every run.
+
+    Attributes
+    ----------
+    scale, center : ndarray of shape (k,)
+        Columns x are used as ``x * scale - center``.
+    lengths : ndarray of shape (n_models, k)
+        Norms around the mean of each run; 0 for constants, and where `alone`.
+    alone : ndarray of bool of shape (n_models, k)
+        Pairs without digits enough, not constant: they are computed from what :func:`own_columns` gives.
+    """
+
+    scale: Floats
+    center: Floats
+    lengths: Floats
+    alone: Mask
+
+    @classmethod
+    def of(cls, block: Floats, subsamples: Mask) -> Centering:
+        """Look at columns, of shape (n_samples, k)."""
+        scale, center = median_centering(block)
+        with np.errstate(all="ignore"):
+            around_mean, condition = scatter(subsamples, block * scale - center)
+        known = has_digits(condition)
+        alone = ~known
+        for run in np.flatnonzero(alone.any(axis=1)).tolist():
+            alone[run, alone[run]] = varying_in(subsamples[run], block[:, alone[run]])
+        return cls(scale, center, np.sqrt(np.where(known, around_mean, 0.0)), alone)
+
+    def take(self, columns: Ints | slice) -> Centering:
+        """Return that of some of the columns."""
+        return Centering(self.scale[columns], self.center[columns], self.lengths[:, columns], self.alone[:, columns])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Centering]) -> Centering:
+        """Return that of the columns of all parts."""
+        of_columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scale", "center"))
+        of_pairs = (np.hstack([getattr(part, name) for part in parts]) for name in ("lengths", "alone"))
+        return cls(*of_columns, *of_pairs)
+
+
+def own_columns(X: Array, run: Mask, columns: Ints) -> Floats:
+    """Return columns that vary in a run, from its samples alone: mean 0, length 1; of shape (n_samples_of_run, k)."""
+    return standardized(X[np.ix_(run, columns)]) / np.sqrt(np.count_nonzero(run))
 
 
 def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_features: int) -> list[Ints]:
@@ -123,6 +200,7 @@ def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_feature
 def _may_be_best(scores: Array, n_features: int, error: float) -> Ints:
     """Return, in order, the columns that can be among the `n_features` best when scores are off by at most `error`."""
     eligible = np.isfinite(scores)
+    scores = np.where(eligible, scores, -np.inf)
     n_best = min(n_features, int(eligible.sum()))
     if n_best == 0:
         return np.empty(0, dtype=np.intp)

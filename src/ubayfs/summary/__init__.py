@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
-FORMAT = 3
+FORMAT = 4
 
 
 def answer(

@@ -51,6 +51,14 @@ _ADVICE = {
     "no_votes": (
         "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
     ),
+    "runs_without_choice": (
+        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+        "runs without a vote."
+    ),
+    "lone_values": (
+        "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
+        "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
+    ),
     "chains_disagree": (
         "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
         "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."

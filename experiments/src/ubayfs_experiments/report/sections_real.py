@@ -70,7 +70,7 @@ def _measure(content: Content, measure: str) -> Section:
             caption += f" Both leukemia data: {differences.CLASS_WORDS}."
         headings = ["data", *(look_of(method).label for method in methods)]
         tables.append(table_of(caption, headings, rows, words=range(len(headings))))
-    legend = (("differs", "By more than two standard errors of the difference."),)
+    legend = ((("differs",), "By more than two standard errors of the difference."),)
     return Section(measure.replace("_", "-"), _MEASURES[measure], tables=tuple(tables), legend=legend)
 
 
