@@ -1,6 +1,7 @@
 # Everything needed is Python (3.10 or newer) and make; each target makes its own virtual environment first.
 PYTHON ?= python3
 WORKERS ?= auto
+TESTS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +17,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-minimum bench equivalence experiments lint clean
+.PHONY: help demo test test-minimum test-all bench equivalence experiments lint clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -25,10 +26,13 @@ demo: $(VENV)/.installed-cli  ## Run the whole method on the breast cancer data;
 	$(BIN)/ubayfs demo --output demo_output --force
 
 test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (WORKERS=2 for two processes)
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
-	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile
+	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
+
+test-all:  ## Run all tests on every Python from 3.10 to 3.13 that is found, and with the oldest packages (TESTS=tests/cli: some)
+	@WORKERS='$(WORKERS)' TESTS='$(TESTS)' .ci/test-all
 
 # The other tools are optional: the table says which of them could not be imported.
 bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK=1: one; MILLION=1: also a million features)
@@ -49,7 +53,7 @@ lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/mypy
 
 clean:  ## Remove the environments and everything else that can be made again
-	rm -rf $(VENV) $(MINIMUM_VENV) demo_output experiments_output experiments_output_quick build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output experiments_output experiments_output_quick build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for all targets; a stamp per extra remembers what is installed in it.

@@ -27,6 +27,7 @@ LAYERS = [
     ["workflow"],
     ["attribution", "estimator", "tables"],
     ["study"],
+    ["stored_evidence"],
     ["plotting"],
     ["summary"],
     ["report"],
@@ -37,7 +38,7 @@ LAYERS = [
     ["__main__"],
 ]
 # Methods that import when they are called: the value knows what can be done with it.
-CALLED_LATER = {("study.study", "study.resolve")}
+CALLED_LATER = {("study.study", "study.resolve"), ("ensemble.evidence", "ensemble.parts")}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent
 

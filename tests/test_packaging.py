@@ -1,5 +1,8 @@
 """What the distribution of ubayfs is made of."""
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,3 +28,26 @@ def test_the_experiments_are_no_part_of_it(project):
     assert "experiments" not in project["project"]["optional-dependencies"]
     sources = [path for path in (ROOT / "src").rglob("*.py") if "experiments" in path.read_text(encoding="utf-8")]
     assert sources == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_test_all_takes_every_python_that_starts(tmp_path):
+    """On the path or of pyenv; one that is there but does not start, as a shim of pyenv, is none."""
+    for name, code in {"python3.10": 127, "python3.11": 0, "python3.13": 0}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+    pyenv = tmp_path / "pyenv" / "versions" / "3.10.9" / "bin" / "python3.10"
+    pyenv.parent.mkdir(parents=True)
+    pyenv.write_text("#!/bin/sh\nexit 0\n")
+    for path in (pyenv, *tmp_path.glob("python*")):
+        path.chmod(0o755)
+    (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
+    environment = {"PATH": str(tmp_path), "PYENV_ROOT": str(tmp_path / "pyenv"), "DRY_RUN": "1", "HOME": os.devnull}
+    command = [shutil.which("bash"), str(ROOT / ".ci" / "test-all")]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert shown.splitlines() == [
+        f"Python 3.10: make test VENV=.venv-3.10 PYTHON={pyenv}",
+        "Python 3.11: make test VENV=.venv-3.11 PYTHON=python3.11",
+        "Python 3.12: not found",
+        "Python 3.13: make test VENV=.venv-3.13 PYTHON=python3.13",
+        f"oldest packages: make test-minimum PYTHON={pyenv}",
+    ]

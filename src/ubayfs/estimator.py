@@ -62,9 +62,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     n_jobs : int, optional
         Workers of the ensemble (threads unless ``joblib.parallel_config`` says otherwise); does not change the result.
     on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each batch of runs; returning False ends the ensemble early.
+        Called as ``on_progress(done, total)`` whenever runs are finished; returning False ends the ensemble early.
     checkpoint : path of a directory, optional
-        Finished batches of runs are stored there, and the same fit continues from them. For one data set, not for
+        Finished runs are stored there, and the same fit continues from them. For one data set, not for
         cross-validation.
 
     Attributes

@@ -42,6 +42,7 @@ from .plotting.base import FORMATS
 from .report import render_csv, render_html, render_json, render_markdown
 from .selection import FORMAT as SELECTION_FORMAT
 from .selection import Selection
+from .stored_evidence import StoredEvidence
 from .study import Study, load_study
 from .summary import FORMAT
 
@@ -198,6 +199,14 @@ class StoredResult:
     def _is_as_written(self, path: Path) -> bool:
         name = path.relative_to(self.directory).as_posix()
         return self._digests is None or not self._files.changed(self._digests, [name])
+
+
+def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidence:
+    """Open a result, or a directory with nothing but evidence and its study."""
+    FileSet(as_path(directory), _OURS).settle()
+    names = {path.name for path in Path(directory).iterdir()} if Path(directory).is_dir() else set()
+    only_evidence = {_STUDY, _EVIDENCE} <= names and names.isdisjoint({_SELECTION, _SUMMARY})
+    return StoredEvidence(directory) if only_evidence else StoredResult(directory)
 
 
 def read_result(directory: str | os.PathLike[str]) -> Result:

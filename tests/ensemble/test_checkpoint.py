@@ -1,5 +1,6 @@
 """Checkpoints: nothing is lost, nothing is repeated, nothing foreign is used."""
 
+import io
 import json
 import os
 import signal
@@ -59,8 +60,18 @@ def rows_of(evidence):
     return evidence.sets.toarray().tolist()
 
 
-def batch_files(directory):
-    return sorted(path.name for path in directory.glob("batch-*.npz"))
+def logs(directory):
+    return sorted(directory.glob("runs-*.log"))
+
+
+def stored_runs(directory):
+    """Return the runs of all whole lines, without reading them as the package does."""
+    lines = [line for log in logs(directory) for line in lines_of(log)[1:] if line.endswith(b"\n")]
+    return sorted(json.loads(line.split(b" ", 1)[1])["run"] for line in lines)
+
+
+def lines_of(log):
+    return log.read_bytes().splitlines(keepends=True)
 
 
 def interrupt_at(n):
@@ -76,8 +87,8 @@ def test_a_checkpoint_does_not_change_the_result(table, tmp_path):
     evidence = collect(table, directory)
     assert rows_of(evidence) == rows_of(collect(table))
     assert evidence.runs == collect(table).runs
-    assert batch_files(directory) == [f"batch-0000{i}.npz" for i in range(5)]
-    assert sorted(p.name for p in directory.iterdir()) == [*batch_files(directory), "manifest.json"]
+    assert stored_runs(directory) == list(range(110))
+    assert sorted(p.name for p in directory.iterdir()) == ["manifest.json", logs(directory)[0].name]
 
 
 def test_a_finished_ensemble_is_read_not_run(table, tmp_path):
@@ -88,20 +99,35 @@ def test_a_finished_ensemble_is_read_not_run(table, tmp_path):
     assert told == [(110, 110)]
     assert rows_of(again) == rows_of(first)
     assert (again.runs, again.settings) == (first.runs, first.settings)
+    assert len(logs(tmp_path)) == 1
 
 
-def test_interrupted_ensembles_go_on_without_losing_or_repeating_a_batch(table, tmp_path):
+def test_interrupted_ensembles_go_on_without_losing_or_repeating_a_run(table, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         collect(table, tmp_path, Counting(interrupt_at(60)))
-    assert len(batch_files(tmp_path)) == 2
+    assert stored_runs(tmp_path) == list(range(59))
     with pytest.raises(KeyboardInterrupt):
-        collect(table, tmp_path, Counting(interrupt_at(40)))
-    assert len(batch_files(tmp_path)) == 3
+        collect(table, tmp_path, Counting(interrupt_at(17)))
+    assert stored_runs(tmp_path) == list(range(75))
     selector, told = Counting(), []
     evidence = collect(table, tmp_path, selector, on_progress=lambda done, total: told.append(done))
     assert selector.n_runs == 110 - 75
-    assert told == [75, 100, 110]
+    assert told == list(range(75, 111))
     assert rows_of(evidence) == rows_of(collect(table))
+
+
+@pytest.mark.parametrize("selector", ["tree", "fisher", "lasso", ["fisher", "tree", "lasso"]])
+@pytest.mark.parametrize(("before", "after"), [(1, 3), (3, 1), (2, 16)])
+def test_no_number_of_workers_matters_on_resuming(table, tmp_path, selector, before, after):
+    with pytest.warns(EnsembleWarning, match="cancelled after"):
+        collect(table, tmp_path, selector, n_models=300, n_jobs=before, on_progress=lambda done, total: done < 20)
+    n_stored, told = len(stored_runs(tmp_path)), []
+    found = collect(
+        table, tmp_path, selector, n_models=130, n_jobs=after, on_progress=lambda done, _: told.append(done)
+    )
+    assert 20 <= told[0] == n_stored < 130
+    assert stored_runs(tmp_path) == list(range(130))
+    assert rows_of(found) == rows_of(collect(table, selector=selector, n_models=130))
 
 
 def test_cancelled_ensembles_go_on(table, tmp_path):
@@ -112,13 +138,122 @@ def test_cancelled_ensembles_go_on(table, tmp_path):
     assert selector.n_runs == 60
 
 
-def test_batches_in_any_order_are_found_again(table, tmp_path):
+def test_gaps_are_filled(table, tmp_path):
     collect(table, tmp_path)
-    for name in ("batch-00000.npz", "batch-00003.npz"):
-        (tmp_path / name).unlink()
+    (log,) = logs(tmp_path)
+    log.write_bytes(b"".join(line for number, line in enumerate(lines_of(log)) if number % 3 != 1))
     selector = Counting()
     assert rows_of(collect(table, tmp_path, selector, n_jobs=2)) == rows_of(collect(table))
-    assert selector.n_runs == 50
+    assert selector.n_runs == 37
+    assert stored_runs(tmp_path) == list(range(110))
+
+
+# Damage
+
+
+@pytest.mark.parametrize("position", [0, 1, 30, 1000, -2])
+def test_a_flipped_bit_costs_its_run_and_is_named(table, tmp_path, position):
+    collect(table, tmp_path)
+    (log,) = logs(tmp_path)
+    lines, content = lines_of(log), bytearray(log.read_bytes())
+    start = len(lines[0])
+    content[start + position if position >= 0 else position] ^= 1
+    log.write_bytes(content)
+    number = 2 + sum(len(b"".join(lines[1:k])) <= position for k in range(2, 111)) if position >= 0 else 111
+    selector = Counting()
+    with pytest.warns(EnsembleWarning, match=rf"is done again: line {number} of .*runs-.*log is damaged") as caught:
+        evidence = collect(table, tmp_path, selector)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert selector.n_runs == 1
+    assert rows_of(evidence) == rows_of(collect(table))
+
+
+def test_a_log_may_end_anywhere(table, tmp_path):
+    """What is cut off is done again, nothing else; the end of a log is no damage."""
+    collect(table, tmp_path, n_models=4)
+    (log,) = logs(tmp_path)
+    content, expected = log.read_bytes(), rows_of(collect(table, n_models=4))
+    manifest = (tmp_path / "manifest.json").read_bytes()
+    for size in range(len(content)):
+        directory = tmp_path / f"cut-{size}"
+        directory.mkdir()
+        (directory / "manifest.json").write_bytes(manifest)
+        (directory / log.name).write_bytes(content[:size])
+        selector = Counting()
+        assert rows_of(collect(table, directory, selector, n_models=4)) == expected
+        assert selector.n_runs == 4 - max(content[:size].count(b"\n") - 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("garbage", "holds other runs, copied from elsewhere, or its first line is damaged"),
+        ("other ensemble", "holds other runs, copied from elsewhere, or its first line is damaged"),
+        ("directory", r"cannot be read \(.*irectory\)"),
+    ],
+)
+def test_a_log_that_is_none_is_named(table, tmp_path, damage, reason):
+    collect(table, tmp_path)
+    (log,) = logs(tmp_path)
+    log.unlink()
+    if damage == "garbage":
+        log.write_bytes(b"\x93NUMPY not\nreally\n")
+    elif damage == "other ensemble":
+        collect(table, tmp_path / "other", random_state=4)
+        os.replace(logs(tmp_path / "other")[0], log)
+    else:
+        log.mkdir()
+    selector = Counting()
+    with pytest.warns(EnsembleWarning, match=rf"what it lacks is done again: .*runs-.*log {reason}"):
+        evidence = collect(table, tmp_path, selector)
+    assert rows_of(evidence) == rows_of(collect(table))
+    assert selector.n_runs == 110
+
+
+def test_lines_of_another_ensemble_are_not_read(table, tmp_path):
+    collect(table, tmp_path, n_models=3)
+    collect(table, tmp_path / "other", n_models=5, random_state=4)
+    with logs(tmp_path)[0].open("ab") as log:
+        log.write(b"".join(lines_of(logs(tmp_path / "other")[0])[4:]))
+    selector = Counting()
+    with pytest.warns(EnsembleWarning, match=r"line \d of .*log is damaged"):
+        found = collect(table, tmp_path, selector, n_models=5)
+    assert rows_of(found) == rows_of(collect(table, n_models=5))
+    assert selector.n_runs == 2
+
+
+# The earlier format: batches of 25 runs
+
+
+def write_batches(directory, evidence, n_batches, failures=()):
+    """Write the first runs of an ensemble as ubayfs 1 did."""
+    ensemble = evidence.runs[0].split(":")[0]
+    directory.mkdir(exist_ok=True)
+    manifest = {"kind": "ubayfs checkpoint", "version": 1, "settings": dict(evidence.settings)}
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    found = np.split(evidence.sets.indices, evidence.sets.indptr[1:-1])
+    for number in range(n_batches):
+        part = found[25 * number : 25 * number + 25]
+        metadata = {"ensemble": ensemble, "start": 25 * number, "failures": list(failures)}
+        arrays = {"columns": np.concatenate(part).astype(np.int64), "lengths": np.array([len(row) for row in part])}
+        save_record(directory / f"batch-{number:05d}.npz", "an ubayfs checkpoint batch", 1, metadata, **arrays)
+
+
+def test_batches_of_the_earlier_format_are_read(table, tmp_path):
+    expected = collect(table)
+    write_batches(tmp_path, expected, 3)
+    selector = Counting()
+    assert rows_of(collect(table, tmp_path, selector)) == rows_of(expected)
+    assert selector.n_runs == 35
+    # With the new files in it, the directory is of the new format for those who know the earlier one only.
+    assert json.loads((tmp_path / "manifest.json").read_text())["version"] == 2
+
+
+def test_failures_of_the_earlier_format_are_read(table, tmp_path):
+    failure = {"run": 3, "selector": "counting", "error": "ValueError: no luck", "by_caller": False}
+    write_batches(tmp_path, collect(table), 3, [failure])
+    with pytest.warns(EnsembleWarning, match="1 of 110 elementary runs failed"):
+        assert [one.run for one in collect(table, tmp_path).failures] == [3]
 
 
 @pytest.mark.parametrize(
@@ -127,13 +262,12 @@ def test_batches_in_any_order_are_found_again(table, tmp_path):
         ("cut", "was cut short"),
         ("empty", "was cut short"),
         ("garbage", "was cut short"),
-        ("other ensemble", "holds other runs; it was copied from elsewhere"),
-        ("other batch", "holds other runs; it was copied from elsewhere"),
-        ("parts missing", r"is damaged and cannot be read \(KeyError: 'ensemble'\)"),
+        ("other ensemble", "holds other runs, copied from elsewhere"),
+        ("parts missing", r"is damaged \(KeyError: 'ensemble'\)"),
     ],
 )
-def test_a_damaged_batch_is_run_again_and_named(table, tmp_path, damage, reason):
-    collect(table, tmp_path)
+def test_a_damaged_batch_of_the_earlier_format_is_named(table, tmp_path, damage, reason):
+    write_batches(tmp_path, collect(table), 5)
     path = tmp_path / "batch-00001.npz"
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-40])
@@ -142,31 +276,24 @@ def test_a_damaged_batch_is_run_again_and_named(table, tmp_path, damage, reason)
     elif damage == "garbage":
         path.write_bytes(b"\x93NUMPY not really")
     elif damage == "other ensemble":
-        collect(table, tmp_path / "other", random_state=4)
+        write_batches(tmp_path / "other", collect(table, random_state=4), 2)
         os.replace(tmp_path / "other" / "batch-00001.npz", path)
-    elif damage == "other batch":
-        path.write_bytes((tmp_path / "batch-00002.npz").read_bytes())
     else:
         save_record(path, "an ubayfs checkpoint batch", 1, {})
     selector = Counting()
-    message = rf"runs 25 to 49 are done again: .*batch-00001\.npz.*{reason}"
-    with pytest.warns(EnsembleWarning, match=message) as caught:
+    with pytest.warns(EnsembleWarning, match=rf"what it lacks is done again: .*batch-00001\.npz.*{reason}"):
         evidence = collect(table, tmp_path, selector)
-    assert [warning.filename for warning in caught] == [__file__]
     assert rows_of(evidence) == rows_of(collect(table))
     assert selector.n_runs == 25
-    assert collect(table, tmp_path, Counting(interrupt_at(1))).n_models == 110
 
 
 def test_n_models_may_grow_and_shrink(table, tmp_path):
     collect(table, tmp_path, n_models=60)
     selector = Counting()
     assert rows_of(collect(table, tmp_path, selector, n_models=140)) == rows_of(collect(table, n_models=140))
-    assert selector.n_runs == 140 - 50  # the third batch had 10 runs only and is run whole
+    assert selector.n_runs == 140 - 60
     selector = Counting()
     assert rows_of(collect(table, tmp_path, selector, n_models=60)) == rows_of(collect(table, n_models=60))
-    assert selector.n_runs == 0
-    selector = Counting()
     assert collect(table, tmp_path, selector, n_models=140).n_models == 140
     assert selector.n_runs == 0
 
@@ -176,7 +303,7 @@ def test_without_a_seed_the_stored_one_is_used(table, tmp_path):
         collect(table, tmp_path, Counting(interrupt_at(60)), random_state=None)
     selector = Counting()
     evidence = collect(table, tmp_path, selector, random_state=None)
-    assert selector.n_runs == 60
+    assert selector.n_runs == 110 - 59
     seed = np.random.SeedSequence(**evidence.settings["seed"])
     assert rows_of(evidence) == rows_of(collect(table, random_state=seed))
 
@@ -190,8 +317,7 @@ def test_an_equal_generator_goes_on(table, tmp_path):
 
 def test_failed_runs_are_remembered(table, tmp_path):
     def fail(run):
-        # The first attempt at the whole batch stops at run 3; of the single runs, the third is number 6.
-        if run in (3, 6):
+        if run == 3:
             raise ValueError("no luck")
 
     with pytest.warns(EnsembleWarning, match="1 of 110 elementary runs failed"):
@@ -206,14 +332,20 @@ def test_failed_runs_are_remembered(table, tmp_path):
     assert again.runs == first.runs
 
 
-def test_batches_in_which_everything_failed_are_tried_again(table, tmp_path):
+def test_failures_of_an_ensemble_that_gave_up_are_tried_again(table, tmp_path):
     def fail(run):
         raise ValueError("no memory left")
 
-    with pytest.raises(EnsembleError, match="75 of 75 elementary runs failed"):
+    with pytest.warns(EnsembleWarning, match="cancelled after 20 of 110"):
+        collect(table, tmp_path, on_progress=lambda done, total: done < 20)
+    with pytest.raises(EnsembleError, match="56 of 76 elementary runs failed"):
         collect(table, tmp_path, Counting(fail))
-    assert batch_files(tmp_path) == []
-    assert rows_of(collect(table, tmp_path)) == rows_of(collect(table))
+    selector = Counting()
+    assert rows_of(collect(table, tmp_path, selector)) == rows_of(collect(table))
+    assert selector.n_runs == 90
+    # What was found counts, whatever an earlier attempt has stored of the same run.
+    assert rows_of(collect(table, tmp_path, selector)) == rows_of(collect(table))
+    assert selector.n_runs == 90
 
 
 @pytest.mark.parametrize(
@@ -271,7 +403,7 @@ def test_other_versions_are_told(table, tmp_path):
         ("{", "cannot be read .*name another checkpoint directory"),
         ("[]", "does not belong to ubayfs checkpoint"),
         ('{"kind": "something"}', "does not belong to ubayfs checkpoint"),
-        ('{"kind": "ubayfs checkpoint", "version": 2, "settings": {}}', "has format version 2, newer than 1; update"),
+        ('{"kind": "ubayfs checkpoint", "version": 3, "settings": {}}', "has format version 3, newer than 2; update"),
     ],
 )
 def test_manifests_that_are_none(table, tmp_path, content, message):
@@ -319,25 +451,31 @@ def test_a_checkpoint_that_became_read_only_is_noticed_before_any_work(table, tm
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == stored
 
 
-def test_a_full_disk_keeps_the_batches_before_it(table, tmp_path, monkeypatch):
-    replace, n_written = os.replace, []
+def test_a_full_disk_keeps_the_runs_before_it(table, tmp_path, monkeypatch):
+    n_written = []
 
-    def fill_up(source, target):
-        n_written.append(target)
-        if len(n_written) > 3:
-            raise OSError("no space left")
-        replace(source, target)
+    class Full(io.BufferedWriter):
+        def flush(self):
+            n_written.append(1)
+            if len(n_written) > 40:
+                raise OSError("no space left")
+            super().flush()
+
+    def open_full(path, mode):
+        return Full(io.FileIO(path, mode))
 
     with monkeypatch.context() as patch:
-        patch.setattr("os.replace", fill_up)
+        patch.setattr("ubayfs.ensemble.checkpoint.open", open_full, raising=False)
         with pytest.raises(
             EnsembleError, match=r"could not be written to the checkpoint.*no space left.*repeat the call"
         ):
             collect(table, tmp_path)
     selector = Counting()
     assert rows_of(collect(table, tmp_path, selector)) == rows_of(collect(table))
-    assert selector.n_runs == 60
+    assert selector.n_runs == 70
 
+
+# Kills
 
 CHILDREN = '''
 import os, sys, time, traceback
@@ -429,14 +567,93 @@ def test_a_process_killed_several_times_ends_with_the_undisturbed_result(table, 
 
     command = [sys.executable, str(script), str(directory), str(log)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:
-        # In the middle of the second batch, then of the fourth: what was finished is there, what was begun is begun
-        # again.
+        # In the middle of a run: what was finished is there, what was begun is begun again.
         assert run(stop_at=33) == (list(range(33)), -signal.SIGKILL)
-        assert batch_files(directory) == ["batch-00000.npz"]
-        assert run(stop_at=60) == (list(range(25, 85)), -signal.SIGKILL)
-        assert len(batch_files(directory)) == 3
-        # At whatever moment the next file appears; how far it came by then is a matter of luck, the result is not.
-        run(stop_at=-1, killed_when=(directory / "batch-00003.npz").exists)
-        n_stored = len(batch_files(directory))
-        assert run(stop_at=0) == (list(range(25 * n_stored, 110)), 0)
+        assert stored_runs(directory) == list(range(32))
+        assert run(stop_at=53) == (list(range(32, 85)), -signal.SIGKILL)
+        assert stored_runs(directory) == list(range(84))
+        # At whatever moment a third log appears; how far it came by then is a matter of luck, the result is not.
+        run(stop_at=-1, killed_when=lambda: len(logs(directory)) == 3)
+        begun, code = run(stop_at=0)
+        assert code == 0
+        assert begun[0] >= 84
+        assert begun == list(range(begun[0], 110))
     assert rows_of(Evidence.load(directory.with_suffix(".result"))) == rows_of(collect(table))
+
+
+def watched(path, last):
+    """Let this process end at call number `last`, from 0, that opens, writes, syncs or renames a file below `path`.
+
+    Of what was to be written then, half is.
+    """
+    calls = []
+
+    def die_or_count(write_half=lambda: None):
+        if len(calls) == last:
+            write_half()
+            os._exit(9)
+        calls.append(1)
+
+    class Watched(io.FileIO):
+        def write(self, content):
+            die_or_count(lambda: super(Watched, self).write(bytes(content)[: len(content) // 2]))
+            return super().write(content)
+
+    def open_watched(name, mode):
+        assert str(name).startswith(str(path))
+        die_or_count()
+        return io.BufferedWriter(Watched(name, mode))
+
+    def watch(function):
+        def call(*arguments):
+            die_or_count()
+            return function(*arguments)
+
+        return call
+
+    for module in ("ubayfs.ensemble.checkpoint", "ubayfs._files"):
+        vars(sys.modules[module])["open"] = open_watched
+    os.replace, os.fsync = watch(os.replace), watch(os.fsync)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("selector", "n_calls"), [("fisher", 6), ("tree", 9), (Counting(), 12)], ids=["fisher", "tree", "own"]
+)
+def test_killed_at_any_write_only_what_is_under_way_is_lost(table, tmp_path, selector, n_calls, monkeypatch):
+    """A process is killed at its first write, another one at its second, and so on, until one survives."""
+    monkeypatch.setattr("ubayfs.ensemble.checkpoint._SYNC_AFTER", -1.0)  # after every write
+    arguments = {"n_models": 8, "selector": selector}
+    expected = rows_of(collect(table, **arguments))
+
+    def killed_at(number, directory):
+        """Return the exit code of such a process, and how many runs it had finished, as far as it reported them."""
+        reports, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            watched(tmp_path, number)
+            with suppress(BaseException):
+                collect(table, directory, **arguments, on_progress=lambda done, total: os.write(writing, bytes([done])))
+                os._exit(0)
+            os._exit(1)
+        os.close(writing)
+        with os.fdopen(reports, "rb") as file:
+            reported = file.read()
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), max(reported, default=0)
+
+    for number in range(100):
+        directory = tmp_path / str(number)
+        code, n_reported = killed_at(number, directory)
+        stored = stored_runs(directory)
+        assert n_reported <= len(stored)
+        if code == 0:
+            break
+        assert code == 9
+        told = []
+        found = collect(table, directory, **arguments, on_progress=lambda done, total, told=told: told.append(done))
+        assert rows_of(found) == expected
+        assert not stored or told[0] == len(stored)
+        assert stored_runs(directory) == list(range(8))  # each once
+    assert code == 0
+    assert number >= n_calls

@@ -1,6 +1,7 @@
 """Many machines: a real Dask cluster of worker processes, some of which are killed."""
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ from ubayfs.ensemble import workers
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.workers import on_cluster
 from ubayfs.exceptions import EnsembleError, EnsembleWarning, MissingDependencyError
+from ubayfs.selectors.base import ElementarySelector
 
 distributed = pytest.importorskip("distributed")
 
@@ -111,6 +113,39 @@ def test_the_work_is_done_by_the_workers(table, client):
     assert set(rows_of(on_dask(table, choose))) == {(0,)}
 
 
+@pytest.mark.filterwarnings("ignore:Creating scratch directories")  # on a busy machine
+@pytest.mark.parametrize(("n_models", "n_tasks"), [(20, 20), (100, 50)])
+def test_sixteen_threads_of_a_cluster_are_busy(table, n_models, n_tasks):
+    """Sixteen workers meet in their first run: with fewer of them at work the barrier would not open."""
+    barrier, tasks = threading.Barrier(16), {}
+
+    class Busy(ElementarySelector):
+        name, tasks = "busy", frozenset({"binary"})
+
+        def select_many(self, X, target, subsamples, n_features, rngs):
+            worker = distributed.get_worker().address
+            tasks[worker] = tasks.get(worker, 0) + 1
+            if tasks[worker] == 1:
+                barrier.wait(60)
+            return [np.array([0])] * len(rngs)
+
+        def __reduce__(self):  # workers are threads here, and meet at one barrier
+            return _same.get, (id(self),)
+
+    selector = Busy()
+    _same[id(selector)] = selector
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": 50}
+    cluster = distributed.LocalCluster(n_workers=16, threads_per_worker=1, processes=False, **options)
+    with cluster, distributed.Client(cluster):
+        evidence = on_dask(table, selector, n_models=n_models)
+    assert evidence.n_models == n_models
+    assert len(tasks) == 16
+    assert sum(tasks.values()) == n_tasks
+
+
+_same = {}
+
+
 def test_no_failed_run_is_a_lost_worker(table, client):
     def fail(X, y, n_features, rng):
         raise ValueError("no luck")
@@ -122,8 +157,8 @@ def test_no_failed_run_is_a_lost_worker(table, client):
 
 def test_cancelling_keeps_what_is_finished(table, client):
     with pytest.warns(EnsembleWarning, match=r"cancelled after \d+ of 500 runs"):
-        evidence = on_dask(table, n_models=500, on_progress=lambda done, total: False)
-    serial = dict(zip(*(lambda e: (e.runs, rows_of(e)))(collect(table, n_models=500)), strict=True))
+        evidence = on_dask(table, "tree", n_models=500, on_progress=lambda done, total: False)
+    serial = dict(zip(*(lambda e: (e.runs, rows_of(e)))(collect(table, "tree", n_models=500)), strict=True))
     assert 25 <= evidence.n_models <= 100
     assert dict(zip(evidence.runs, rows_of(evidence), strict=True)).items() <= serial.items()
 
@@ -164,11 +199,12 @@ def test_the_table_moves_once_to_each_worker(client, scattered, monkeypatch):
     monkeypatch.setattr(client, "submit", submit_and_note)
     evidence = on_dask((X, y), n_models=250)
     assert rows_of(evidence) == rows_of(collect((X, y), n_models=250))
-    # Sent to one worker, fetched at most once by each, for 10 batches; tasks hold nothing but numbers and references.
+    # Sent to one worker, fetched at most once by each, for all tasks; these hold nothing but numbers and references.
     assert [thing.nbytes for thing in scattered if isinstance(thing, np.ndarray)] == [X.nbytes]
     assert max(count - before.get(worker, 0) for worker, count in n_fetched_arrays(client).items()) <= 1
-    assert len(calls) == 10
-    assert all(isinstance(argument, int | distributed.Future) for _, *arguments in calls for argument in arguments)
+    assert len(calls) == 3  # of 84 runs, joint and on two workers
+    assert all(len(pickle.dumps(unit)) < 300 for _, _, _, unit, _ in calls)
+    assert all(isinstance(part, distributed.Future) for _, table, shared, _, _ in calls for part in (table, shared))
 
 
 def test_a_file_is_opened_by_the_workers(table, client, scattered, tmp_path):
@@ -276,16 +312,18 @@ def test_killed_processes_of_joblib_change_nothing(table, tmp_path):
 
 def test_a_closed_client_loses_no_finished_batch(table, cluster, tmp_path):
     def close_at_fifty(done, total):
-        if done == 50:
+        if done >= 50:
             client.close()
 
     message = r"workers were lost 3 times .*Check that the cluster.*repeat the call"
     with distributed.Client(cluster) as client, pytest.raises(EnsembleError, match=message):
-        on_dask(table, n_models=500, on_progress=close_at_fifty, checkpoint=tmp_path)
+        on_dask(table, "tree", n_models=500, on_progress=close_at_fifty, checkpoint=tmp_path)
     told = []
-    evidence = collect(table, n_models=500, checkpoint=tmp_path, on_progress=lambda done, total: told.append(done))
+    evidence = collect(
+        table, "tree", n_models=500, checkpoint=tmp_path, on_progress=lambda done, total: told.append(done)
+    )
     assert told[0] >= 50
-    assert rows_of(evidence) == rows_of(collect(table, n_models=500))
+    assert rows_of(evidence) == rows_of(collect(table, "tree", n_models=500))
 
 
 def test_a_cluster_that_is_gone(table):
@@ -309,8 +347,27 @@ def test_a_cluster_that_is_gone(table):
         assert set(limits) == {1}
         with joblib.parallel_config(backend="dask"):
             cluster.close()
-            with pytest.raises(EnsembleError, match="workers were lost 3 times without finishing a batch"):
+            with pytest.raises(EnsembleError, match="workers were lost 3 times without finishing a task"):
                 collect(table)
+
+
+def test_workers_that_take_long_to_come_back_are_waited_for(table, client, monkeypatch):
+    """No worker at all is an error at once; after a loss it may be one that is being restarted."""
+    threads, answers = workers._cluster_threads, [OSError("lost"), TimeoutError("none yet"), TimeoutError("none yet")]
+
+    class Slow:
+        def effective_n_jobs(self, n_jobs):
+            raise answers.pop(0)
+
+    def cluster_threads(backend):
+        return threads(Slow() if answers else backend)
+
+    monkeypatch.setattr(workers, "_cluster_threads", cluster_threads)
+    monkeypatch.setattr(workers, "_MAX_LOSSES", 4)
+    assert rows_of(on_dask(table)) == rows_of(collect(table))
+    answers[:] = [TimeoutError("none")]
+    with pytest.raises(EnsembleError, match=r"the Dask cluster has no workers \(none\)"):
+        on_dask(table)
 
 
 def test_a_selector_that_cannot_travel(table, client):

@@ -1,9 +1,13 @@
 """Workers on this machine: runs done together, threads, limits of numerical libraries."""
 
+import os
 import sys
 import threading
+import time
+import tracemalloc
 import types
 from contextlib import ExitStack
+from importlib import import_module
 
 import joblib
 import numpy as np
@@ -12,16 +16,18 @@ from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ubayfs.data import TASKS, FeatureData
-from ubayfs.ensemble import batches, workers
-from ubayfs.ensemble.batches import Batch, EnsembleTask, thread_limit
+from ubayfs.ensemble import batches, units, workers
+from ubayfs.ensemble.batches import EnsembleTask, thread_limit
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.subsampling import plan_subsamples
-from ubayfs.exceptions import EnsembleError
+from ubayfs.exceptions import EnsembleError, EnsembleWarning
+from ubayfs.selectors import SELECTORS
 from ubayfs.selectors.base import ElementarySelector
+from ubayfs.selectors.threads import each_block
 
 
 class Joint(ElementarySelector):
-    """Highest mean in the subsample plus noise of the run; runs are done together."""
+    """Highest mean in the subsample plus noise of the run; runs are done together, in threads over columns."""
 
     name = "joint"
     tasks = frozenset(TASKS)
@@ -33,11 +39,20 @@ class Joint(ElementarySelector):
 
     def select_many(self, X, target, subsamples, n_features, rngs):
         self.calls.append(len(rngs))
-        self.threads.add(threading.get_ident())
-        means = [X[rows].mean(axis=0) for rows in subsamples]
+        scores = np.empty((len(rngs), X.shape[1]))
+
+        def score(block):
+            self.threads.add(threading.get_ident())
+            self.meet()
+            scores[:, block] = [X[rows, block].mean(axis=0) for rows in subsamples]
+
+        each_block(score, [slice(column, column + 1) for column in range(X.shape[1])])
         return [
-            np.argsort(-mean - rng.normal(size=X.shape[1]))[:n_features] for mean, rng in zip(means, rngs, strict=True)
+            np.argsort(-row - rng.normal(size=X.shape[1]))[:n_features] for row, rng in zip(scores, rngs, strict=True)
         ]
+
+    def meet(self):
+        """Wait for the other threads, in tests that count them."""
 
 
 class Separate(Joint):
@@ -69,74 +84,231 @@ def rows_of(evidence):
 @pytest.mark.parametrize("n_jobs", [None, 1, 2])
 def test_little_work_is_done_at_once_by_the_calling_thread(table, n_jobs):
     selector = Joint()
-    collect(table, selector, n_jobs=n_jobs)
-    assert selector.calls == [110]
+    collect(table, selector, n_models=100, n_jobs=n_jobs)
+    assert selector.calls == [100]
     assert selector.threads == {threading.get_ident()}
 
 
-def test_more_work_is_shared_among_threads(table, always_worth_a_thread):
-    selector = Joint()
-    collect(table, selector, n_jobs=2)
-    assert sorted(selector.calls) == [35, 75]
+def test_more_work_of_joint_selectors_is_shared_among_threads_by_columns(table, always_worth_a_thread):
+    """All runs are in one call, and three threads meet in its columns."""
+    barrier = threading.Barrier(3)
+
+    class Meeting(Joint):
+        def meet(self):
+            barrier.wait(60)
+
+    selector = Meeting()
+    evidence = collect(table, selector, n_models=100, n_jobs=3)  # 12 columns
+    assert selector.calls == [100]
+    assert len(selector.threads) == 3
     assert threading.get_ident() not in selector.threads
+    assert rows_of(evidence) == rows_of(collect(table, Joint(), n_models=100))
 
 
-@pytest.mark.parametrize("selectors", [[Separate()], [Joint(), Separate()]], ids=["separate", "mixed"])
-def test_runs_are_done_together_only_if_that_pays_for_all_selectors(table, selectors):
-    for selector in selectors:
-        selector.calls.clear()
-    collect(table, selectors)
-    assert [sum(calls) for calls in zip(*(selector.calls for selector in selectors), strict=True)] == [25] * 4 + [10]
+@pytest.mark.parametrize(("selector", "work"), [("fisher", "scoring.run_scores"), ("mrmr", "mrmr.concordance")])
+def test_fisher_and_mrmr_share_columns_among_threads(table, selector, work, monkeypatch, always_worth_a_thread):
+    """All runs are in one call, and three threads meet in its blocks of columns."""
+    expected = collect(table, selector, n_models=100)
+    module, name = f"ubayfs.selectors.{work}".rsplit(".", 1)
+    do_work, barrier, threads = vars(import_module(module))[name], threading.Barrier(3), set()
+
+    def meet_first(*arguments):
+        if threading.get_ident() not in threads:
+            threads.add(threading.get_ident())
+            barrier.wait(60)
+        return do_work(*arguments)
+
+    monkeypatch.setattr(f"{module}.{name}", meet_first)
+    monkeypatch.setattr("ubayfs.selectors.scoring.blocks_of", one_column_each)
+    monkeypatch.setattr("ubayfs.selectors.mrmr.blocks_of", one_column_each)
+    found = collect(table, selector, n_models=100, n_jobs=3)
+    assert len(threads) == 3
+    assert rows_of(found) == rows_of(expected)
 
 
-def test_large_work_is_done_in_batches(table, monkeypatch):
-    monkeypatch.setattr(workers, "_MOST_AT_ONCE", table[0].size * 110 - 1)
-    selector = Joint()
-    collect(table, selector)
-    assert selector.calls == [25, 25, 25, 25, 10]
+def one_column_each(n_rows, n_columns):
+    return [slice(column, column + 1) for column in range(n_columns)]
+
+
+def test_errors_in_threads_over_columns_are_those_of_the_runs(table, always_worth_a_thread):
+    class Broken(Joint):
+        name = "broken"
+
+        def meet(self):
+            raise ValueError("no luck")
+
+    with pytest.raises(EnsembleError, match=r"10 of 10 elementary runs failed.*ValueError: no luck"):
+        collect(table, Broken(), n_models=10, n_jobs=2)
 
 
 @pytest.mark.parametrize(
-    "selector", ["fisher", "mrmr", ["mrmr", "fisher"], Joint()], ids=["fisher", "mrmr", "mixed", "joint"]
+    ("selector", "n_runs", "n_workers", "recorded", "expected"),
+    [
+        ("lasso", 100, 1, False, 25),
+        ("lasso", 100, 2, False, 13),
+        ("lasso", 100, 16, False, 2),
+        ("lasso", 20, 16, False, 1),
+        ("lasso", 1, 1, False, 1),
+        ("lasso", 10**9, 16, False, 25),
+        ("lasso", 10**9, 1, True, 1),
+        ("tree", 100, 1, True, 5),
+        ("tree", 100, 16, True, 2),
+        ("fisher", 100, 1, True, 100),
+        ("fisher", 110, 1, False, 55),
+        ("fisher", 100, 16, False, 7),
+        ("fisher", 10**9, 16, False, 100),
+        (["fisher", "lasso"], 100, 16, False, 2),
+    ],
 )
-@pytest.mark.parametrize("n_jobs", [1, 2, 3])
-def test_runs_find_the_same_together_and_apart(table, selector, n_jobs, monkeypatch, always_worth_a_thread):
-    together = collect(table, selector, n_jobs=n_jobs)
-    monkeypatch.setattr(workers, "_MOST_AT_ONCE", 0)
-    apart = collect(table, selector, n_jobs=n_jobs)
-    assert rows_of(together) == rows_of(apart)
-    assert together.runs == apart.runs
+def test_the_unit_of_work_follows_the_work(selector, n_runs, n_workers, recorded, expected):
+    assert runs_per_unit((60, 12), selector, n_runs, n_workers, recorded) == expected
 
 
-def test_progress_is_told_of_the_usual_batches(table):
+def runs_per_unit(shape, selector, n_runs, n_workers, recorded=False):
+    names = [selector] if isinstance(selector, str) else selector
+    task = EnsembleTask(None, None, tuple(SELECTORS[name] for name in names), 10, 3)
+    return units.runs_per_unit(task, shape, n_runs, n_workers, recorded)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3, 16, 40])
+@pytest.mark.parametrize("n_runs", [1, 2, 15, 16, 17, 20, 64, 100, 1000])
+@pytest.mark.parametrize("selector", ["lasso", "fisher"])
+def test_every_worker_has_a_task_while_there_are_runs(selector, n_workers, n_runs):
+    size = runs_per_unit((60, 12), selector, n_runs, min(n_workers, n_runs))
+    n_tasks = -(-n_runs // size)
+    if selector == "lasso":
+        assert n_tasks >= min(n_workers, n_runs)
+    # Joint selectors lose with every further call; at worst a share is empty because all others are of whole runs.
+    assert size <= -(-n_runs // min(n_workers, n_runs))
+
+
+def test_large_tables_are_done_in_small_units():
+    """Some seconds of a tree, whatever the table; what joint selectors hold of all runs stays a part of the table."""
+    assert [runs_per_unit((n, 1000), "tree", 10**6, 1) for n in (100, 1000, 10**4, 10**6)] == [25, 16, 1, 1]
+    for shape in [(200, 10**6), (10**5, 500), (2000, 20_000)]:
+        size = runs_per_unit(shape, "mrmr", 10**6, 1)
+        assert 25 <= size <= 100
+        assert size * max(shape) <= max(2**23, shape[0] * shape[1] // 4)
+    assert [runs_per_unit((n, 10**6), "mrmr", 10**6, 1) for n in (40, 200, 400)] == [25, 50, 100]
+
+
+def test_units_are_made_when_they_are_fetched():
+    fetched = []
+
+    def runs():
+        for run in range(10):
+            fetched.append(run)
+            yield run
+
+    left = units.Units(runs(), 10)
+    left.size = 3
+    assert next(left) == (0, 1, 2)
+    assert fetched == [0, 1, 2]
+    assert next(left) == (3, 4, 5)
+    left.finish((0, 1, 2))
+    assert left.n_left == 7
+    left.take_back()
+    assert list(left) == [(3, 4, 5), (6, 7, 8), (9,)]
+    for unit in [(3, 4, 5), (6, 7, 8), (9,)]:
+        assert not left.done
+        left.finish(unit)
+    assert left.done
+
+
+def test_nothing_is_handed_out_once_it_is_not_wanted():
+    stopped = []
+    left = units.Units(range(10), 10, lambda: bool(stopped))
+    assert next(left) == (0,)
+    stopped.append(True)
+    assert list(left) == []
+    assert left.done
+
+
+@pytest.mark.parametrize("selector", ["fisher", "tree"])
+def test_a_million_runs_begin_at_once(table, selector):
+    """Nothing is held for runs that have not begun."""
+
+    def peak(n_models):
+        tracemalloc.start()
+        try:
+            evidence = collect(table, selector, n_models=n_models, on_progress=lambda done, total: False)
+            return evidence, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    with pytest.warns(EnsembleWarning, match=r"cancelled after \d+ of \d+ runs"):
+        few, many = peak(200), peak(10**6)
+    assert few[0].n_models < 200
+    assert rows_of(few[0]) == rows_of(many[0])[: few[0].n_models]
+    assert many[1] < few[1] + 2**20
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["fisher", "mrmr", "tree", "laplacian", "hsic", ["mrmr", "tree", "fisher"], Joint(), Separate()],
+    ids=["fisher", "mrmr", "tree", "laplacian", "hsic", "mixed", "joint", "separate"],
+)
+def test_runs_find_the_same_in_every_unit(table, selector, monkeypatch, always_worth_a_thread):
+    expected = collect(table, selector, n_models=30)
+    for size, n_jobs in [(1, 1), (1, 3), (4, 2), (30, 2)]:
+        monkeypatch.setattr(workers, "runs_per_unit", lambda *_, size=size: size)
+        found = collect(table, selector, n_models=30, n_jobs=n_jobs)
+        assert rows_of(found) == rows_of(expected)
+        assert found.runs == expected.runs
+
+
+def test_progress_is_told_of_every_unit(table):
     told = []
     collect(table, Joint(), on_progress=lambda done, total: told.append(done))
+    assert told == [55, 110]
+    told.clear()
+    collect(table, Separate(), on_progress=lambda done, total: told.append(done))
     assert told == [25, 50, 75, 100, 110]
 
 
-def test_cancelling_keeps_the_runs_that_were_done_together(table, always_worth_a_thread):
-    """Without threads all is done by then, so that nothing is cancelled."""
-    evidence = collect(table, Joint(), on_progress=lambda done, total: False)
-    assert evidence.n_models == 110
+# Every worker busy
 
 
-def test_a_checkpoint_with_gaps_is_filled(table, tmp_path):
-    expected = rows_of(collect(table, Joint()))
-    collect(table, Joint(), checkpoint=tmp_path)
-    files = sorted(tmp_path.glob("*.npz"))
-    assert len(files) == 5
-    for position in (1, 2, 4):
-        files[position].unlink()
-    selector = Joint()
-    assert rows_of(collect(table, selector, checkpoint=tmp_path)) == expected
-    assert selector.calls == [50, 10]
+@pytest.mark.parametrize(("n_models", "n_tasks"), [(20, 20), (100, 50)])
+def test_sixteen_threads_are_busy(table, n_models, n_tasks):
+    """Sixteen threads meet in their first run: with fewer of them at work the barrier would not open."""
+    barrier = threading.Barrier(16)
+    tasks = {}
+
+    class Busy(Separate):
+        def select_many(self, X, target, subsamples, n_features, rngs):
+            first = threading.get_ident() not in tasks
+            tasks[threading.get_ident()] = tasks.get(threading.get_ident(), 0) + 1
+            if first:
+                barrier.wait(60)
+            return super().select_many(X, target, subsamples, n_features, rngs)
+
+    evidence = collect(table, Busy(), n_models=n_models, n_jobs=16)
+    assert len(tasks) == 16
+    assert sum(tasks.values()) == n_tasks
+    assert rows_of(evidence) == rows_of(collect(table, Separate(), n_models=n_models))
 
 
-def test_pieces_of_a_batch():
-    outcomes = tuple(np.array([run]) for run in range(50, 110))
-    pieces = list(Batch(50, outcomes).pieces())
-    assert [(piece.start, piece.stop) for piece in pieces] == [(50, 75), (75, 100), (100, 110)]
-    assert tuple(outcome for piece in pieces for outcome in piece.outcomes) == outcomes
+def waiting_for_others(directory, n_workers):
+    """Choose the first feature once so many worker processes, each of which leaves a file, are at work."""
+    deadline = 60.0
+
+    def choose(X, y, n_features, rng):
+        (directory / f"worker-{os.getpid()}").touch()
+        for _ in range(int(deadline / 0.01)):
+            if len(list(directory.iterdir())) >= n_workers:
+                return [0]
+            time.sleep(0.01)
+        raise RuntimeError("the other workers have nothing to do")
+
+    return choose
+
+
+def test_all_processes_are_busy_with_few_runs(table, tmp_path):
+    with joblib.parallel_config(backend="loky", n_jobs=4):
+        evidence = collect(table, waiting_for_others(tmp_path, 4), n_models=20)
+    assert not evidence.failures
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 # Threads
@@ -202,7 +374,7 @@ def test_selectors_see_aligned_tables(table):
         askew = np.ndarray(data.X.shape, dtype=np.float64, buffer=raw.data, order=order)
         askew[...] = data.X
         assert not askew.flags.aligned
-        found, expected = (batches.run_batch(X, task, 0, 3).outcomes for X in (askew, data.X))
+        found, expected = (batches.run_batch(X, task, range(3)).outcomes for X in (askew, data.X))
         np.testing.assert_array_equal(found, expected)
         assert seen[-2].flags.aligned
         assert seen[-2].strides == askew.strides

@@ -19,7 +19,9 @@ from .console import echo_error
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
-    parser.add_argument("result", type=Path, help="directory of a result, as `ubayfs select` writes it")
+    parser.add_argument(
+        "result", type=Path, help="directory of a result, or of evidence that `ubayfs collect` or `ubayfs merge` wrote"
+    )
     parser.add_argument("--study", type=Path, help="use the settings of this study file, not those of the result")
     options.add_decision(parser)
     options.add_output(parser)
@@ -27,14 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Decide, show, and write if there is a directory; the data table is read only if something needs it."""
-    from ..results import StoredResult, reserve
+    from ..results import StoredResult, reserve, stored_at
     from ..study import load_study, resolve_study
 
-    earlier = StoredResult(arguments.result)
-    study, evidence = earlier.study, earlier.evidence
+    stored = stored_at(arguments.result)
+    earlier = stored if isinstance(stored, StoredResult) else None
+    study, evidence = stored.study, stored.evidence
+    steps.check_whole(evidence, arguments.result)
     if arguments.study is not None:
         study = load_study(arguments.study)
-        used = options.with_origin(study, earlier.study)
+        used = options.with_origin(study, stored.study)
         if used != options.with_origin(study, study):  # the same file has another relative path in another folder
             echo_error(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
             study = used
@@ -47,10 +51,12 @@ def run(arguments: argparse.Namespace) -> None:
         else:
             study = steps.written_to(study, directory)
             write = stack.enter_context(reserve(directory, study, force=arguments.force, source=arguments.study))
-            _ = earlier.summary  # a result that cannot be compared with is refused before the work
+            if earlier is not None:
+                _ = earlier.summary  # a result that cannot be compared with is refused before the work
         resolved = resolve_study(
             study, data="if needed", feature_names=evidence.feature_names, n_models=evidence.n_models
         )
         steps.check_fingerprint(study, resolved.data, evidence)
-        with earlier.damage_named():
-            steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier)
+        if earlier is not None:
+            stack.enter_context(earlier.damage_named())
+        steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier)

@@ -65,6 +65,26 @@ def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence
         )
 
 
+def asked_for(study: Study) -> dict[str, Any]:
+    """Return a study without what changes neither evidence nor a decision on it: paths, workers, versions, outputs."""
+    plain = study.to_dict()
+    evidence = {key: value for key, value in plain.get("evidence", {}).items() if key != "n_jobs"}
+    return {"evidence": evidence, **{key: plain.get(key) for key in ("prior", "blocks", "constraints", "decision")}}
+
+
+def check_whole(evidence: Evidence, directory: Path) -> None:
+    """Refuse to decide on a part of an ensemble."""
+    from ..exceptions import InputError
+
+    if "part" in evidence.settings:
+        part = evidence.settings["part"]
+        raise InputError(
+            f"{directory} is part {part['number']} of {part['of']} of an ensemble. Put all parts together with "
+            "`ubayfs merge`, and decide on that.",
+            argument="evidence",
+        )
+
+
 def finish(
     study: ResolvedStudy,
     evidence: Evidence,
@@ -108,8 +128,7 @@ def _write(
     from ..summary import advice_facts, summarize
 
     before = None if earlier is None else earlier.summary
-    if before is not None:
-        study, selection = _with_data(study, evidence, selection, before)
+    study, selection = _with_data(study, evidence, selection, before)
     outputs = study.study.outputs
     with progress("selection probabilities", "draws") as update, stoppable(update) as update_or_stop:
         summary = summarize(
@@ -127,7 +146,7 @@ def _write(
 
 
 def _with_data(
-    study: ResolvedStudy, evidence: Evidence, selection: Selection, before: Mapping[str, Any]
+    study: ResolvedStudy, evidence: Evidence, selection: Selection, before: Mapping[str, Any] | None
 ) -> tuple[ResolvedStudy, Selection]:
     """Return study and selection with what a report shows of the data: correlations among the chosen features.
 
@@ -138,7 +157,7 @@ def _with_data(
 
     if study.data is not None or len(selection.features) < 2:
         return study, selection
-    known = known_correlations(selection, before)
+    known = None if before is None else known_correlations(selection, before)
     if known is not None:
         metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
         return study, replace(selection, best=replace(selection.best, metrics=metrics))

@@ -1,4 +1,4 @@
-"""Batches of elementary runs: the unit of parallel work, of progress and of checkpoints.
+"""Batches of elementary runs, and what they found.
 
 A run is determined by its index alone: its seed is the child of the ensemble's seed with that index, its selector the
 index modulo the number of selectors. So neither workers nor batches nor their order can change what it finds.
@@ -7,7 +7,7 @@ index modulo the number of selectors. So neither workers nor batches nor their o
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,11 +20,9 @@ from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
 from ..exceptions import InputError
 from ..selectors.base import ElementarySelector, checked_columns
+from ..selectors.threads import column_threads
 from .evidence import RunFailure
 from .subsampling import SubsamplePlan
-
-# Fixed boundaries: checkpoints of one ensemble fit together whatever n_models or n_jobs was.
-BATCH_SIZE = 25
 
 Outcome = Ints | RunFailure
 
@@ -40,6 +38,11 @@ class EnsembleTask:
     entropy: int | Sequence[int]  # with `spawn_key`, the seed of the ensemble
     spawn_key: tuple[int, ...] = ()
 
+    @property
+    def joint(self) -> bool:
+        """Whether many runs together take far less time than each alone, whichever selectors they have."""
+        return all(selector.joint for selector in self.selectors)
+
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return fresh generators of one run: for its subsample, and for its selector."""
         # What SeedSequence.spawn makes of the seed of the run, without making that one first.
@@ -51,64 +54,42 @@ class EnsembleTask:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What consecutive runs found, from run `start` on: chosen columns in ascending order, or a failure."""
+    """What some runs found: chosen columns in ascending order, or a failure."""
 
-    start: int
-    outcomes: tuple[Outcome, ...]
-
-    @property
-    def stop(self) -> int:
-        """One more than the last run."""
-        return self.start + len(self.outcomes)
+    runs: tuple[int, ...]
+    outcomes: tuple[Outcome, ...]  # one per run
 
     @property
-    def failures(self) -> tuple[RunFailure, ...]:
-        """The runs that failed."""
-        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, RunFailure))
-
-    def head(self, stop: int) -> Batch:
-        """Return the runs before `stop`."""
-        return Batch(self.start, self.outcomes[: stop - self.start])
-
-    def pieces(self) -> Iterator[Batch]:
-        """Yield the runs in batches of the usual size; `start` is the beginning of one."""
-        for first in range(0, len(self.outcomes), BATCH_SIZE):
-            yield Batch(self.start + first, self.outcomes[first : first + BATCH_SIZE])
-
-
-def batch_bounds(n_models: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of each batch of runs.
-
-    Examples
-    --------
-    >>> list(batch_bounds(60))
-    [(0, 25), (25, 50), (50, 60)]
-    """
-    for start in range(0, n_models, BATCH_SIZE):
-        yield start, min(start + BATCH_SIZE, n_models)
+    def n_failed(self) -> int:
+        """How many of the runs failed."""
+        return sum(isinstance(outcome, RunFailure) for outcome in self.outcomes)
 
 
 def run_batch(
-    table: Array | TableFile, task: EnsembleTask, start: int, stop: int, inner_threads: int | None = None
+    table: Array | TableFile,
+    task: EnsembleTask,
+    runs: Iterable[int],
+    inner_threads: int | None = None,
+    n_column_threads: int = 1,
 ) -> Batch:
-    """Run one batch: the runs start, ..., stop - 1.
+    """Do some runs, in ascending order.
 
     The table is an argument of its own, so that joblib can map or scatter it once for all batches. `inner_threads` is
     the most that OpenMP may use in this worker, one of several; selectors start no workers of their own then. None
-    leaves both alone.
+    leaves both alone. `n_column_threads` is for joint selectors, which share blocks of columns among threads.
     """
     X = table.open() if isinstance(table, TableFile) else table
     if not X.flags.aligned:
         # As Dask hands over what came through the network; numpy would be several times slower on it.
         X = X.copy(order="K")
+    runs = tuple(runs)
     outcomes: dict[int, Outcome] = {}
-    n_selectors = len(task.selectors)
-    with _inner_limits(inner_threads):
+    with _inner_limits(inner_threads), column_threads(n_column_threads):
         for number, selector in enumerate(task.selectors):
-            runs = range(start + (number - start) % n_selectors, stop, n_selectors)
-            if runs:
-                outcomes.update(zip(runs, _run_selector(X, task, selector, runs), strict=True))
-    return Batch(start, tuple(outcomes[run] for run in range(start, stop)))
+            own = [run for run in runs if run % len(task.selectors) == number]
+            if own:
+                outcomes.update(zip(own, _run_selector(X, task, selector, own), strict=True))
+    return Batch(runs, tuple(outcomes[run] for run in runs))
 
 
 @contextmanager
@@ -140,7 +121,7 @@ def _libraries(n_modules: int) -> Any:
     return ThreadpoolController()
 
 
-def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, runs: range) -> list[Outcome]:
+def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, runs: Sequence[int]) -> list[Outcome]:
     """Run one selector; when it raises on many runs, find out which by running them one at a time."""
     subsamples, rngs = [], []
     for run in runs:
@@ -153,7 +134,7 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
             raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
     except Exception as error:
         if len(runs) > 1:
-            return [outcome for run in runs for outcome in _run_selector(X, task, selector, range(run, run + 1))]
+            return [outcome for run in runs for outcome in _run_selector(X, task, selector, [run])]
         return [_failure(runs[0], selector, error)]
     outcomes: list[Outcome] = []
     for run, rows, picks in zip(runs, subsamples, found, strict=True):

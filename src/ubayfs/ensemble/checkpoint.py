@@ -1,10 +1,13 @@
-"""Checkpoints: a directory that holds the finished batches of one ensemble.
+"""Checkpoints: a directory that holds the finished runs of one ensemble.
 
-``manifest.json`` says which ensemble it is; it is written before any work. Each finished batch is a data-only file
-``batch-00003.npz``, written whole or not at all. Opening the directory with the same data and settings finds them
-again; anything else is refused. A batch file that is damaged is warned about, and its runs are done again. One that is
-shorter than the batch now wanted (`n_models` has grown) counts as missing. So does a batch in which every run failed:
-there is nothing in it to lose, and its cause may be gone.
+``manifest.json`` says which ensemble it is; it is written before any work. Every call that finishes runs appends them
+to a log of its own, ``runs-5f0c3a91.log``: text, one line for each run with its digest, at once when the run is
+finished. Opening the directory with the same data and settings finds them again; anything else is refused. Whatever cut
+a call off, its log is good up to the last whole line; a line that was damaged later is warned about, and its run is
+done again. Which worker did a run, in which unit of work, is not recorded and does not matter.
+
+When more than half of the stored runs have failed, as in an ensemble that gave up, the failures do not count: their
+cause may be gone. Batches of 25 runs in ``batch-00003.npz`` are of an earlier format, and read.
 """
 
 from __future__ import annotations
@@ -12,24 +15,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
+import uuid
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._files import encode_record, load_record, write_atomically
+from .._files import load_record, write_atomically
 from ..exceptions import EnsembleError, EnsembleWarning, InputError
-from .batches import BATCH_SIZE, Batch, Outcome
+from .batches import Batch, Outcome
 from .evidence import RunFailure
 
-_VERSION = 1
-_BATCH_KIND, _MANIFEST_KIND = "an ubayfs checkpoint batch", "ubayfs checkpoint"
+_VERSION = 2
+_KIND, _LOG_KIND = "ubayfs checkpoint", "ubayfs runs"
+_BATCH_KIND, _BATCH_VERSION = "an ubayfs checkpoint batch", 1
+
+# Seconds after which what was written is also forced onto the disk: a crash of the process loses nothing that was
+# written, a power failure at most so much of it.
+_SYNC_AFTER = 1.0
 
 # Runs are seeded by index, so more or fewer of them are still the same ensemble; versions inform.
-_NOT_IDENTIFYING = frozenset({"n_models", "versions"})
+_NOT_IDENTIFYING = frozenset({"n_models", "part", "versions"})
 
 
 def identifying(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,12 +53,14 @@ def identity(settings: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identifying(settings), sort_keys=True).encode()).hexdigest()[:24]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Checkpoint:
-    """The finished batches of one ensemble in one directory."""
+    """The finished runs of one ensemble in one directory."""
 
     directory: Path
-    ensemble: str  # identity of the ensemble; batches of any other are not read
+    ensemble: str  # identity of the ensemble; runs of any other are not read
+    _log: BinaryIO | None = field(default=None, init=False)
+    _synced: float = field(default=0.0, init=False)
 
     @classmethod
     def open(cls, directory: Path, settings: Mapping[str, Any]) -> Checkpoint:
@@ -56,12 +69,13 @@ class Checkpoint:
         InputError: the directory cannot be made or written. EnsembleError: it belongs to other data or settings; the
         message names what differs.
         """
-        stored = read_manifest(directory)
-        manifest = {"kind": _MANIFEST_KIND, "version": _VERSION, "settings": dict(settings)}
-        content = json.dumps(manifest, indent=2).encode()
-        if stored is not None:
-            _check_same(directory, stored["settings"], settings)
-            content = _manifest(directory).read_bytes()  # written again: can batches still be stored here?
+        manifest = read_manifest(directory)
+        if manifest is None:
+            manifest = {"kind": _KIND, "settings": dict(settings)}
+        else:
+            _check_same(directory, manifest["settings"], settings)
+        # Written again even if it is there: can runs still be stored here?
+        content = json.dumps({**manifest, "version": _VERSION}, indent=2).encode()
         try:
             directory.mkdir(parents=True, exist_ok=True)
             write_atomically(_manifest(directory), content)
@@ -72,63 +86,94 @@ class Checkpoint:
             ) from error
         return cls(directory, identity(settings))
 
-    def load_all(self, bounds: Iterable[tuple[int, int]]) -> list[Batch]:
-        """Return those of some batches, given by (start, stop), that need not be run; warn of damaged files."""
-        finished = []
-        for start, stop in bounds:
-            try:
-                batch = self._read(start)
-            except EnsembleError as error:
-                warnings.warn(
-                    f"a batch of the checkpoint cannot be used, and runs {start} to {stop - 1} are done again: {error}",
-                    EnsembleWarning,
-                    stacklevel=4,
-                )
-                continue
-            if batch is not None and batch.stop >= stop:
-                finished.append(batch.head(stop))
-        return finished
+    def load(self) -> tuple[dict[int, Outcome], list[str]]:
+        """Return what every stored run has found, and what is wrong with files that do not hold all they should."""
+        found: dict[int, Outcome] = {}
+        damage: list[str] = []
+        for read, pattern in ((self._read_batch, "batch-*.npz"), (self._read_log, "runs-*.log")):
+            for path in sorted(self.directory.glob(pattern)):
+                for run, outcome in read(path, damage):
+                    # A failure does not replace what another attempt at the run has found.
+                    if not isinstance(outcome, RunFailure) or run not in found:
+                        found[run] = outcome
+        n_failed = sum(isinstance(outcome, RunFailure) for outcome in found.values())
+        if 2 * n_failed > len(found):
+            found = {run: outcome for run, outcome in found.items() if not isinstance(outcome, RunFailure)}
+        return found, damage
 
-    def _read(self, start: int) -> Batch | None:
-        """Return the stored batch, or None when there is none; a file that holds something else is an error."""
-        path = self._file(start)
-        if not path.exists():
-            return None
+    def _read_log(self, path: Path, damage: list[str]) -> Iterator[tuple[int, Outcome]]:
+        """Yield the runs of a log up to its last whole line."""
         try:
-            metadata, arrays = load_record(path, _BATCH_KIND, _VERSION)
-            if metadata["ensemble"] != self.ensemble or metadata["start"] != start:
-                raise EnsembleError(f"{path} holds other runs; it was copied from elsewhere.")
+            lines = path.read_bytes().split(b"\n")[:-1]
+        except OSError as error:
+            damage.append(f"{path} cannot be read ({error.strerror or error})")
+            return
+        if lines and lines[0] != self._header():
+            damage.append(f"{path} holds other runs, copied from elsewhere, or its first line is damaged")
+            return
+        for number, line in enumerate(lines[1:], start=2):
+            digest, _, content = line.partition(b" ")
+            if digest == self._digest(content):
+                yield _outcome(json.loads(content))
+            else:
+                damage.append(f"line {number} of {path} is damaged")
+
+    def _read_batch(self, path: Path, damage: list[str]) -> list[tuple[int, Outcome]]:
+        """Return the runs of a file of the earlier format."""
+        try:
+            metadata, arrays = load_record(path, _BATCH_KIND, _BATCH_VERSION)
+            if metadata["ensemble"] != self.ensemble:
+                raise EnsembleError(f"{path} holds other runs, copied from elsewhere.")
             failures = {failure["run"]: RunFailure(**failure) for failure in metadata["failures"]}
             found = np.split(arrays["columns"], np.cumsum(arrays["lengths"])[:-1])
+            return [(run, failures.get(run, columns)) for run, columns in enumerate(found, start=metadata["start"])]
+        except EnsembleError as error:
+            damage.append(str(error).rstrip("."))
         except (OSError, KeyError, TypeError, ValueError, IndexError) as error:
-            raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
-        outcomes: list[Outcome] = [failures.get(start + i, columns) for i, columns in enumerate(found)]
-        return Batch(start, tuple(outcomes))
+            damage.append(f"{path} is damaged ({type(error).__name__}: {error})")
+        return []
 
     def save(self, batch: Batch) -> None:
-        """Store a finished batch at once."""
-        if len(batch.failures) == len(batch.outcomes):
-            return
-        none = np.empty(0, dtype=np.intp)
-        found = [none if isinstance(outcome, RunFailure) else outcome for outcome in batch.outcomes]
-        metadata = {
-            "ensemble": self.ensemble,
-            "start": batch.start,
-            "failures": [asdict(failure) for failure in batch.failures],
-        }
-        lengths = np.array([len(columns) for columns in found], dtype=np.int64)
-        columns = np.concatenate(found).astype(np.int64)
-        content = encode_record(_BATCH_KIND, _VERSION, metadata, columns=columns, lengths=lengths)
+        """Store finished runs at once."""
+        contents = [
+            asdict(outcome) if isinstance(outcome, RunFailure) else {"run": run, "columns": outcome.tolist()}
+            for run, outcome in zip(batch.runs, batch.outcomes, strict=True)
+        ]
+        lines = [json.dumps(content).encode() for content in contents]
         try:
-            write_atomically(self._file(batch.start), content)
+            if self._log is None:
+                self._log = open(self.directory / f"runs-{uuid.uuid4().hex[:12]}.log", "xb")  # noqa: SIM115
+                self._log.write(self._header() + b"\n")
+            self._log.write(b"".join(self._digest(line) + b" " + line + b"\n" for line in lines))
+            self._log.flush()
+            if time.monotonic() - self._synced > _SYNC_AFTER:
+                os.fsync(self._log.fileno())
+                self._synced = time.monotonic()
         except OSError as error:
             raise EnsembleError(
-                f"a finished batch could not be written to the checkpoint {str(self.directory)!r} ({error}). The "
-                "batches stored so far are safe; free space, or get the right to write there, and repeat the call."
+                f"finished runs could not be written to the checkpoint {str(self.directory)!r} ({error}). Those stored "
+                "before are safe; free space, or get the right to write there, and repeat the call."
             ) from error
 
-    def _file(self, start: int) -> Path:
-        return self.directory / f"batch-{start // BATCH_SIZE:05d}.npz"
+    def close(self) -> None:
+        """End the log of this call."""
+        if self._log is not None:
+            with suppress(OSError):  # what could not be written was reported when it was
+                self._log.close()
+
+    def _header(self) -> bytes:
+        return json.dumps({"kind": _LOG_KIND, "version": _VERSION, "ensemble": self.ensemble}).encode()
+
+    def _digest(self, content: bytes) -> bytes:
+        # With the ensemble, so that a line of another one is none of this.
+        return hashlib.sha256(self.ensemble.encode() + content).hexdigest()[:16].encode()
+
+
+def _outcome(content: dict[str, Any]) -> tuple[int, Outcome]:
+    """Return a run and what it found, from the content of a line."""
+    if "columns" in content:
+        return content["run"], np.array(content["columns"], dtype=np.intp)
+    return content["run"], RunFailure(**content)
 
 
 def as_directory(checkpoint: Any) -> Path:
@@ -154,31 +199,39 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         raise EnsembleError(f"{path} cannot be read ({error}); name another checkpoint directory.") from error
-    if not isinstance(manifest, dict) or manifest.get("kind") != _MANIFEST_KIND or "settings" not in manifest:
-        raise EnsembleError(f"{path} does not belong to {_MANIFEST_KIND}; name another checkpoint directory.")
+    if not isinstance(manifest, dict) or manifest.get("kind") != _KIND or "settings" not in manifest:
+        raise EnsembleError(f"{path} does not belong to {_KIND}; name another checkpoint directory.")
     if manifest.get("version", 0) > _VERSION:
         raise EnsembleError(f"{path} has format version {manifest['version']}, newer than {_VERSION}; update ubayfs.")
     return manifest
 
 
 def _check_same(directory: Path, stored: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    before, now = identifying(stored), identifying(settings)
-    different = [name for name in sorted({*before, *now}) if before.get(name) != now.get(name)]
+    different = differences(identifying(stored), identifying(settings), ("stored", "now"))
     if not different:
         _warn_of_versions(directory, stored.get("versions", {}), settings.get("versions", {}))
         return
-    details = []
-    for name in different:
-        if name == "data_fingerprint":
-            details.append("the data (values, feature names, target or groups)")
-        elif name == "seed":
-            details.append("random_state")
-        else:
-            details.append(f"{name} (stored {before.get(name)!r}, now {now.get(name)!r})")
     raise EnsembleError(
-        f"checkpoint {str(directory)!r} belongs to another ensemble; these differ: {', '.join(details)}. Name another "
-        "directory, or repeat the call that it was made with."
+        f"checkpoint {str(directory)!r} belongs to another ensemble; these differ: {', '.join(different)}. Name "
+        "another directory, or repeat the call that it was made with."
     )
+
+
+def differences(
+    before: Mapping[str, Any], now: Mapping[str, Any], labels: tuple[str, str] = ("there", "here")
+) -> list[str]:
+    """Return what differs between the settings of two ensembles, by name and with both values."""
+    found = []
+    for name in sorted({*before, *now}):
+        if before.get(name) == now.get(name):
+            continue
+        if name == "data_fingerprint":
+            found.append("the data (values, feature names, target or groups)")
+        elif name == "seed":
+            found.append("random_state")
+        else:
+            found.append(f"{name} ({labels[0]} {before.get(name)!r}, {labels[1]} {now.get(name)!r})")
+    return found
 
 
 def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -187,7 +240,7 @@ def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[s
     ]
     if changed:
         warnings.warn(
-            f"checkpoint {str(directory)!r} was begun with other versions ({', '.join(changed)}); its batches are used "
+            f"checkpoint {str(directory)!r} was begun with other versions ({', '.join(changed)}); its runs are used "
             "all the same. Name another directory if all runs must come from one installation.",
             EnsembleWarning,
             stacklevel=5,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import closing
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
@@ -17,12 +17,14 @@ from numpy.random import SeedSequence
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
-from ..exceptions import EnsembleError, InputError
+from ..exceptions import EnsembleWarning, InputError
 from ..selectors.adapters import as_selector, check_task, describe
-from .batches import Batch, EnsembleTask, batch_bounds
+from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
-from .evidence import Evidence, RunFailure
+from .evidence import Evidence, RunFailure, check_failures
+from .parts import part_runs, part_settings
 from .subsampling import plan_subsamples
+from .units import Units
 from .workers import completed_batches
 
 _DEFAULT_FEATURES_PER_MODEL = 10
@@ -44,6 +46,7 @@ def collect_evidence(
     n_jobs: int | None = None,
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    part: tuple[int, int] | None = None,
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
@@ -72,12 +75,15 @@ def collect_evidence(
         Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors. Inside
         ``joblib.parallel_config(backend="dask")`` the ensemble runs on all threads of the cluster.
     on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each batch of 25 runs, in the thread of the caller. When it returns
-        False the ensemble stops, and the runs that are finished make the evidence.
+        Called as ``on_progress(done, total)`` whenever runs are finished, up to 100 at a time, in the thread of the
+        caller. When it returns False the ensemble stops, and the runs that are finished make the evidence.
     checkpoint : path of a directory, optional
-        Every finished batch is stored there at once, and the same call continues from there. `n_models` may be
-        larger (or smaller) then; other data or other settings are refused. With ``random_state=None`` the stored seed
-        is used again.
+        Every finished run is stored there at once, and the same call continues from there: only runs under way can be
+        lost. `n_models` may be larger (or smaller) then, and so may `n_jobs`; other data or other settings are refused.
+        With ``random_state=None`` the stored seed is used again.
+    part : (int, int), optional
+        ``(3, 20)`` does the third of 20 parts of the ensemble, for example in a job of its own; it needs a
+        `random_state`. :meth:`Evidence.join` puts all parts together to what one call finds.
 
     Returns
     -------
@@ -108,6 +114,7 @@ def collect_evidence(
     check_task(selectors, data.target.task)
     n_features = check_features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
+    runs = _runs(n_models, part, random_state)
     seed = _seed(random_state, directory)
     settings = {
         "selector": [describe(elementary) for elementary in selectors],
@@ -122,12 +129,15 @@ def collect_evidence(
         "data_fingerprint": data.fingerprint,
         "versions": versions(),
     }
+    if part is not None:
+        settings |= part_settings(part, n_models)
     store = None if directory is None else Checkpoint.open(directory, settings)
     ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
-    batches = _run_all(data, ensemble, n_models, n_jobs, on_progress, store)
-    failures = tuple(failure for batch in batches for failure in batch.failures)
-    _judge(batches, failures)
-    evidence = _gather(batches, failures, data, settings)
+    with nullcontext() if store is None else closing(store):
+        watch = _Watch(len(runs), n_models, on_progress)
+        outcomes = _run_all(data, ensemble, runs, n_jobs, watch, store)
+    evidence = _gather(outcomes, data, settings)
+    check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
         advice.warn()
     return evidence
@@ -161,6 +171,15 @@ def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
             f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
         )
     return wanted
+
+
+def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
+    """Return the runs to do."""
+    if part is None:
+        return range(n_models)
+    if random_state is None:
+        raise InputError.of("random_state", "must be given with part, and be the same in all of them; it is None.")
+    return part_runs(part, n_models)
 
 
 def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
@@ -198,69 +217,55 @@ def _version(package: str) -> str:
 def _run_all(
     data: FeatureData,
     ensemble: EnsembleTask,
-    n_models: int,
+    runs: range,
     n_jobs: int | None,
-    on_progress: Progress | None,
+    watch: _Watch,
     store: Checkpoint | None,
-) -> list[Batch]:
-    """Return the finished batches in order: those of the checkpoint, then those that are run now."""
-    bounds = list(batch_bounds(n_models))
-    finished = [] if store is None else store.load_all(bounds)
-    done = {batch.start for batch in finished}
-    missing = [b for b in bounds if b[0] not in done]
-    watch = _Watch(finished, n_models, on_progress)
-    if finished:
-        watch.report()
-    with closing(completed_batches(data, ensemble, missing, n_jobs, lambda: watch.stopped)) as completed:
+) -> dict[int, Outcome]:
+    """Return what the runs have found, in their order: those of the checkpoint, and those that are done now."""
+    stored, damage = ({}, []) if store is None else store.load()
+    for reason in damage:
+        message = f"the checkpoint is damaged, and what it lacks is done again: {reason}."
+        warnings.warn(message, EnsembleWarning, stacklevel=3)
+    found = {run: outcome for run, outcome in stored.items() if run in runs}
+    done = frozenset(found)
+    if found:
+        watch.report(found.values())
+    units = Units((run for run in runs if run not in done), len(runs) - len(done), lambda: watch.stopped)
+    with closing(completed_batches(data, ensemble, units, n_jobs, recorded=store is not None)) as completed:
         for batch in completed:
             if store is not None:
                 store.save(batch)
-            finished.append(batch)
-            watch.report()
-    return sorted(finished, key=lambda batch: batch.start)
+            found.update(zip(batch.runs, batch.outcomes, strict=True))
+            watch.report(batch.outcomes)
+    return dict(sorted(found.items()))
 
 
 @dataclass(eq=False)
 class _Watch:
     """Tells the caller how far the ensemble is, and the ensemble whether to go on."""
 
-    finished: list[Batch]
-    n_models: int
+    n_runs: int
+    n_models: int  # of the whole ensemble, also when these runs are a part of it
     on_progress: Progress | None
+    n_done: int = 0
+    n_failed: int = 0
     stopped: bool = False
 
-    def report(self) -> None:
-        done = sum(len(batch.outcomes) for batch in self.finished)
-        if self.on_progress is not None and not self.stopped and self.on_progress(done, self.n_models) is False:
+    def report(self, outcomes: Collection[Outcome]) -> None:
+        """Count finished runs."""
+        self.n_done += len(outcomes)
+        self.n_failed += sum(isinstance(outcome, RunFailure) for outcome in outcomes)
+        if self.on_progress is not None and not self.stopped and self.on_progress(self.n_done, self.n_runs) is False:
             self.stopped = True
         # Past this point the ensemble has failed, whatever the other runs find.
-        if 2 * sum(len(batch.failures) for batch in self.finished) > self.n_models:
+        if 2 * self.n_failed > self.n_models:
             self.stopped = True
 
 
-def _judge(batches: list[Batch], failures: tuple[RunFailure, ...]) -> None:
-    """Raise when too many runs failed."""
-    n_run = sum(len(batch.outcomes) for batch in batches)
-    if 2 * len(failures) <= n_run:
-        return
-    error, times = Counter(failure.error for failure in failures).most_common(1)[0]
-    if len(failures) == n_run and all(failure.by_caller for failure in failures):
-        raise InputError(f"every elementary run failed: {error}", argument="selector")
-    raise EnsembleError(
-        f"{len(failures)} of {n_run} elementary runs failed; the most frequent error ({times}x) was {error}. "
-        "An ensemble needs at least half of its runs."
-    )
-
-
-def _gather(
-    batches: list[Batch], failures: tuple[RunFailure, ...], data: FeatureData, settings: Mapping[str, Any]
-) -> Evidence:
-    found = {
-        run: outcome
-        for batch in batches
-        for run, outcome in enumerate(batch.outcomes, start=batch.start)
-        if not isinstance(outcome, RunFailure)
-    }
+def _gather(outcomes: Mapping[int, Outcome], data: FeatureData, settings: Mapping[str, Any]) -> Evidence:
+    found = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
+    failures = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure))
     sets = sets_matrix(list(found.values()), data.n_features)
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)

@@ -185,6 +185,29 @@ class Evidence:
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
 
+    @staticmethod
+    def join(parts: Mapping[str, Evidence]) -> Evidence:
+        """Put the parts of one ensemble together that ``collect_evidence(..., part=...)`` collected.
+
+        Parameters
+        ----------
+        parts : mapping of str to Evidence
+            In any order; the names, such as those of their files, are for messages.
+
+        Returns
+        -------
+        evidence : Evidence
+            The same, bit for bit, as from one call without `part`.
+
+        Raises
+        ------
+        EnsembleError
+            If a part is missing, there twice, cancelled or of another ensemble, or more than half of all runs failed.
+        """
+        from .parts import join_parts
+
+        return join_parts(parts)
+
     def merge(self, *others: Evidence) -> Evidence:
         """Put evidence from several ensembles over the same data together; counts add up.
 
@@ -220,6 +243,19 @@ class Evidence:
             settings,
             max((part.notes for part in parts), key=len),  # of one data set
         )
+
+
+def check_failures(failures: tuple[RunFailure, ...], n_runs: int) -> None:
+    """Raise when more than half of the runs of an ensemble failed."""
+    if 2 * len(failures) <= n_runs:
+        return
+    error, times = Counter(failure.error for failure in failures).most_common(1)[0]
+    if len(failures) == n_runs and all(failure.by_caller for failure in failures):
+        raise InputError(f"every elementary run failed: {error}", argument="selector")
+    raise EnsembleError(
+        f"{len(failures)} of {n_runs} elementary runs failed; the most frequent error ({times}x) was {error}. "
+        "An ensemble needs at least half of its runs."
+    )
 
 
 def _read_sets(sets: Any) -> sparse.csr_array:

@@ -1,4 +1,4 @@
-"""Workers: where batches run. Threads, processes or a Dask cluster, as joblib is configured.
+"""Workers: where units of work are done. Threads, processes or a Dask cluster, as joblib is configured.
 
 Workers may get lost: a process is killed, a machine leaves the cluster, and with it perhaps the only copy of the table
 there. Runs are determined by their index, so what was lost is simply begun anew; only workers that are lost again and
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -19,19 +19,18 @@ from typing import Any
 from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleError, MissingDependencyError, UBayFSError
 from .batches import Batch, EnsembleTask, run_batch, thread_limit
+from .units import Unit, Units, runs_per_unit
 
-# (start, stop) of a batch of runs; batches as they are finished; whether the caller wants no more of them.
-Bounds = tuple[int, int]
+# Units of work as they are finished.
 Batches = Generator[Batch, None, None]
-Stopped = Callable[[], bool]
 
-# Entries of the table times runs that a worker does at once when its selectors are joint (see ElementarySelector): a
-# tenth of a second. With more to do, batches are what progress and cancelling need.
-_MOST_AT_ONCE = 1 << 26
+# Entries of the table times runs that joint selectors do in a tenth of a second. Up to here the products are too small
+# for the threads of BLAS, which are left alone when one thread has more to do.
+_LITTLE = 1 << 26
 # With less to do, threads wait for the interpreter more than they gain.
 _WORTH_A_THREAD = 1 << 23
 
-# So many losses in a row, without a finished batch between them, and there is nothing to wait for.
+# So many losses in a row, without a finished task between them, and there is nothing to wait for.
 _MAX_LOSSES = 3
 # Dask's nannies tell the C library to give memory above 64 kB back at once, which made trees take five times as long.
 _MALLOC_THRESHOLDS = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
@@ -101,34 +100,37 @@ def _memory_settings() -> Iterator[None]:
 
 
 def completed_batches(
-    data: FeatureData, ensemble: EnsembleTask, bounds: Sequence[Bounds], n_jobs: int | None, stopped: Stopped
+    data: FeatureData, ensemble: EnsembleTask, units: Units, n_jobs: int | None, recorded: bool = False
 ) -> Batches:
-    """Yield batches, given by (start, stop), in the order of finishing; none is begun once `stopped()` is true.
+    """Yield what units of work have found, in the order of finishing.
 
-    `n_jobs` is as joblib understands it; a Dask cluster always uses all of its threads. EnsembleError if a selector
-    cannot be sent to the workers, or these are lost too often.
+    `n_jobs` is as joblib understands it; a Dask cluster always uses all of its threads. `recorded` tells that finished
+    runs are stored. EnsembleError if a selector cannot be sent to the workers, or these are lost too often.
     """
     in_this_process = _shares_memory(_backend())
-    missing, losses = list(bounds), list[Exception]()
-    while missing and not stopped():
+    losses = list[Exception]()
+    while not units.done:
         try:
-            with closing(_attempt(data, ensemble, tuple(missing), n_jobs, stopped)) as batches:
+            with closing(_attempt(data, ensemble, units, n_jobs, recorded)) as batches:
                 for batch in batches:
-                    missing.remove((batch.start, batch.stop))
+                    units.finish(batch.runs)
                     losses.clear()
                     yield batch
             return
         except Exception as error:  # noqa: PERF203 - once per loss
             # A batch records whatever its selectors raise. From other processes, all that is left is their loss.
-            if in_this_process or isinstance(error, UBayFSError):
+            # No workers after a loss may be workers that are still being restarted.
+            restarting = isinstance(error, _NoWorkersError) and bool(losses)
+            if in_this_process or (isinstance(error, UBayFSError) and not restarting):
                 raise
+            units.take_back()
             losses.append(error)
             if len(losses) == _MAX_LOSSES:
                 first = f"{type(losses[0]).__name__}: {losses[0]}".partition("\n")[0].rstrip(".")
                 raise EnsembleError(
-                    f"the workers were lost {_MAX_LOSSES} times without finishing a batch, at first with {first}. "
+                    f"the workers were lost {_MAX_LOSSES} times without finishing a task, at first with {first}. "
                     "Check that the cluster is still there and that its workers have enough memory, then repeat the "
-                    "call; with checkpoint=... finished batches are never run again."
+                    "call; with checkpoint=... finished runs are never done again."
                 ) from losses[0]
 
 
@@ -143,21 +145,30 @@ def _shares_memory(backend: Any) -> bool:
     return bool(getattr(backend, "supports_sharedmem", False))
 
 
-def _attempt(
-    data: FeatureData, ensemble: EnsembleTask, missing: Sequence[Bounds], n_jobs: int | None, stopped: Stopped
-) -> Batches:
+def _attempt(data: FeatureData, ensemble: EnsembleTask, units: Units, n_jobs: int | None, recorded: bool) -> Batches:
     from joblib import effective_n_jobs
 
     backend = _backend()
     on_dask = hasattr(backend, "client")  # no other backend has one
     # Asked here, because joblib forgets the n_jobs of a parallel_config once threads are preferred.
-    n_workers = min(_cluster_threads(backend) if on_dask else effective_n_jobs(n_jobs), len(missing))
-    if _shares_memory(backend):
-        return _in_this_process(data, ensemble, missing, n_workers, stopped)
-    unstopped = (bounds for bounds in missing if not stopped())
+    n_workers = min(_cluster_threads(backend) if on_dask else effective_n_jobs(n_jobs), units.n_left)
+    in_this_process = _shares_memory(backend)
+    # Joint selectors do everything together here: their threads share the columns instead.
+    n_sharing = 1 if in_this_process and ensemble.joint else n_workers
+    units.size = runs_per_unit(ensemble, data.X.shape, units.n_left, n_sharing, recorded)
     if on_dask:
-        return _on_dask(backend, data, ensemble, unstopped, n_workers)
-    return _in_processes(data, ensemble, unstopped, n_workers)
+        return _on_dask(backend, data, ensemble, units, n_workers)
+    if not in_this_process:
+        return _in_processes(data, ensemble, units, n_workers)
+    if ensemble.joint:
+        return _joint(data, ensemble, units, n_workers)
+    if n_workers == 1:
+        return (run_batch(data.X, ensemble, unit) for unit in units)
+    return _in_threads(data, ensemble, units, n_workers)
+
+
+class _NoWorkersError(EnsembleError):
+    """A cluster without workers."""
 
 
 def _cluster_threads(backend: Any) -> int:
@@ -165,103 +176,69 @@ def _cluster_threads(backend: Any) -> int:
     try:
         return int(backend.effective_n_jobs(-1))
     except TimeoutError as error:
-        raise EnsembleError(
+        raise _NoWorkersError(
             f"the Dask cluster has no workers ({error}). Start `dask worker` with the address of the scheduler, then "
-            "repeat the call; with checkpoint=... finished batches are never run again."
+            "repeat the call; with checkpoint=... finished runs are never done again."
         ) from error
 
 
-def _in_this_process(
-    data: FeatureData, ensemble: EnsembleTask, missing: Sequence[Bounds], n_workers: int, stopped: Stopped
-) -> Batches:
-    """Yield batches that this thread or others have finished; those of a small table are run together."""
-    inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
-    if all(selector.joint for selector in ensemble.selectors):
-        entries = data.X.size * sum(stop - start for start, stop in missing)
-        if entries <= _MOST_AT_ONCE * n_workers:
-            n_workers = min(n_workers, 1 + entries // _WORTH_A_THREAD)
-            missing = _joined(missing, -(-len(missing) // n_workers))
-            # The products are too small for the threads of BLAS.
-            inner_threads = 1
-    unstopped = (bounds for bounds in missing if not stopped())
+def _joint(data: FeatureData, ensemble: EnsembleTask, units: Units, n_workers: int) -> Batches:
+    """Yield units that this thread has finished, with others for blocks of columns."""
+    entries = data.X.size * units.n_left
+    n_threads = min(n_workers, 1 + entries // _WORTH_A_THREAD)
+    inner_threads = 1 if n_threads > 1 or entries <= _LITTLE else None
     with _blas_limit(inner_threads):
-        if n_workers == 1:
-            batches = (run_batch(data.X, ensemble, *bounds, inner_threads) for bounds in unstopped)
-        else:
-            batches = _in_threads(data, ensemble, unstopped, n_workers, inner_threads)
-        with closing(batches):
-            for batch in batches:
-                yield from batch.pieces()
+        for unit in units:
+            yield run_batch(data.X, ensemble, unit, inner_threads, n_threads)
 
 
-def _joined(bounds: Sequence[Bounds], most: int) -> list[Bounds]:
-    """Join bounds that follow each other without a gap, at most so many.
-
-    Examples
-    --------
-    >>> _joined([(0, 25), (25, 50), (50, 75), (100, 110)], 2)
-    [(0, 50), (50, 75), (100, 110)]
-    """
-    joined: list[Bounds] = []
-    n_inside = most
-    for start, stop in bounds:
-        if joined and n_inside < most and joined[-1][1] == start:
-            joined[-1] = (joined[-1][0], stop)
-            n_inside += 1
-        else:
-            joined.append((start, stop))
-            n_inside = 1
-    return joined
-
-
-def _in_threads(
-    data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[Bounds], n_workers: int, inner_threads: int | None
-) -> Batches:
-    """Yield batches that threads have finished.
+def _in_threads(data: FeatureData, ensemble: EnsembleTask, units: Units, n_workers: int) -> Batches:
+    """Yield units that threads have finished.
 
     joblib's own loop sleeps 10 ms at a time, as long as a small ensemble takes. As its threads do, these let the
     program end when the caller leaves early.
     """
     results = SimpleQueue[Batch | BaseException | None]()
-    lock, left = Lock(), False
+    inner_threads, lock, left = _threads_per_worker(n_workers), Lock(), False
 
-    def next_bounds() -> Bounds | None:
+    def next_unit() -> Unit | None:
         with lock:
-            return None if left else next(bounds, None)
+            return None if left else next(units, None)
 
     def work() -> None:
         try:
-            while (here := next_bounds()) is not None:
-                results.put(run_batch(data.X, ensemble, *here, inner_threads))
+            while (unit := next_unit()) is not None:
+                results.put(run_batch(data.X, ensemble, unit, inner_threads))
             results.put(None)
         except BaseException as error:
             results.put(error)
 
-    try:
-        for _ in range(n_workers):
-            Thread(target=work, daemon=True).start()
-        while n_workers:
-            with suppress(Empty):
-                # The time limit lets an interrupt through on systems where waiting would not.
-                found = results.get(timeout=0.1)
-                if isinstance(found, BaseException):
-                    raise found
-                if found is None:
-                    n_workers -= 1
-                else:
-                    yield found
-    finally:
-        left = True
+    with _blas_limit(inner_threads):
+        try:
+            for _ in range(n_workers):
+                Thread(target=work, daemon=True).start()
+            while n_workers:
+                with suppress(Empty):
+                    # The time limit lets an interrupt through on systems where waiting would not.
+                    found = results.get(timeout=0.1)
+                    if isinstance(found, BaseException):
+                        raise found
+                    if found is None:
+                        n_workers -= 1
+                    else:
+                        yield found
+        finally:
+            left = True
 
 
-def _in_processes(data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[Bounds], n_workers: int) -> Batches:
-    """Yield batches that processes (or whatever joblib is configured for) have finished."""
+def _in_processes(data: FeatureData, ensemble: EnsembleTask, units: Units, n_workers: int) -> Batches:
+    """Yield units that processes (or whatever joblib is configured for) have finished."""
     from joblib import Parallel, delayed
 
     _check_portable(ensemble)
     inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
-    tasks = (delayed(run_batch)(data.X, ensemble, start, stop, inner_threads) for start, stop in bounds)
-    # A small pre-dispatch keeps the wait short when the caller cancels: batches that have begun are finished.
+    tasks = (delayed(run_batch)(data.X, ensemble, unit, inner_threads) for unit in units)
+    # A small pre-dispatch keeps the wait short when the caller cancels: tasks that have begun are finished.
     one_by_one = getattr(_backend(), "supports_return_generator", False)
     parallel = Parallel(
         n_jobs=n_workers,
@@ -292,10 +269,8 @@ def _threads_per_worker(n_workers: int) -> int:
     return max(cpu_count() // n_workers, 1)
 
 
-def _on_dask(
-    backend: Any, data: FeatureData, ensemble: EnsembleTask, bounds: Iterator[Bounds], n_workers: int
-) -> Batches:
-    """Yield batches that the workers of a Dask cluster have finished.
+def _on_dask(backend: Any, data: FeatureData, ensemble: EnsembleTask, units: Units, n_workers: int) -> Batches:
+    """Yield units that the workers of a Dask cluster have finished.
 
     joblib's own loop would run everything in this process whenever the cluster has a single thread, for example while
     the other worker is being restarted.
@@ -308,10 +283,10 @@ def _on_dask(
     table = data.file or client.scatter(data.X, hash=False)
     shared = client.scatter(ensemble, hash=False)
 
-    def submit_next(n_batches: int) -> list[Any]:
+    def submit_next(n_tasks: int) -> list[Any]:
         return [
-            client.submit(run_batch, table, shared, start, stop, 1, pure=False, **backend.submit_kwargs)
-            for start, stop in islice(bounds, n_batches)
+            client.submit(run_batch, table, shared, unit, 1, pure=False, **backend.submit_kwargs)
+            for unit in islice(units, n_tasks)
         ]
 
     # Workers may be threads of this process. If this is itself a task of the cluster, the context of the backend gives

@@ -27,12 +27,17 @@ class ElementarySelector(ABC):
     tasks : frozenset of str
         The tasks it can do; any other is refused before work begins.
     joint : bool
-        True when many runs together take far less time than each alone. On small data they are then run all at once.
+        True when many runs together take far less time than each alone, and the work on them is shared among threads by
+        :func:`~ubayfs.selectors.threads.each_block`. Up to 100 runs are then done at once.
+    n_together : int
+        Of a selector that is not joint: how many runs in one call take notably less time than each alone, on small
+        data. Runs that are stored one by one are done in calls of so many.
     """
 
     name: ClassVar[str]
     tasks: ClassVar[frozenset[str]]
     joint: ClassVar[bool] = False
+    n_together: ClassVar[int] = 1
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:

@@ -50,6 +50,7 @@ class HSIC(ElementarySelector):
 
     name: ClassVar[str] = "hsic"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression"}
+    n_together: ClassVar[int] = 5
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose at most `n_features` columns on each subsample, first to enter first."""

@@ -43,6 +43,7 @@ class Laplacian(ElementarySelector):
 
     name: ClassVar[str] = "laplacian"
     tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
+    n_together: ClassVar[int] = 5
 
     n_neighbors: int = 5
 

@@ -14,6 +14,7 @@ from ._subsample import standardized
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
 from .scoring import SCREENING_ERROR, Centering, Statistic, blocks_of, own_columns, run_scores, scatter
+from .threads import each_block
 
 _LARGEST_ASSOCIATION = 1.0 - 1e-7
 
@@ -114,11 +115,14 @@ class _Search:
         # In single precision it only screens; what decides is computed in double precision.
         keep = X.dtype == np.float64 and len(subsamples) * X.shape[1] <= _KEPT_ENTRIES
         self._kept = np.empty((len(subsamples), X.shape[1])) if keep else None
-        for part in blocks_of(len(X), X.shape[1]):
+
+        def compare_with_target(part: slice) -> None:
             values = relevance(X[:, part])
             bounds[part] = values.max(axis=0)
             if self._kept is not None:
                 self._kept[:, part] = values
+
+        each_block(compare_with_target, blocks_of(len(X), X.shape[1]))
         if X.dtype == np.float32:
             # Here the error of an association close to 1 is large on the scale of mutual information.
             bounds[bounds > 2.0] = np.inf

@@ -21,6 +21,7 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..data.feature_data import feature_chunks
 from ._subsample import power_of_two, standardized
 from .base import TIE, best_first
+from .threads import each_block
 
 # Entries of the temporary arrays of one block of features; bounds memory, never changes a result.
 BLOCK_ENTRIES = 1 << 16
@@ -183,8 +184,11 @@ def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_feature
     """
     n_models, n_columns = len(subsamples), X.shape[1]
     scores = np.empty((n_models, n_columns), dtype=X.dtype)
-    for part in blocks_of(max(len(X), n_models), n_columns):
+
+    def score(part: slice) -> None:
         scores[:, part] = run_scores(statistic, subsamples, X[:, part])
+
+    each_block(score, blocks_of(max(len(X), n_models), n_columns))
     candidates = [_may_be_best(row, n_features, SCREENING_ERROR[X.dtype]) for row in scores]
     if X.dtype == np.float64:
         finals = [row[columns] for row, columns in zip(scores, candidates, strict=True)]

@@ -67,10 +67,13 @@ class ResolvedStudy:
     system: ConstraintSystem | None = None
 
     def collect(
-        self, on_progress: Progress | None = None, checkpoint: str | os.PathLike[str] | None = None
+        self,
+        on_progress: Progress | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        part: tuple[int, int] | None = None,
     ) -> Evidence:
-        """Run the ensemble."""
-        return self.study.collect(self.data, on_progress, checkpoint)
+        """Run the ensemble, or a part of it."""
+        return self.study.collect(self.data, on_progress, checkpoint, part)
 
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""

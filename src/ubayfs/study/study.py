@@ -158,11 +158,15 @@ class Study:
         return resolve_study(self, data=None, feature_names=feature_names).standalone()
 
     def collect(
-        self, data: Any, on_progress: Progress | None = None, checkpoint: str | os.PathLike[str] | None = None
+        self,
+        data: Any,
+        on_progress: Progress | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        part: tuple[int, int] | None = None,
     ) -> Evidence:
-        """Run the ensemble on data, as :meth:`read_data` returns them."""
+        """Run the ensemble, or a part of it, on data as :meth:`read_data` returns them."""
         settings = {**self.evidence.arguments(), "selector": self.selector}
-        return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint)
+        return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint, part=part)
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:
         """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""

@@ -1,0 +1,148 @@
+"""Run the ensemble, or one part of it, and store the evidence without deciding.
+
+  ubayfs collect study.yaml -o evidence
+  ubayfs collect study.yaml --part 3/20 -o parts/3
+
+In a job array of Slurm the part is that of the task, so that --part is not needed. `ubayfs merge` puts parts together,
+`ubayfs decide` decides. Finished runs are stored while the ensemble works: repeat the same command to resume.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import console, options, steps
+from .console import echo, echo_error
+
+if TYPE_CHECKING:
+    from ..study import ResolvedStudy
+
+# Variables of a task; one without a default must be there.
+_SLURM = "SLURM_ARRAY_TASK_"
+_VARIABLES = {"ID": "", "MIN": "", "MAX": "", "COUNT": "", "STEP": "1"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
+    parser.add_argument(
+        "--part",
+        type=_as_part,
+        metavar="K/N",
+        help="do part K of N (default: the task of a Slurm array, else all runs)",
+    )
+    options.add_section(parser, "data")
+    options.add_section(parser, "evidence")
+    options.add_decision(parser)
+    group = parser.add_argument_group("results")
+    group.add_argument(
+        "-o", "--output", type=Path, metavar="DIRECTORY", required=True, help="where the evidence is written"
+    )
+    group.add_argument("--force", action="store_true", help="replace evidence that exists")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Collect evidence and write it; a part that is finished already is left as it is."""
+    from ..stored_evidence import check_evidence_directory, write_evidence
+    from ..study import resolve_study
+
+    study = options.requested_study(arguments)
+    part = arguments.part or slurm_part(os.environ)
+    directory: Path = arguments.output
+    _check_part(part, study.evidence, arguments.source)
+    resolved = resolve_study(study)
+    title = "All runs" if part is None else f"Part {part[0]} of {part[1]}"
+    if not arguments.force and _is_finished(directory, resolved, part):
+        echo(f"{title}: finished already in {directory}")
+        return
+    check_evidence_directory(directory, force=arguments.force, inputs=[arguments.source])
+    runs = steps.runs_directory(directory, resolved)
+    try:
+        with console.progress("ensemble", "runs") as update, console.advice_as_values():
+            evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)
+    except KeyboardInterrupt:
+        echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
+        raise
+    for advice in evidence.advice:
+        echo_error(f"Note: {advice}")
+    used = resolved.standalone()
+    used = replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"]))
+    write_evidence(directory, used, evidence)
+    shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now
+    then = (
+        f"decide on it with: ubayfs decide {directory}" if part is None else "put all parts together with ubayfs merge"
+    )
+    echo(f"{title}: {evidence.settings['n_models']} runs in {directory}; {then}")
+
+
+def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return the part that a task of a Slurm job array has, as (number, of how many); None if this is no such task.
+
+    Examples
+    --------
+    >>> names = {"ID": "7", "MIN": "5", "MAX": "24", "COUNT": "20", "STEP": "1"}
+    >>> slurm_part({f"SLURM_ARRAY_TASK_{name}": value for name, value in names.items()})
+    (3, 20)
+    """
+    from ..exceptions import InputError
+
+    if f"{_SLURM}ID" not in environment:
+        return None
+    found = {name: environment.get(f"{_SLURM}{name}", default) for name, default in _VARIABLES.items()}
+    try:
+        task, first, last, count, step = (int(value) for value in found.values())
+    except ValueError:
+        shown = ", ".join(f"{_SLURM}{name}={value!r}" for name, value in found.items())
+        rule = f"the variables of the Slurm array are no numbers ({shown}). Name the part by --part K/N."
+        raise InputError(rule) from None
+    if step != 1 or last - first + 1 != count:
+        raise InputError(
+            f"the Slurm array has {count} tasks from {first} to {last} with a step of {step}; parts need tasks without "
+            f"gaps, such as --array=1-{count}. Submit it so, or name the part by --part K/N."
+        )
+    return task - first + 1, count
+
+
+def _as_part(text: str) -> tuple[int, int]:
+    number, separator, n_parts = text.partition("/")
+    if not (separator and number.isdecimal() and n_parts.isdecimal()):
+        raise argparse.ArgumentTypeError(f"must be K/N, such as 3/20 for the third of 20 parts; got {text!r}")
+    return int(number), int(n_parts)
+
+
+def _check_part(part: tuple[int, int] | None, section: Any, source: Path) -> None:
+    """Refuse a part that is none, and parts that would not agree for lack of a seed."""
+    from ..ensemble.parts import part_runs
+    from ..exceptions import InputError
+
+    if part is None:
+        return
+    part_runs(part, section.n_models)
+    if section.seed is None:
+        raise InputError(
+            f"{source} has no seed, so that the parts would not belong together. Write a number behind 'seed:' in its "
+            "section 'evidence', or give all parts the same --seed.",
+            argument="seed",
+        )
+
+
+def _is_finished(directory: Path, study: ResolvedStudy, part: tuple[int, int] | None) -> bool:
+    """Return whether a directory holds exactly this evidence already, as when a task is started again."""
+    from ..exceptions import UBayFSError
+    from ..stored_evidence import StoredEvidence
+
+    try:
+        stored = StoredEvidence(directory)
+        settings, earlier = stored.evidence.settings, stored.study
+    except UBayFSError:
+        return False
+    found = None if "part" not in settings else (settings["part"]["number"], settings["part"]["of"])
+    assert study.data is not None
+    same_runs = found == part and settings["data_fingerprint"] == study.data.fingerprint
+    return same_runs and steps.asked_for(earlier) == steps.asked_for(study.standalone())

@@ -1,0 +1,87 @@
+"""Put the parts of an ensemble together that `ubayfs collect` has stored.
+
+  ubayfs merge parts/* -o evidence
+  ubayfs decide evidence -o results
+
+Together the parts are what one command would have found. Parts that are missing, there twice, unfinished or of another
+ensemble are named, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import steps
+from .console import echo, echo_error
+
+if TYPE_CHECKING:
+    from ..ensemble.evidence import Evidence
+    from ..stored_evidence import StoredEvidence
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("parts", type=Path, nargs="+", help="directories that `ubayfs collect --part` wrote")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIRECTORY", required=True, help="where the evidence is written"
+    )
+    parser.add_argument("--force", action="store_true", help="replace evidence that exists")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read all parts, put them together, and write evidence that `ubayfs decide` takes."""
+    from ..stored_evidence import STUDY, check_evidence_directory, write_evidence
+
+    directory: Path = arguments.output
+    stored = _opened(arguments.parts)
+    evidence = _joined(stored)
+    inputs = [part.directory / STUDY for part in stored.values()]
+    check_evidence_directory(directory, force=arguments.force, inputs=inputs)
+    first, *others = sorted(stored.values(), key=lambda part: int(part.evidence.settings["part"]["number"]))
+    asked = steps.asked_for(first.study)
+    different = [str(part.directory) for part in others if steps.asked_for(part.study) != asked]
+    if different:
+        echo_error(
+            f"Note: the study of {', '.join(different)} has other prior knowledge, constraints or settings of the "
+            f"decision; those of {first.directory} are used. `ubayfs decide --study` takes another study."
+        )
+    for advice in evidence.advice:
+        echo_error(f"Note: {advice}")
+    write_evidence(directory, first.study, evidence)
+    n_runs = evidence.settings["n_models"]
+    echo(f"{len(stored)} parts, {n_runs} runs in {directory}; decide on it with: ubayfs decide {directory}")
+
+
+def _opened(paths: list[Path]) -> dict[str, StoredEvidence]:
+    """Return the parts by their directories; raise all that is wrong with them at once."""
+    from ..exceptions import InputError, UBayFSError
+    from ..stored_evidence import StoredEvidence
+
+    stored, problems = {}, []
+    for path in dict.fromkeys(paths):
+        try:
+            stored[str(path)] = part = StoredEvidence(path)
+            _ = part.study, part.evidence
+        except UBayFSError as error:  # noqa: PERF203 - all of them are wanted
+            problems.append(str(error))
+    if problems:
+        raise InputError(
+            "\n  ".join(["cannot merge:", *problems]) if len(problems) > 1 else f"cannot merge: {problems[0]}"
+        )
+    return stored
+
+
+def _joined(stored: dict[str, StoredEvidence]) -> Evidence:
+    """Put the parts together; what must be known of them is printed."""
+    from ..ensemble.evidence import Evidence
+    from ..exceptions import EnsembleWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EnsembleWarning)
+        evidence = Evidence.join({name: part.evidence for name, part in stored.items()})
+    for warning in caught:
+        echo_error(f"Note: {warning.message}")
+    return evidence
