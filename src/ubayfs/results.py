@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -100,12 +100,7 @@ class StoredResult:
         self._digests = self._files.manifest()
         if self._digests is None:
             Advice("no_manifest", {"directory": str(self.directory)}).warn()
-        else:
-            self._check(self._files.changed(self._digests, _READ))
-
-    def _check(self, changed: Sequence[str]) -> None:
-        """Refuse files that are not those which were written together."""
-        if changed:
+        elif changed := self._files.changed(self._digests, _READ):
             raise InputError(
                 f"{self.directory} cannot be trusted: {listing(changed)} {'is' if len(changed) == 1 else 'are'} not as "
                 "written with this result, but edited, damaged or of another one. Put the original back, or write the "
