@@ -172,9 +172,8 @@ class StoredResult:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             if self._digests is not None or isinstance(error, UBayFSError):
                 raise
-            raise InputError(
-                f"{self.directory / _SUMMARY} is damaged: {type(error).__name__} {error} on using it."
-            ) from error
+            what = f"{type(error).__name__} {error}"
+            raise InputError(f"{self.directory / _SUMMARY} is damaged: {what} on using it.") from error
 
     def figures(self, displays: Mapping[str, Any]) -> Figures:
         """Return the figures of those displays that are the same in this result, as far as their files are there."""
