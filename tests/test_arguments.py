@@ -1,6 +1,7 @@
 """Checks of plain arguments, look-up of features, seeds."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -165,3 +166,22 @@ def test_a_generator_passes_through_and_no_seed_is_fresh():
 def test_what_is_no_seed_is_refused(value):
     with pytest.raises(InputError, match="random_state must be a whole number >= 0; got "):
         as_seed_sequence(value)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), Decimal("sNaN"), Fraction(10**400)])
+def test_numbers_without_a_float_are_refused(value):
+    with pytest.raises(InputError, match="x must be a number"):
+        check_real("x", value)
+
+
+def test_whole_numbers_have_an_upper_end_where_one_is_given():
+    assert check_int("x", 5, high=5) == 5
+    with pytest.raises(InputError, match="x must be a whole number <= 5; got 6"):
+        check_int("x", 6, low=1, high=5)
+
+
+def test_messages_are_short_whatever_they_are_about():
+    with pytest.raises(InputError) as caught:
+        check_int("x", "y" * 100_000)
+    assert len(str(caught.value)) < 2100
+    assert caught.value.value == "y" * 100_000

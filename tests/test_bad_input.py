@@ -1,7 +1,9 @@
 """Every kind of bad input, through the public functions: messages name argument, rule, value and way out."""
 
+import json
 import re
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from ubayfs import (
     OptimizationWarning,
     UBayFSError,
     cannot_link,
+    collect_evidence,
     cost_budget,
     decide,
     decorrelate,
@@ -558,6 +561,51 @@ def test_what_is_no_evidence():
         decide,
         np.eye(3),
     )
+
+
+@pytest.mark.parametrize("value", [10**400, Decimal("sNaN")], ids=["huge", "signalling"])
+def test_numbers_that_have_no_float_are_refused_everywhere(X, y, evidence, value):
+    names = list(evidence.feature_names)
+    entries = np.array(X, dtype=object)
+    entries[0, 0] = value
+    calls = [
+        lambda: collect_evidence(entries, y, selector="fisher", n_models=2),
+        lambda: collect_evidence(pd.DataFrame(entries), y, selector="fisher", n_models=2),
+        lambda: collect_evidence(X, [value, *y[1:]], task="regression", selector="lasso", n_models=2),
+        lambda: collect_evidence(X, y, selector="fisher", n_models=value),
+        lambda: collect_evidence(X, y, selector="fisher", n_models=2, train_size=value),
+        lambda: Evidence.from_sets([[value, 0], [1, 1]]),
+        lambda: maximize([1, 2, value], [max_size(1)]),
+        lambda: decide(evidence, weights=value),
+        lambda: decide(evidence, weights={names[0]: value}),
+        lambda: decide(evidence, constraints=[max_size(value)]),
+        lambda: decide(evidence, constraints=[max_size(2, rho=value)]),
+        lambda: decide(evidence, constraints=[cost_budget(dict.fromkeys(names, value), 2)]),
+        lambda: decide(evidence, constraints=[linear({names[0]: 1}, value)]),
+        lambda: decide(evidence, constraints=[max_size(2)], constraint_strength=value),
+    ]
+    for call in calls:
+        with pytest.raises(InputError) as caught:
+            call()
+        assert len(str(caught.value)) < InputError.longest
+
+
+def test_more_models_than_memory_holds_are_refused_at_once(X, y):
+    with pytest.raises(InputError, match="n_models must be at most 1,000,000; got 1000000000") as caught:
+        collect_evidence(X, y, selector="fisher", n_models=10**9)
+    assert caught.value.argument == "n_models"
+
+
+@pytest.mark.parametrize("seed", [None, "x", [], {}, {"entropy": -1, "spawn_key": []}, {"entropy": 1, "spawn_key": 5}])
+def test_a_wrong_seed_in_a_checkpoint_is_refused(X, y, tmp_path, seed):
+    settings = {"selector": "fisher", "n_models": 2, "checkpoint": tmp_path / "runs"}
+    collect_evidence(X, y, **settings, random_state=0)
+    manifest = json.loads((tmp_path / "runs" / "manifest.json").read_text(encoding="utf-8"))
+    manifest["settings"]["seed"] = seed
+    (tmp_path / "runs" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(InputError, match=r"has a damaged manifest: .* is not a seed") as caught:
+        collect_evidence(X, y, **settings, random_state=None)
+    assert caught.value.argument == "checkpoint"
 
 
 @pytest.mark.parametrize(

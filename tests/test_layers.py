@@ -12,6 +12,7 @@ import ubayfs
 LAYERS = [
     ["exceptions"],
     ["_arguments", "_files", "_plain"],
+    ["_file_set"],
     ["data"],
     ["selectors"],
     ["ensemble"],

@@ -12,21 +12,24 @@ import pandas as pd
 import pytest
 
 import ubayfs
+from test_file_set import killed_at
 from ubayfs import max_size
 from ubayfs.ensemble.evidence import Evidence
-from ubayfs.exceptions import EnsembleError, InputError, StudyError
+from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
 from ubayfs.plotting import Display, read_displays, render_figures
 from ubayfs.plotting.base import FORMATS
-from ubayfs.results import Result, StoredResult, check_directory, read_result, write_result
+from ubayfs.results import Result, StoredResult, check_directory, read_result, reserve, write_result
 from ubayfs.study import DataSection, EvidenceSection, OutputSection, Study
 from ubayfs.summary import summarize
 from ubayfs.tables import read_table
 
 FILES = {
     "selected_features.csv", "result.json", "evidence.npz", "study.yaml", "summary.json", "report.html", "report.md",
+    "manifest.json",
 }  # fmt: skip
 
 
+READ = ("study.yaml", "evidence.npz", "result.json", "summary.json")
 OTHER_VERSION = r"another version of ubayfs\. Repeat .*ubayfs select study\.yaml"
 
 
@@ -75,7 +78,7 @@ def plain(made):
 @pytest.fixture(scope="module")
 def other(plain):
     """Another result on the same evidence."""
-    study = replace(plain.study, constraints=(max_size(1),))
+    study = replace(plain.study, constraints=(max_size(1, rho=np.inf),))
     selection = study.decide(plain.evidence)
     return Result(study, plain.evidence, selection, {**summarize(selection, n_draws=0), "displays": {}})
 
@@ -153,7 +156,7 @@ def test_existing_files_are_listed_and_left_alone(plain, other, tmp_path):
     write_result(tmp_path, plain)
     before = content(tmp_path)
     with pytest.raises(
-        InputError, match=r"holds a result already \(selected_features\.csv, .* and 2 more\)\..*--force"
+        InputError, match=r"holds a result already \(selected_features\.csv, .* and 3 more\)\..*--force"
     ):
         write_result(tmp_path, other)
     with pytest.raises(InputError, match="holds a result already"):
@@ -277,30 +280,37 @@ def test_a_full_disk_changes_nothing(plain, other, tmp_path, monkeypatch, system
     assert not [path for path in directory.iterdir() if path.name.startswith(".")]
 
 
-def count_moves(monkeypatch, result, folder):
-    """Return how many files are moved until a result is staged."""
-    with monkeypatch.context() as patch:
-        counted = Full(os.replace, -1)
-        patch.setattr(os, "replace", counted)
-        write_result(folder.parent / "counted", result)
-    shutil.rmtree(folder.parent / "counted")
-    return -1 - counted.left - len(FILES)
-
-
-def test_files_that_cannot_be_put_back_are_kept(plain, other, tmp_path, monkeypatch):
+def test_files_that_can_neither_be_moved_nor_put_back_are_moved_by_the_next_reader(plain, other, tmp_path, monkeypatch):
     write_result(tmp_path, plain)
-    before = content(tmp_path)
-    # Three old files are out of the way, and neither can the others be moved nor these be put back.
-    n_moves = count_moves(monkeypatch, other, tmp_path) + 3
+    in_place = tmp_path / "report.md"
+    real = os.replace
+
+    def replace_others(source, target):
+        if Path(source) == in_place:  # open in another program
+            raise PermissionError(errno.EACCES, "Permission denied", str(source))
+        real(source, target)
+
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", Full(os.replace, n_moves))
-        with pytest.raises(InputError, match=r"those that were there before are in (.*)old") as caught:
+        patch.setattr(os, "replace", replace_others)
+        with pytest.raises(InputError, match=r"could not be written to .*Permission denied.* before is unchanged"):
             write_result(tmp_path, other, force=True)
-    kept = Path(str(caught.value).split("before are in ")[1].rstrip("."))
-    after = content(tmp_path)
-    for name, text in before.items():
-        assert after.get(name) == text or (kept / name).read_bytes() == text
-    assert sum(path.is_file() for path in kept.rglob("*")) == 3
+        assert read_result(tmp_path).selection.features == plain.selection.features
+
+    def replace_no_more(source, target):
+        if replace_no_more.failed or Path(source) == in_place:
+            replace_no_more.failed = True
+            raise OSError(errno.EIO, "Input/output error", str(source))
+        real(source, target)
+
+    replace_no_more.failed = False
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_no_more)
+        with pytest.raises(InputError, match=r"complete, but not all of them could be moved.*Input/output error.*next"):
+            write_result(tmp_path, other, force=True)
+        with pytest.raises(InputError, match=r"were being replaced when the program was stopped.*Input/output error"):
+            read_result(tmp_path)
+    with pytest.warns(UBayFSWarning, match="the new ones are in their places now"):
+        assert read_result(tmp_path).selection.features == other.selection.features
 
 
 def test_an_interruption_changes_nothing(plain, other, tmp_path, monkeypatch):
@@ -341,6 +351,13 @@ def copied(stored, tmp_path):
     return shutil.copytree(stored, tmp_path / "out")
 
 
+@pytest.fixture
+def without_manifest(copied):
+    """A result as earlier versions wrote it."""
+    (copied / "manifest.json").unlink()
+    return copied
+
+
 def test_no_result_there(stored, tmp_path):
     with pytest.raises(InputError, match=r"ouut does not exist; name the directory of a result\. Did you mean 'out'\?"):
         read_result(stored.parent / "ouut")
@@ -378,16 +395,18 @@ def test_missing_files_are_all_named(copied):
         ("study.yaml", b"data: !!python/object:os.system {path: x}", StudyError, r"study\.yaml"),
     ],
 )
-def test_damage_is_named(copied, name, text, error, message):
-    (copied / name).write_bytes(text)
+@pytest.mark.filterwarnings("ignore:.*has no manifest")
+def test_damage_is_named(without_manifest, name, text, error, message):
+    (without_manifest / name).write_bytes(text)
     with pytest.raises(error, match=f"(?s){message}"):
-        read_result(copied)
+        read_result(without_manifest)
 
 
-def test_parts_are_read_when_they_are_used(copied):
+@pytest.mark.filterwarnings("ignore:.*has no manifest")
+def test_parts_are_read_when_they_are_used(without_manifest):
     for name in ("result.json", "summary.json", "study.yaml"):
-        (copied / name).write_bytes(b"nonsense")
-    stored = StoredResult(copied)
+        (without_manifest / name).write_bytes(b"nonsense")
+    stored = StoredResult(without_manifest)
     assert stored.evidence.n_models == 8
     with pytest.raises(StudyError):
         _ = stored.study
@@ -412,10 +431,184 @@ def test_figures_are_taken_over_where_their_displays_are_the_same(made, tmp_path
         assert figures.files["evidence"][suffix] == (tmp_path / "out" / "figures" / f"evidence.{suffix}").read_bytes()
 
 
-def test_files_of_different_results_are_told_apart(copied):
-    Evidence.from_sets([[1, 0], [1, 1]], ["x", "y"]).save(copied / "evidence.npz")
-    with pytest.raises(InputError, match=r"evidence\.npz and result\.json beside it are about different features"):
-        read_result(copied)
+def test_a_result_of_an_earlier_version_is_read_and_said_to_be_unchecked(without_manifest, plain):
+    with pytest.warns(UBayFSWarning, match=r"out has no manifest\.json.*cannot be checked"):
+        assert read_result(without_manifest).selection.features == plain.selection.features
+
+
+@pytest.mark.filterwarnings("ignore:.*has no manifest")
+@pytest.mark.parametrize(
+    ("evidence", "what"),
+    [
+        (Evidence.from_sets([[1, 0], [1, 1]], ["x", "y"]), "features"),
+        (Evidence.from_sets(np.eye(5, dtype=int), list("ABCDE")), "votes"),
+    ],
+)
+def test_files_of_different_results_are_told_apart_without_a_manifest(without_manifest, evidence, what):
+    evidence.save(without_manifest / "evidence.npz")
+    with pytest.raises(InputError, match=rf"evidence\.npz and result\.json beside it are about different {what}"):
+        read_result(without_manifest)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_file_of_another_result_is_refused(copied, other, tmp_path, name):
+    study = replace(other.study, evidence=replace(other.study.evidence, seed=1))
+    evidence = study.collect(study.read_data())
+    selection = study.decide(evidence)
+    summary = {**summarize(selection, n_draws=0), "displays": {}}
+    write_result(tmp_path / "another", Result(study, evidence, selection, summary))
+    shutil.copy(tmp_path / "another" / name, copied / name)
+    with pytest.raises(InputError, match=rf"out cannot be trusted: {name} is not as written"):
+        StoredResult(copied)
+
+
+@pytest.mark.parametrize("name", [*READ, "manifest.json"])
+def test_a_flipped_bit_is_refused(copied, name):
+    path = copied / name
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    before = read_result(copied)
+    refused = 0
+    for position in rng.integers(len(good), size=20):
+        damaged = bytearray(good)
+        damaged[position] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            found = read_result(copied)
+        except InputError:
+            refused += 1
+        else:  # the digest of a file that is not read
+            assert name == "manifest.json"
+            assert found.selection.to_dict() == before.selection.to_dict()
+    assert refused == 20 or name == "manifest.json"
+    assert refused > 0
+
+
+def test_files_for_people_may_be_edited_and_removed_and_others_added(made, tmp_path):
+    result, data = made
+    write_result(tmp_path, result, data=data)
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "report.md").write_text("edited")
+    (tmp_path / "report.html").unlink()
+    (tmp_path / "selected_features.csv").unlink()
+    (tmp_path / "figures" / "convergence.png").unlink()
+    (tmp_path / "figures" / "evidence.svg").write_text("edited")
+    stored = StoredResult(tmp_path)
+    assert stored.selection.features == result.selection.features
+    # Only figures as they were written are used again.
+    known = stored.figures(stored.summary["displays"])
+    assert {name: set(files) for name, files in known.files.items()} == {"evidence": {"png"}, "convergence": {"svg"}}
+
+
+def test_a_result_that_is_replaced_while_it_is_read_is_not_mixed(copied, other):
+    stored = StoredResult(copied)
+    _ = stored.evidence
+    write_result(copied, other, force=True)
+    with pytest.raises(InputError, match="was replaced while it was being read"):
+        _ = stored.selection
+
+
+# Stopped programs
+
+
+@pytest.mark.filterwarnings("ignore:a program was stopped")
+@pytest.mark.parametrize("with_earlier", [False, True])
+def test_a_result_is_whole_wherever_its_writer_is_killed(plain, other, tmp_path, monkeypatch, with_earlier):
+    found = []
+    for step in range(0, 1000, 6):  # every single one in test_file_set
+        directory = tmp_path / str(step)
+        if with_earlier:
+            write_result(directory, plain)
+            (directory / "figures").mkdir()
+            for name in ("notes.txt", "figures/mine.png"):
+                (directory / name).write_text("mine")
+        if not killed_at(step, monkeypatch, lambda to=directory: write_result(to, other, force=True)):
+            break
+        try:
+            now = read_result(directory)
+        except InputError:
+            assert not with_earlier
+            found.append(None)
+        else:
+            found.append(now.selection.features)
+            expected = other if now.selection.features == other.selection.features else plain
+            assert now.selection.to_dict() == expected.selection.to_dict()
+            assert now.study.constraints == expected.study.constraints
+        write_result(directory, plain, force=True)
+        assert read_result(directory).selection.to_dict() == plain.selection.to_dict()
+        mine = {"notes.txt", "figures/mine.png"} if with_earlier else set()
+        assert set(content(directory)) == FILES | mine
+        assert all((directory / name).read_text() == "mine" for name in mine)
+        assert not [path for path in directory.iterdir() if path.name.startswith(".")]
+    earlier = plain.selection.features if with_earlier else None
+    # Up to some step the earlier one, from then on the new one.
+    n_earlier = found.count(earlier)
+    assert found == [earlier] * n_earlier + [other.selection.features] * (len(found) - n_earlier)
+    assert 2 < n_earlier < len(found) - 2
+
+
+def test_what_a_stopped_program_left_is_removed_and_said(plain, tmp_path):
+    (tmp_path / ".ubayfs-staging" / "new").mkdir(parents=True)
+    (tmp_path / ".ubayfs-staging" / "new" / "report.md").write_text("half")
+    (tmp_path / ".ubayfs-lock").write_text("process 1 on elsewhere")
+    with pytest.warns(UBayFSWarning, match="a program was stopped before its files in .* is removed"):
+        write_result(tmp_path, plain)
+    assert set(content(tmp_path)) == FILES
+
+
+def test_a_directory_is_written_by_one_program_at_a_time(plain, other, tmp_path):
+    directory = tmp_path / "out"
+    with reserve(directory) as write:
+        with pytest.raises(InputError, match=rf"out is in use: another program \(process {os.getpid()} on") as caught:
+            write_result(directory, other, force=True)
+        assert caught.value.argument == "directory"
+        with pytest.raises(InputError, match="is in use"), reserve(directory):
+            pass
+        assert set(content(directory)) == {".ubayfs-lock"}
+        write(plain)
+    assert set(content(directory)) == FILES
+    assert read_result(directory).selection.to_dict() == plain.selection.to_dict()
+
+
+def test_a_reservation_that_is_not_used_leaves_nothing(tmp_path):
+    with reserve(tmp_path / "a" / "out"):
+        assert (tmp_path / "a" / "out").is_dir()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(BrokenPipeError), reserve(tmp_path / "a" / "out"):  # as it is, not as a failure to write
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_links_are_not_followed(made, plain, tmp_path):
+    result, data = made
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "evidence.png").write_text("mine")
+    (elsewhere / "report.md").write_text("mine")
+    directory = tmp_path / "out"
+    directory.mkdir()
+    (directory / "figures").symlink_to(elsewhere)
+    with pytest.raises(InputError, match="figures is a link, but a result has a directory of that name"):
+        write_result(directory, result, data=data, force=True)
+    (directory / "figures").unlink()
+    (directory / "report.md").symlink_to(elsewhere / "report.md")
+    (directory / "report.html").symlink_to(tmp_path / "nowhere")
+    (directory / ".ubayfs-staging").symlink_to(elsewhere)
+    with pytest.raises(InputError, match=r"would replace \(report\.html and report\.md\)"):
+        write_result(directory, plain)
+    with pytest.warns(UBayFSWarning, match="is removed"):
+        write_result(directory, plain, force=True)
+    assert content(elsewhere) == {"evidence.png": b"mine", "report.md": b"mine"}
+    assert not (directory / "report.md").is_symlink()
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300, "loop"])
+def test_paths_that_cannot_be(plain, tmp_path, name):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for action in (read_result, check_directory, Evidence.load, plain.evidence.save, lambda p: write_result(p, plain)):
+        with pytest.raises(InputError, match="cannot be the path of a file") as caught:
+            action(tmp_path / name)
+        assert len(str(caught.value)) < 300
 
 
 def test_a_study_knows_the_formats_of_figures():

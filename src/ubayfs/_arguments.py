@@ -72,23 +72,32 @@ def check_real(
     rule = f"must be a number in {left}{low:g}, {high:g}{right}"
     if low == -math.inf and high == math.inf:
         rule = "must be a number"
-    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    inside = (
-        is_number
-        and not math.isnan(value)
-        and (value > low if low_open else value >= low)
-        and (value < high if high_open else value <= high)
-    )
-    if not inside:
+    number = as_float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
+    # Comparisons with NaN are false.
+    if not ((number > low if low_open else number >= low) and (number < high if high_open else number <= high)):
         raise error.of(name, f"{rule}; got {value!r}.", value)
-    return float(value)
+    return number
 
 
-def check_int(name: str, value: Any, *, low: int | None = None) -> int:
-    """Return `value` as an int of at least `low`, or raise naming `name`, rule and value."""
+def as_float(value: Any) -> float:
+    """Return a number as a float; NaN if it has no float: 10**400, the signalling NaN of a Decimal.
+
+    >>> as_float(2), as_float(10**400)
+    (2.0, nan)
+    """
+    try:
+        return float(value)
+    except (OverflowError, ValueError):
+        return math.nan
+
+
+def check_int(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
+    """Return `value` as an int from `low` to `high`, or raise naming `name`, rule and value."""
     rule = "must be a whole number" + ("" if low is None else f" >= {low}")
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
         raise InputError.of(name, f"{rule}; got {value!r}.", value)
+    if high is not None and int(value) > high:
+        raise InputError.of(name, f"must be a whole number <= {high}; got {value!r}.", value)
     return int(value)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import uuid
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,20 @@ from numpy.typing import NDArray
 from .exceptions import EnsembleError, InputError, UBayFSError
 
 _METADATA = "metadata"
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that the system can look up; of whatever is there or not, nothing is said."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass
+    except (OSError, ValueError) as error:  # over-long, a loop of links, characters that no name can have
+        reason = getattr(error, "strerror", None) or error
+        shown = str(path)
+        shown = shown if len(shown) <= 100 else f"{shown[:60]}...{shown[-30:]}"
+        raise InputError(f"{shown!r} cannot be the path of a file ({reason}).", argument="path", value=path) from error
+    return Path(path)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -33,11 +46,11 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
-def _sync_directory(directory: Path) -> None:
-    # The new name must survive a power loss too. Some systems cannot open directories; there is nothing to do then.
+def sync_directory(directory: Path) -> None:
+    """Make new names in a directory survive a power loss, if the system can do that."""
     with suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
@@ -64,6 +77,7 @@ def save_content(path: Path, content: bytes, error: type[UBayFSError]) -> None:
     InputError if `path` names no file in a directory that exists; `error` if the file cannot be written: no permission,
     no space left, ...
     """
+    as_path(path)
     if not path.name:
         raise InputError(f"path must name a file to write; got {str(path)!r}. Add a file name such as 'evidence.npz'.")
     if not path.parent.is_dir():
@@ -89,7 +103,7 @@ def save_record(path: Path, kind: str, version: int, metadata: Mapping[str, Any]
 
 def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`save_record` wrote; anything else is refused with an EnsembleError that says why."""
-    if not path.is_file():
+    if not as_path(path).is_file():
         raise EnsembleError(f"{path} does not exist or is not a file; expected {kind}.")
     # From memory: numpy leaves the file open when an archive turns out to be damaged.
     content = io.BytesIO(path.read_bytes())
@@ -113,56 +127,12 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
     return metadata, arrays
 
 
-def exchange_files(directory: Path, staging: Path, old: Iterable[str], new: Iterable[str]) -> None:
-    """Put staged files into the place of others; on any failure everything is put back.
-
-    New files are in the folder ``new`` of `staging`, a directory on the same disk; ``old`` beside it has the same
-    folders. `old` names files that give way, as far as they are there. InputError if files could not be put back: they
-    are in ``old`` then.
-    """
-    done: list[tuple[Path, Path]] = []
-
-    def move(source: Path, target: Path) -> None:
-        os.replace(source, target)
-        done.append((source, target))
-
-    folders = [folder.relative_to(staging / "old") for folder in (staging / "old").rglob("*") if folder.is_dir()]
-    for folder in folders:
-        (directory / folder).mkdir(exist_ok=True)
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; anything else is refused with an InputError that says why."""
     try:
-        for name in old:
-            if (directory / name).exists():
-                move(directory / name, staging / "old" / name)
-        for name in new:
-            move(staging / "new" / name, directory / name)
-    except BaseException:
-        _put_back(done, staging)
-        raise
-    finally:
-        for folder in folders:
-            with suppress(OSError):  # refused, as it should be, unless it is empty
-                (directory / folder).rmdir()
-
-
-def _put_back(done: list[tuple[Path, Path]], staging: Path) -> None:
-    """Undo moves: new files are removed, old ones return."""
-    for source, target in reversed(done):
-        with suppress(OSError):
-            if staging in source.parents:
-                target.unlink()
-            else:
-                os.replace(target, source)
-    if any(target.exists() for _, target in done if staging in target.parents):
-        raise InputError(f"files could not be replaced; those that were there before are in {staging / 'old'}.")
-
-
-def discard_staged(staging: Path) -> None:
-    """Remove what was staged, but never a file that could not be put back."""
-    shutil.rmtree(staging / "new", ignore_errors=True)
-    staging.with_suffix(".yaml").unlink(missing_ok=True)
-    for folder in sorted((staging / "old").rglob("*"), reverse=True):
-        with suppress(OSError):
-            folder.rmdir()
-    for folder in (staging / "old", staging):
-        with suppress(OSError):
-            folder.rmdir()
+        content = json.loads(path.read_bytes())
+    except (ValueError, OSError, RecursionError) as error:
+        raise InputError(f"{path} is damaged and cannot be read as JSON ({error}).") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is damaged: it must hold an object; got {type(content).__name__}.")
+    return content

@@ -32,6 +32,18 @@ from typing import Any, ClassVar
 _MOST_SHOWN = 10
 
 
+def shortened(text: str, limit: int = 2000) -> str:
+    """Return a text without its middle if it is longer than anybody reads, as with names of thousands of characters.
+
+    >>> shortened("abcdefghij" * 10, limit=60)
+    'abcdefghijabcdefghij ... (60 characters left out) ... abcdefghijabcdefghij'
+    """
+    if len(text) <= limit:
+        return text
+    each = limit // 3
+    return f"{text[:each]} ... ({len(text) - 2 * each} characters left out) ... {text[-each:]}"
+
+
 class UBayFSError(Exception):
     """Base of every error that the package raises on purpose."""
 
@@ -51,13 +63,15 @@ class InputError(UBayFSError, ValueError):
         the whole message.
     """
 
+    longest: ClassVar[int] = 2000  # characters of a message
+
     def __init__(
         self, message: str = "", *, argument: str | None = None, value: Any = None, rule: str | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message, self.longest))
         self.argument = argument
         self.value = value
-        self.rule = message if rule is None else rule
+        self.rule = shortened(message if rule is None else rule, self.longest)
 
     @classmethod
     def of(cls, argument: str, rule: str, value: Any = None) -> InputError:
@@ -145,6 +159,8 @@ class StudyError(InputError):
     problems : tuple of Problem
         All that was found, in the order of the file; each has its message, path and line.
     """
+
+    longest = 10**6  # each of its problems is short
 
     def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
         super().__init__(message)
@@ -251,6 +267,19 @@ class Advice:
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
             "does, such as Noto Sans CJK.",
+        ),
+        "switch_finished": (
+            UBayFSWarning,
+            "a program was stopped while it replaced the files in {directory}; the new ones are in their places now.",
+        ),
+        "staging_removed": (
+            UBayFSWarning,
+            "a program was stopped before its files in {directory} were complete; what it left there is removed.",
+        ),
+        "no_manifest": (
+            UBayFSWarning,
+            "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
+            "written cannot be checked.",
         ),
         "chains_disagree": (
             ConvergenceWarning,

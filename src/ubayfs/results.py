@@ -9,35 +9,37 @@
 ``summary.json``             what the reports say
 ``report.html``, ``.md``     the reports
 ``figures/``                 one file for each display and format
+``manifest.json``            the digest of each of these files
 ============================ ==============================================================
+
+Study, evidence, selection and summary are what a result is read from: they must be as they were written. The others are
+for people, who may edit or remove them; nothing reads them again but figures, which are drawn again if they changed.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
-import shutil
-import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ._arguments import did_you_mean
-from ._files import discard_staged, exchange_files, write_atomically
+from ._file_set import MANIFEST, FileSet
+from ._files import as_path, read_json, write_atomically
+from ._plain import listing
 from .data.feature_data import FeatureData
 from .ensemble.collect import versions
 from .ensemble.evidence import Evidence
-from .exceptions import InputError, UBayFSError
+from .exceptions import Advice, InputError, UBayFSError
 from .plotting import DISPLAYS, Figures, read_displays, render_figures
 from .plotting.base import FORMATS
-from .report import render_html, render_json, render_markdown
+from .report import render_csv, render_html, render_json, render_markdown
 from .selection import FORMAT as SELECTION_FORMAT
 from .selection import Selection
 from .stored_evidence import StoredEvidence
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .tables import Table
+
+_Part = TypeVar("_Part")
 
 _FEATURES, _DATA = "selected_features.csv", "selected_data.csv"
 _SELECTION, _EVIDENCE, _STUDY, _SUMMARY = "result.json", "evidence.npz", "study.yaml", "summary.json"
@@ -73,50 +77,73 @@ class Result:
 class StoredResult:
     """A result in a directory, of which each part is read when it is first used.
 
-    An InputError tells that there is no such directory, or that files are missing; when a part is used, that it is
-    damaged or of a version that cannot be read.
+    An InputError tells that there is no such directory, that files are missing, damaged or of different results; when a
+    part is used, that it is of a version that cannot be read. A result whose replacement was interrupted is completed.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = Path(directory)
+        self.directory = as_path(directory)
+        self._files = FileSet(self.directory, _OURS)
         if not self.directory.is_dir():
             parent = self.directory.parent
             near = [path.name for path in parent.iterdir()] if parent.is_dir() else []
             what = "is a file" if self.directory.exists() else "does not exist"
             hint = did_you_mean(self.directory.name, near) if near else ""
             raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")
+        self._files.settle()
         missing = [name for name in _READ if not (self.directory / name).is_file()]
         if missing:
             raise InputError(
                 f"{self.directory} holds no complete result: {', '.join(missing)} missing. Name a directory that "
                 "'ubayfs select' or 'ubayfs decide' wrote."
             )
+        self._digests = self._files.manifest()
+        if self._digests is None:
+            Advice("no_manifest", {"directory": str(self.directory)}).warn()
+        elif changed := self._files.changed(self._digests, _READ):
+            raise InputError(
+                f"{self.directory} cannot be trusted: {listing(changed)} {'is' if len(changed) == 1 else 'are'} not as "
+                "written with this result, but edited, damaged or of another one. Put the original back, or write the "
+                "result again. An edited study goes elsewhere, for 'ubayfs decide --study' or 'ubayfs select'."
+            )
+
+    def _unchanged(self, part: _Part) -> _Part:
+        """Return a part that was just read, unless another result has come to the directory since the first one."""
+        if self._files.in_switch or self._files.manifest() != self._digests:
+            raise InputError(f"the result in {self.directory} was replaced while it was being read; read it again.")
+        return part
+
+    @property
+    def sources(self) -> list[Path]:
+        """The files that the result is read from, which must stay as they are."""
+        return [self.directory / name for name in (*_READ, MANIFEST)]
 
     @cached_property
     def study(self) -> Study:
         """The study as used."""
-        return load_study(self.directory / _STUDY)
+        return self._unchanged(load_study(self.directory / _STUDY))
 
     @cached_property
     def evidence(self) -> Evidence:
         """The ensemble."""
-        return Evidence.load(self.directory / _EVIDENCE)
+        return self._unchanged(Evidence.load(self.directory / _EVIDENCE))
 
     @cached_property
     def selection(self) -> Selection:
         """The decision; evidence of other features is refused."""
         path = self.directory / _SELECTION
-        content = _read_json(path)
+        content = self._unchanged(read_json(path))
         if "format" in content and content["format"] != SELECTION_FORMAT:
             raise self._of_another_version(path)
         try:
             selection = Selection.from_dict(content)
         except InputError as error:
             raise InputError(f"{path} is damaged: {error}") from error
-        if not np.array_equal(self.evidence.feature_names, selection.feature_names):
+        same = np.array_equal(self.evidence.feature_names, selection.feature_names)
+        if not same or (selection.counts is not None and not np.array_equal(self.evidence.counts, selection.counts)):
             raise InputError(
-                f"{self.directory / _EVIDENCE} and {_SELECTION} beside it are about different features: they are not "
-                "of one result. Write the result again."
+                f"{self.directory / _EVIDENCE} and {_SELECTION} beside it are about different "
+                f"{'votes' if same else 'features'}: they are not of one result. Write the result again."
             )
         return selection
 
@@ -124,7 +151,7 @@ class StoredResult:
     def summary(self) -> Mapping[str, Any]:
         """What the reports say."""
         path = self.directory / _SUMMARY
-        content = _read_json(path)
+        content = self._unchanged(read_json(path))
         if "format" not in content:
             raise InputError(f"{path} is not the summary of a result: it has no 'format'.")
         if content["format"] != FORMAT:
@@ -137,6 +164,17 @@ class StoredResult:
             f"{_STUDY} -o again' in {self.directory}."
         )
 
+    @contextmanager
+    def damage_named(self) -> Iterator[None]:
+        """Blame whatever fails in here on a result of an earlier version, which has no digests, instead of a bug."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            if self._digests is not None or isinstance(error, UBayFSError):
+                raise
+            what = f"{type(error).__name__} {error}"
+            raise InputError(f"{self.directory / _SUMMARY} is damaged: {what} on using it.") from error
+
     def figures(self, displays: Mapping[str, Any]) -> Figures:
         """Return the figures of those displays that are the same in this result, as far as their files are there."""
         mine = self.summary
@@ -144,7 +182,7 @@ class StoredResult:
             name: {
                 suffix: path.read_bytes()
                 for suffix in FORMATS
-                if (path := self.directory / _FIGURES / f"{name}.{suffix}").is_file()
+                if (path := self.directory / _FIGURES / f"{name}.{suffix}").is_file() and self._is_as_written(path)
             }
             for name, content in displays.items()
             if mine["displays"].get(name) == content and mine["versions"].get("ubayfs") == versions()["ubayfs"]
@@ -152,9 +190,14 @@ class StoredResult:
         letters = [advice["facts"]["letters"] for advice in mine["advice"] if advice["code"] == "missing_letters"]
         return Figures(files, "".join(letters))
 
+    def _is_as_written(self, path: Path) -> bool:
+        name = path.relative_to(self.directory).as_posix()
+        return self._digests is None or not self._files.changed(self._digests, [name])
+
 
 def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidence:
     """Open a result, or a directory with nothing but evidence and its study."""
+    FileSet(as_path(directory), _OURS).settle()
     names = {path.name for path in Path(directory).iterdir()} if Path(directory).is_dir() else set()
     only_evidence = {_STUDY, _EVIDENCE} <= names and names.isdisjoint({_SELECTION, _SUMMARY})
     return StoredEvidence(directory) if only_evidence else StoredResult(directory)
@@ -187,7 +230,7 @@ def check_directory(
         Of the study. It is never replaced, and neither are the tables that the study names; only a study that is part
         of a result may give way to its successor.
     """
-    directory = Path(directory)
+    directory = as_path(directory)
     existing = next(path for path in (directory, *directory.absolute().parents) if os.path.lexists(path))
     if not existing.is_dir():
         raise InputError(f"{existing} is a file, so that no result can be written to {directory}. Name a directory.")
@@ -196,15 +239,16 @@ def check_directory(
         raise InputError(
             f"{directory / folders[0]} is a directory, but a result has a file of that name. Move it away."
         )
-    if (directory / _FIGURES).exists() and not (directory / _FIGURES).is_dir():
-        raise InputError(f"{directory / _FIGURES} is a file, but a result has a directory of that name. Move it away.")
-    found = [name for name in _OURS if (directory / name).exists()]
+    figures = directory / _FIGURES
+    if os.path.lexists(figures) and (figures.is_symlink() or not figures.is_dir()):
+        what = "link" if figures.is_symlink() else "file"
+        raise InputError(f"{figures} is a {what}, but a result has a directory of that name. Move it away.")
+    found = [name for name in (*_OURS, MANIFEST) if os.path.lexists(directory / name)]
     if found and not force:
-        shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
         what = "a result already" if all(name in found for name in _READ) else "files that a result would replace"
         raise InputError(
-            f"{directory} holds {what} ({shown}). Name another directory, or replace these files with --force (in "
-            "Python: force=True)."
+            f"{directory} holds {what} ({listing(found, 5)}). Name another directory, or replace these files with "
+            "--force (in Python: force=True)."
         )
     for path in _inputs(study, source):
         if path.exists() and any(path == (directory / name).resolve() for name in _OURS):
@@ -212,9 +256,10 @@ def check_directory(
                 f"{path} was read for this result, which would replace it. Name another directory for the result."
             )
     with _refused(directory):
-        probe = existing / f".ubayfs-{uuid.uuid4().hex}"
-        probe.mkdir()
-        probe.rmdir()
+        probe = existing / ".ubayfs-probe"
+        probe.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # another program tries the same
+            probe.rmdir()
     if study is not None and study.outputs.reduced_table and not (study.folder / study.data.path).is_file():
         _table_of(study)  # says what is wrong with the path
 
@@ -257,34 +302,39 @@ def write_result(
         Whether files of an earlier result are replaced. Those that this result does not have are removed, any other
         file stays.
     """
-    directory = Path(directory)
     table = None if isinstance(data, FeatureData) else data
-    check_directory(directory, result.study if table is None else None, force=force)
-    reduced = None
-    if result.study.outputs.reduced_table:
-        reduced = _reduced(_table_of(result.study) if table is None else table, result)
-    if figures is None:
-        figures = render_figures(read_displays(result.summary["displays"]), result.study.outputs.figures)
-    made = [path for path in (directory, *directory.parents) if not path.exists()]
-    staging = directory / f".ubayfs-{uuid.uuid4().hex}"
-    try:
+    with reserve(directory, result.study if table is None else None, force=force) as write:
+        return write(result, data=table, figures=figures)
+
+
+@contextmanager
+def reserve(
+    directory: str | os.PathLike[str],
+    study: Study | None = None,
+    *,
+    force: bool = False,
+    source: str | os.PathLike[str] | None = None,
+) -> Iterator[Callable[..., list[Path]]]:
+    """Check a directory as :func:`check_directory` does, and keep everybody else from writing there meanwhile.
+
+    What programs left that were stopped there is finished or removed, with a warning. Gives a function that writes a
+    result: ``write(result, data=None, figures=None)``, see :func:`write_result`.
+    """
+    directory = as_path(directory)
+    check_directory(directory, study, force=force, source=source)
+    files = FileSet(directory, _OURS)
+
+    def write(result: Result, *, data: Table | None = None, figures: Figures | None = None) -> list[Path]:
+        check_directory(directory, force=force)  # the last time may have been hours ago
+        with _refused(directory), files.staged() as folder:
+            _stage(folder, directory, result, data, figures)
+        return [directory / name for name in (*_OURS, MANIFEST) if (directory / name).exists()]
+
+    with ExitStack() as stack:
         with _refused(directory):
-            (staging / "new" / _FIGURES).mkdir(parents=True)
-            (staging / "old" / _FIGURES).mkdir(parents=True)
-            _stage(staging / "new", result, reduced, figures)
-            # Relative paths of the study must be right in `directory`, so it cannot be written elsewhere.
-            replace(result.study, versions=versions()).save(staging.with_suffix(".yaml"))
-            os.replace(staging.with_suffix(".yaml"), staging / "new" / _STUDY)
-            names = [name for name in _OURS if (staging / "new" / name).exists()]
-            exchange_files(directory, staging, _OURS, names)
-    except BaseException:
-        discard_staged(staging)
-        for path in made:
-            with suppress(OSError):
-                path.rmdir()
-        raise
-    shutil.rmtree(staging, ignore_errors=True)
-    return [directory / name for name in names]
+            stack.enter_context(files.reserved())
+        check_directory(directory, study, force=force, source=source)  # an interrupted result may be complete now
+        yield write
 
 
 @contextmanager
@@ -302,39 +352,30 @@ def _refused(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _stage(folder: Path, result: Result, reduced: pd.DataFrame | None, figures: Figures) -> None:
-    """Make every file of a result but the study."""
-    summary = result.summary
-    if reduced is not None:
+def _stage(folder: Path, directory: Path, result: Result, table: Table | None, figures: Figures | None) -> None:
+    """Make every file of a result for a directory in a folder of its own."""
+    summary, study = result.summary, result.study
+    if study.outputs.reduced_table:
         from .tables import write_table
 
-        write_table(reduced, folder / _DATA)
+        write_table(_reduced(_table_of(study) if table is None else table, result), folder / _DATA)
+    if figures is None:
+        figures = render_figures(read_displays(summary["displays"]), study.outputs.figures)
     result.evidence.save(folder / _EVIDENCE)
     texts = {
-        _FEATURES: _chosen(summary),
+        _FEATURES: render_csv(summary),
         _SELECTION: json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False),
+        _STUDY: replace(study, versions=versions()).moved_to(directory).to_yaml(),
         _SUMMARY: render_json(summary),
         _HTML: render_html(summary, figures),
         _MARKDOWN: render_markdown(summary),
     }
     for name, text in texts.items():
         write_atomically(folder / name, text.encode("utf-8"))
+    (folder / _FIGURES).mkdir()
     for name, files in figures.files.items():
-        for suffix in result.study.outputs.figures:
+        for suffix in study.outputs.figures:
             write_atomically(folder / _FIGURES / f"{name}.{suffix}", files[suffix])
-
-
-def _chosen(summary: Mapping[str, Any]) -> str:
-    """Return the chosen features as CSV; several blocks of one feature stand in one cell."""
-    records = summary["chosen"]
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\n")
-    writer.writeheader()
-    for record in records:
-        writer.writerow(
-            {key: "; ".join(map(str, value)) if isinstance(value, list) else value for key, value in record.items()}
-        )
-    return buffer.getvalue()
 
 
 def _table_of(study: Study) -> Table:
@@ -357,13 +398,3 @@ def _reduced(table: Table, result: Result) -> pd.DataFrame:
     targets = (section.target,) if isinstance(section.target, str) else section.target or ()
     staying = {*chosen, *targets, section.groups, *table.annotations}
     return table.frame[[name for name in table.frame.columns if name in staying or matches(name, section.ignore)]]
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, OSError, RecursionError) as error:
-        raise InputError(f"{path} is damaged and cannot be read as JSON ({error}).") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path} is damaged: it must hold an object; got {type(content).__name__}.")
-    return content

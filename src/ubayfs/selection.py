@@ -314,7 +314,7 @@ class Selection:
             )
         try:
             return cls._read(content)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError.of(
                 "content", f"is a damaged selection ({type(error).__name__}: {error}); write it again with to_dict."
             ) from error
@@ -322,6 +322,9 @@ class Selection:
     @classmethod
     def _read(cls, content: Mapping[str, Any]) -> Selection:
         names = np.array(content["feature_names"], dtype=object)
+        for key in ("importance", "counts", "weights"):
+            if (key == "importance" or content[key] is not None) and np.shape(content[key]) != names.shape:
+                raise ValueError(f"{key} must have one number per feature")
         return cls(
             best=_set_from_dict(content["best"], names),
             alternatives=tuple(_set_from_dict(found, names) for found in content["alternatives"]),
@@ -358,6 +361,8 @@ def _set_to_dict(found: FeatureSet) -> dict[str, Any]:
 
 def _set_from_dict(content: Mapping[str, Any], names: Array) -> FeatureSet:
     indices = freeze(np.array(content["indices"], dtype=np.intp))
+    if indices.ndim != 1:
+        raise ValueError("indices must be positions of features")
     return FeatureSet(
         indices=indices,
         features=tuple(names[indices].tolist()),

@@ -251,7 +251,7 @@ def check_importance(theta: Any) -> Floats:
         importance = np.array(theta, dtype=np.float64)
     except InputError:
         raise
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError.of("theta", f"must be a vector of numbers, one per feature; {error}.", theta) from error
     if importance.ndim != 1 or len(importance) == 0:
         raise InputError.of(

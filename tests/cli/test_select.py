@@ -21,6 +21,7 @@ from ubayfs.plotting import DISPLAYS, Display, Drawing
 from ubayfs.results import read_result
 
 FILES = {
+    "manifest.json",
     "evidence.npz",
     "report.html",
     "report.md",
@@ -318,6 +319,7 @@ def test_decide_notices_that_the_data_have_changed(folder, run, cells):
     before = (folder / "results" / "summary.json").read_text(encoding="utf-8")
     without = {**json.loads(before), "correlation": None}
     (folder / "results" / "summary.json").write_text(json.dumps(without), encoding="utf-8")
+    (folder / "results" / "manifest.json").unlink()  # else this is refused
     done = run("decide", "results", "--max-size", 2, "-o", "two")
     assert done.code == 0, done.err
     assert "Note: decided without the data, so no correlations are shown" in done.err

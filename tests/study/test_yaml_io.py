@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import StudyError
 from ubayfs.study import yaml_io
-from ubayfs.study.diagnostics import Origin, Problems
+from ubayfs.study.diagnostics import Origin, Places, Problems
 from ubayfs.study.yaml_io import dump_document, dump_scalar, parse_document, read_document
 
 
@@ -246,3 +246,28 @@ def test_a_scalar_stays_in_its_line(text):
     assert len(written.splitlines()) <= 1
     assert parse(f"- {written}\n- [{written}, 1]\n- {{k: {written}}}") == ([text, [text, 1], {"k": text}], [])
     assert parse(f"a: 1  # {written}\nb: 2") == ({"a": 1, "b": 2}, [])
+
+
+@pytest.mark.parametrize("kind", ["[{}]", "{{a: {}}}"])
+def test_chains_of_aliases_are_too_deep_at_once(kind):
+    links = "".join(f"x{i}: &x{i} {kind.format(f'*x{i - 1}')}\n" for i in range(1, 3000))
+    with pytest.raises(StudyError, match="is nested more than 50 levels deep") as caught:
+        parse_document("x0: &x0 [1]\n" + links, Problems())
+    assert len(caught.value.problems) == 1
+
+
+def test_places_know_what_is_above_and_below():
+    places = Places()
+    places.add(("a", 1, "b"))
+    for path in ((), ("a",), ("a", 1), ("a", 1, "b"), ("a", 1, "b", "c")):
+        assert places.has_related(path)
+    for path in (("b",), ("a", 2), ("a", 1, "c"), ("a", 1, "c", "b")):
+        assert not places.has_related(path)
+
+
+def test_long_names_make_short_problems():
+    problems = Problems()
+    problems(("x" * 10_000,), "y" * 10_000)
+    with pytest.raises(StudyError) as caught:
+        problems.raise_any()
+    assert len(str(caught.value)) < 2000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ubayfs.exceptions import InputError
 from ubayfs.tables import MISSING_CODES, read_table
-from ubayfs.tables.text import _field_counts, _records
+from ubayfs.tables.text import _field_counts, _records, protected, unprotected
 
 COMMA = "age,dose,outcome\n31,0.5,ill\n40,1.25,well\n"
 
@@ -203,7 +203,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ("a,b,c\n", "t.csv", r"has a header \('a', 'b', 'c'\), but no rows of data"),
         ("a,b,c", "t.csv", "has a header"),
         ("a,b\n,\n,\n", "t.csv", "has a header"),
-        ("a,b,a,a,b\n1,2,3,4,5\n", "t.csv", r"more than once: 'a' \(columns 1 and 3 and 4\), 'b' \(columns 2 and 5\)"),
+        ("a,b,a,a,b\n1,2,3,4,5\n", "t.csv", r"more than once: 'a' \(columns 1, 3 and 4\), 'b' \(columns 2 and 5\)"),
         ("a, a\n1,2\n", "t.csv", r"'a' \(columns 1 and 2\)"),
         ("a,,c\n1,2,3\n", "t.csv", r"values in column\(s\) 2, which have no name in the header"),
         (
@@ -303,3 +303,32 @@ def test_a_sheet_is_for_excel_only(tmp_path):
     (tmp_path / "t.csv").write_text(COMMA)
     with pytest.raises(InputError, match=r"t\.csv is not an Excel file, and has no sheet 'a'"):
         read_table(tmp_path / "t.csv", sheet="a")
+
+
+@pytest.mark.parametrize("n", [10_000, 300_000])
+def test_many_equal_names_are_found_before_the_work_and_said_shortly(tmp_path, monkeypatch, n):
+    monkeypatch.setattr(pd, "read_csv", None)  # takes minutes for so many columns
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(["a"] * n) + "\n" + ",".join("1" * n) + "\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=rf"more than once: 'a' \(columns 1, 2, 3, 4, 5 and {n - 5:,} more\)"
+    ) as caught:
+        read_table(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_many_pairs_of_equal_names_are_said_shortly(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"a{i // 2}" for i in range(10_000)) + "\n" + ",".join("1" * 10_000), encoding="utf-8")
+    with pytest.raises(InputError, match=r"'a9' \(columns 19 and 20\) and 4990 more\. Names must") as caught:
+        read_table(path)
+    assert len(str(caught.value)) < 600
+
+
+@given(st.text(max_size=8) | st.from_regex(r"\A'*[=+@\t\r-].{0,5}\Z"))
+def test_protected_texts_are_no_formulas_and_come_back(text):
+    safe = protected(text)
+    assert unprotected(safe) == text
+    assert safe[:1] not in tuple("=@\t\r")
+    if safe[:1] in ("+", "-") and safe.strip("+-"):
+        float(safe.replace(",", ".", 1))  # a number at most

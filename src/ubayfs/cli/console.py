@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 import signal
 import sys
 import warnings
@@ -11,17 +14,80 @@ from typing import Any
 
 from ..exceptions import UBayFSWarning
 
+# What makes a terminal do something, or show a text in another order than it is written: control characters but tab and
+# line feed, separators of lines, marks of direction, halves of characters.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class Terminated(KeyboardInterrupt):
+    """The program was asked to end by SIGTERM, as batch systems do; work is stored as after Ctrl-C."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with escapes such as ``\x1b`` in place of characters that terminals obey.
+
+    >>> print(printable("gene\x1b[31m"))
+    gene\x1b[31m
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def shell_command(*words: str | os.PathLike[str]) -> str:
+    """Return a command as it can be pasted into a shell; a file called like an option is one by its path.
+
+    >>> from pathlib import Path
+    >>> shell_command("ubayfs", "check", Path("s; touch x.yaml"))
+    "ubayfs check 's; touch x.yaml'"
+    """
+    texts = [f"./{word}" if isinstance(word, os.PathLike) and str(word)[:1] == "-" else str(word) for word in words]
+    return shlex.join(texts)
+
 
 def echo(text: str = "") -> None:
     """Print a line of the answer; nobody reads it when the program was started without an output."""
     if sys.stdout is not None:
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{printable(text)}\n")
 
 
 def echo_error(text: str) -> None:
     """Print a line that is not part of the answer."""
     if sys.stderr is not None:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{printable(text)}\n")
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print warnings of the package as notes, without the place in the source that Python shows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UBayFSWarning)
+        show = warnings.showwarning
+
+        def show_note(message: Any, category: Any, *place: Any, **more: Any) -> None:
+            if issubclass(category, UBayFSWarning):
+                echo_error(f"Note: {message}")
+            else:
+                show(message, category, *place, **more)
+
+        warnings.showwarning = show_note
+        yield
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Raise Terminated where SIGTERM arrives."""
+
+    def on_signal(signal_number: int, frame: Any) -> None:
+        raise Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, on_signal)
+    except ValueError:  # not the main thread of a program
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -100,4 +166,4 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else printable(str(value).replace("\n", "\\n"))

@@ -9,6 +9,7 @@ Starts from the study of that result (or from --study); options replace its sett
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Decide, show, and write if there is a directory; the data table is read only if something needs it."""
-    from ..results import StoredResult, check_directory, stored_at
+    from ..results import StoredResult, reserve, stored_at
     from ..study import load_study, resolve_study
 
     stored = stored_at(arguments.result)
@@ -43,13 +44,19 @@ def run(arguments: argparse.Namespace) -> None:
             study = used
     study = options.changed(study, arguments, study.new_problems(), evidence)
     directory = arguments.output
-    if directory is None:
-        study = replace(study, outputs=replace(study.outputs, reduced_table=False))
-    else:
-        study = steps.written_to(study, directory)
-        check_directory(directory, study, force=arguments.force, source=arguments.study)
+    with ExitStack() as stack:
+        write = None
+        if directory is None:
+            study = replace(study, outputs=replace(study.outputs, reduced_table=False))
+        else:
+            study = steps.written_to(study, directory)
+            write = stack.enter_context(reserve(directory, study, force=arguments.force, source=arguments.study))
+            if earlier is not None:
+                _ = earlier.summary  # a result that cannot be compared with is refused before the work
+        resolved = resolve_study(
+            study, data="if needed", feature_names=evidence.feature_names, n_models=evidence.n_models
+        )
+        steps.check_fingerprint(study, resolved.data, evidence)
         if earlier is not None:
-            _ = earlier.summary  # a result that cannot be compared with is refused before the work
-    resolved = resolve_study(study, data="if needed", feature_names=evidence.feature_names, n_models=evidence.n_models)
-    steps.check_fingerprint(study, resolved.data, evidence)
-    steps.finish(resolved.with_seeds(evidence), evidence, directory, force=arguments.force, earlier=earlier)
+            stack.enter_context(earlier.damage_named())
+        steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier)

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .console import echo
+from .console import echo, shell_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,9 +80,10 @@ def run(arguments: argparse.Namespace) -> None:
     write_table(_cells(), files[0])
     write_atomically(files[1], _KNOWLEDGE.encode())
     write_atomically(files[2], _STUDY.encode())
-    command = ["select", str(files[2]), "-o", str(directory / "results")] + ["--force"] * arguments.force
-    echo(f"$ ubayfs {' '.join(command)}\n")
-    selected = build_parser().parse_args(command)
+    command: list[str | Path] = ["select", files[2], "-o", directory / "results"]
+    command += ["--force"] * arguments.force
+    echo(f"$ {shell_command('ubayfs', *command)}\n")
+    selected = build_parser().parse_args(list(map(str, command)))
     selected.run(selected)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .console import echo
+from .console import echo, shell_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     from ..study.starter import starter_text
     from ..study.study import moved_path
     from ..tables import read_table
+    from ..tables.table import quoted
 
     output: Path = arguments.output
     if output.exists() and not arguments.force:
@@ -40,10 +41,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
     if table.other_sheets:
-        echo(f"The data are those of the sheet {sheet!r}; other sheets: {', '.join(map(repr, table.other_sheets))}.")
+        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(table.other_sheets)}.")
     if roles.is_undecided:
-        echo(f"Which column is the target? It may be {', '.join(map(repr, roles.candidates))}; name it in the file.")
+        echo(f"Which column is the target? It may be {quoted(roles.candidates)}; name it in the file.")
     elif arguments.target is None:
         found = "No target was found" if roles.target is None else f"The target seems to be {roles.target!r}"
         echo(f"{found}; correct the file if it is another column.")
-    echo(f"Wrote {output}. Next: edit it, then run: ubayfs check {output}")
+    echo(f"Wrote {output}. Next: edit it, then run: {shell_command('ubayfs', 'check', output)}")

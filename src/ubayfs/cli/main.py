@@ -9,13 +9,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..exceptions import UBayFSError
-from .console import echo_error
+from .console import Terminated, echo_error, printable, terminable, warnings_as_notes
 
-OK, BUG, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+OK, BUG, USER_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 # In the order in which a new user meets them.
 COMMANDS = ("demo", "init", "check", "select", "decide", "compare", "report", "collect", "merge")
@@ -41,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 for success, 2 when the user has to change something, 1 for a bug, 130 after Ctrl-C.
+        0 for success, 2 when the user has to change something, 1 for a bug, 130 after Ctrl-C, 143 after SIGTERM.
     """
     try:
         arguments = build_parser().parse_args(argv)
@@ -49,7 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USER_ERROR
     code = USER_ERROR
     try:
-        arguments.run(arguments)
+        with warnings_as_notes(), terminable():
+            _check_paths(arguments)
+            arguments.run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
         return OK
@@ -62,13 +65,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         message = _explained(error)
     except MemoryError as error:
         message = f"not enough memory ({error}). Ask for less, such as fewer --draws or --models."
-    except KeyboardInterrupt:
-        code, message = INTERRUPTED, "stopped."
+    except KeyboardInterrupt as stop:
+        code, message = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED, "stopped."
     except Exception:
         traceback.print_exc()
         code, message = BUG, f"this is a bug in ubayfs {__version__}; please report it with the lines above."
     echo_error(f"ubayfs {arguments.command}: {message}")
     return code
+
+
+def _check_paths(arguments: argparse.Namespace) -> None:
+    """Refuse paths that the system cannot look up."""
+    from .._files import as_path
+
+    for value in vars(arguments).values():
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, Path):
+                as_path(path)
 
 
 class Parser(argparse.ArgumentParser):
@@ -99,6 +112,9 @@ class Parser(argparse.ArgumentParser):
             choices = list(map(str, action.choices))
             rule = f"invalid choice: {value!r} (choose from {', '.join(choices)}).{_hint(value, choices)}"
             raise argparse.ArgumentError(action, rule)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(printable(message), file)
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and where the options are explained."""

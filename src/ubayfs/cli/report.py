@@ -49,10 +49,16 @@ def run(arguments: argparse.Namespace) -> None:
         for name in (result.summary["displays"] if arguments.figures is not None else ())
         for format in formats
     }
+    sources = {path.resolve() for path in result.sources}
+    taken = [path for path in arguments.output if path.resolve() in sources]
+    if taken:
+        raise InputError(f"the result is read from {taken[0]}, which a report would replace. Choose another name.")
     existing = [path for path in [*arguments.output, *figures] if path.exists()]
     if existing and not arguments.force:
         raise InputError(f"{existing[0]} exists already. Choose another name, or replace it with --force.")
-    _write_all(_rendered(result, arguments.output, figures))
+    with result.damage_named():
+        contents = _rendered(result, arguments.output, figures)
+    _write_all(contents)
     for path in [*arguments.output, *figures]:
         echo(f"Wrote {path}")
 

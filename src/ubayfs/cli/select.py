@@ -5,8 +5,8 @@ Takes a study file, or a table and a few options:
   ubayfs select study.yaml
   ubayfs select cells.csv --target diagnosis --max-size 10 --selector mrmr -o out
 
-Options on top of a study file replace its settings. Finished runs are stored while the ensemble works: after Ctrl-C,
-rerun the same command to resume.
+Options on top of a study file replace its settings. Finished runs are stored while the ensemble works: after Ctrl-C
+or SIGTERM, rerun the same command to resume.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, show and write."""
-    from ..results import check_directory
+    from ..results import reserve
     from ..study import resolve_study
 
     study = options.requested_study(arguments)
     # The command line names a directory relative to here, the study one relative to its file.
     directory = arguments.output or study.folder / study.outputs.directory
     study = steps.written_to(study, directory)
-    check_directory(directory, study, force=arguments.force, source=arguments.source)
-    resolved = resolve_study(study)
-    runs = steps.runs_directory(directory, resolved)
-    try:
-        with console.progress("ensemble", "runs") as update, console.advice_as_values():
-            update(0, study.evidence.n_models)
-            evidence = resolved.collect(on_progress=update, checkpoint=runs)
-        steps.finish(resolved.with_seeds(evidence), evidence, directory, force=arguments.force)
-    except KeyboardInterrupt:
-        echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
-        raise
-    shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now
+    with reserve(directory, study, force=arguments.force, source=arguments.source) as write:
+        resolved = resolve_study(study)
+        runs = steps.runs_directory(directory, resolved)
+        try:
+            with console.progress("ensemble", "runs") as update, console.advice_as_values():
+                update(0, study.evidence.n_models)
+                evidence = resolved.collect(on_progress=update, checkpoint=runs)
+            steps.finish(resolved.with_seeds(evidence), evidence, directory, write)
+        except KeyboardInterrupt:
+            echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
+            raise
+        shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now

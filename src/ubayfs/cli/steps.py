@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,11 +89,10 @@ def finish(
     study: ResolvedStudy,
     evidence: Evidence,
     directory: Path | None,
-    *,
-    force: bool,
+    write: Callable[..., list[Path]] | None,
     earlier: StoredResult | None = None,
 ) -> None:
-    """Decide, show the answer, and write the result if there is a directory."""
+    """Decide, show the answer, and write the result if there is a directory; `write` is from `results.reserve`."""
     from ..summary import answer
 
     with advice_as_values():
@@ -105,11 +104,11 @@ def finish(
         print_answer(known)
     except OSError as error:
         unread = error
-    if directory is None:
+    if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
-        n_written = _write(study, evidence, selection, known, directory, force, earlier)
-        if unread is None:
+        n_written = _write(study, evidence, selection, known, write, earlier)
+        if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
     if unread is not None:
         raise unread
@@ -120,13 +119,12 @@ def _write(
     evidence: Evidence,
     selection: Selection,
     known: Mapping[str, Any],
-    directory: Path,
-    force: bool,
+    write: Callable[..., list[Path]],
     earlier: StoredResult | None,
 ) -> int:
     """Summarize, draw what is not drawn yet, write; return the number of files."""
     from ..plotting import read_displays, render_figures
-    from ..results import Result, write_result
+    from ..results import Result
     from ..summary import advice_facts, summarize
 
     before = None if earlier is None else earlier.summary
@@ -144,7 +142,7 @@ def _write(
     summary["advice"] += of_figures
     summary["warnings"] += [advice["message"] for advice in of_figures]
     result = Result(study.standalone(), evidence, selection, summary)
-    return len(write_result(directory, result, data=study.table, figures=figures, force=force))
+    return len(write(result, data=study.table, figures=figures))
 
 
 def _with_data(

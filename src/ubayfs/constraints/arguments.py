@@ -164,7 +164,7 @@ def as_numbers(argument: str, values: Any, finite: bool = True) -> Floats:
     try:
         array = np.asarray(values)
         numbers = array.astype(np.float64) if array.dtype.kind in "biufO" else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = None
     if numbers is None or (finite and not np.isfinite(numbers).all()):
         raise ConstraintError.of(argument, f"must hold {'finite ' if finite else ''}numbers; got {values!r}.", values)

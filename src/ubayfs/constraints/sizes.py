@@ -15,7 +15,7 @@ from .constraint import Context, Inequalities, builder, inequalities, listing, o
 
 
 def _size(n: Any, rho: Any) -> dict[str, Any]:
-    return {"n": check_int("n", n, low=0), "rho": as_relaxation(rho)}
+    return {"n": check_int("n", n, low=0, high=2**53), "rho": as_relaxation(rho)}
 
 
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:

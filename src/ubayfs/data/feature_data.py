@@ -16,7 +16,7 @@ from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_comp
 from ..exceptions import Advice, ColumnTypeError, InputError
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
-from .target import Target, check_aligned, check_length, plain, read_target
+from .target import Target, any_missing, check_aligned, check_length, plain, read_target
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -253,7 +253,7 @@ def _read_array(X: Any) -> Array:
             raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())), argument="X")
     try:
         return _as_floats(values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError.of("X", f"must be a table of numbers; {error}.") from error
 
 
@@ -279,7 +279,7 @@ def _why_not_numbers(column: Array) -> str | None:
         return None if column.dtype.kind in "biuf" else str(column.dtype)
     try:
         _as_floats(column)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         return f"object: {error}"
     wrong = {type(entry).__name__ for entry in column if isinstance(entry, str | bytes | complex)}
     return f"object: {', '.join(sorted(wrong))}" if wrong else None
@@ -347,7 +347,7 @@ def _check_finite(values: Array, names: Array) -> None:
 def _read_groups(groups: Any, n_samples: int) -> Ints | None:
     if groups is None:
         return None
-    from pandas import factorize, isna
+    from pandas import factorize
 
     try:
         values = np.asarray(groups)
@@ -359,7 +359,7 @@ def _read_groups(groups: Any, n_samples: int) -> Ints | None:
         raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
     check_length("groups", len(values), n_samples)
     check_not_complex("groups", values)
-    if isna(values).any():
+    if any_missing(values):
         raise InputError.of("groups", "contains missing values; give each sample its group.")
     codes = np.asarray(factorize(values)[0], dtype=np.intp)
     if codes.max() == 0:

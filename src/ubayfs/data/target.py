@@ -76,6 +76,16 @@ class Target:
         return Target(self.task, self.values[samples], self.labels[samples], self.classes, self.ordered)
 
 
+def any_missing(values: Array) -> bool:
+    """Tell whether a value is missing; the signalling NaN of a Decimal, which cannot even be compared, is."""
+    from pandas import isna
+
+    try:
+        return bool(isna(values).any())
+    except ArithmeticError:
+        return True
+
+
 def check_length(name: str, length: int, n_samples: int) -> None:
     """Raise unless there is one entry per sample."""
     if length != n_samples:
@@ -175,9 +185,7 @@ def _read_labels(y: Any) -> Array:
 
 
 def _check_target_complete(labels: Array) -> None:
-    from pandas import isna
-
-    if isna(labels).any():
+    if any_missing(labels):
         raise InputError.of("y", "contains missing values (NaN); drop those samples before the selection.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError.of("y", "contains infinite values (inf); drop or correct those samples.")
@@ -192,7 +200,7 @@ def _infer_task(labels: Array) -> str:
     try:
         with np.errstate(invalid="ignore"):  # it compares with whole numbers, which 1e200 does not fit into
             kind = type_of_target(labels, input_name="y")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError.of("y", f"is not a target that can be used: {error}") from error
     if kind not in _TASK_OF_TARGET:
         raise InputError(
@@ -206,7 +214,7 @@ def _infer_task(labels: Array) -> str:
 def _regression_target(labels: Array) -> Target:
     try:
         values = labels.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"task='regression' needs a numeric y; got {labels.dtype} ({error}).", argument="y") from error
     if values.ndim != 1:
         raise InputError(f"task='regression' needs one target column; got y of shape {values.shape}.", argument="y")
@@ -225,7 +233,7 @@ def _multilabel_target(labels: Array) -> Target:
     rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
     try:
         values = labels.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{rule}; {error}.", argument="y") from error
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
         raise InputError(f"{rule}; got shape {values.shape}.", argument="y")

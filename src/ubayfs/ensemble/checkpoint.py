@@ -197,12 +197,16 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
         manifest = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise EnsembleError(f"{path} cannot be read ({error}); name another checkpoint directory.") from error
-    if not isinstance(manifest, dict) or manifest.get("kind") != _KIND or "settings" not in manifest:
+    if (
+        not isinstance(manifest, dict)
+        or manifest.get("kind") != _KIND
+        or not isinstance(manifest.get("settings"), dict)
+    ):
         raise EnsembleError(f"{path} does not belong to {_KIND}; name another checkpoint directory.")
-    if manifest.get("version", 0) > _VERSION:
-        raise EnsembleError(f"{path} has format version {manifest['version']}, newer than {_VERSION}; update ubayfs.")
+    if not isinstance(version := manifest.get("version", 0), int) or version > _VERSION:
+        raise EnsembleError(f"{path} has format version {version!r}, newer than {_VERSION}; update ubayfs.")
     return manifest
 
 

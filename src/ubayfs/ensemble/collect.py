@@ -12,6 +12,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from numpy.random import SeedSequence
+
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
@@ -26,6 +28,7 @@ from .units import Units
 from .workers import completed_batches
 
 _DEFAULT_FEATURES_PER_MODEL = 10
+MOST_MODELS = 1_000_000  # of one ensemble, about a gigabyte of records
 
 Progress = Callable[[int, int], Any]
 
@@ -145,6 +148,9 @@ def check_ensemble(
 ) -> tuple[int, float]:
     """Return `n_models` and `train_size`, or raise what :func:`collect_evidence` would, before there are any data."""
     n_models = check_int("n_models", n_models, low=1)
+    if n_models > MOST_MODELS:
+        rule = f"must be at most {MOST_MODELS:,}; got {n_models}. Merge evidence of several ensembles to have more."
+        raise InputError.of("n_models", rule, n_models)
     train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
     if n_features_per_model is not None:
         check_int("n_features_per_model", n_features_per_model, low=1)
@@ -180,7 +186,13 @@ def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
     """Return the seed in plain types: that of the checkpoint when the caller leaves the choice."""
     stored = read_manifest(directory) if random_state is None and directory is not None else None
     if stored is not None and "seed" in stored["settings"]:
-        return dict(stored["settings"]["seed"])
+        seed = stored["settings"]["seed"]
+        try:
+            SeedSequence(seed["entropy"], spawn_key=seed["spawn_key"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            rule = f"has a damaged manifest: {seed!r} is not a seed ({error!r}). Name another directory."
+            raise InputError.of("checkpoint", rule, directory) from error
+        return dict(seed)
     sequence = as_seed_sequence(random_state)
     entropy: Any = sequence.entropy
     plain = int(entropy) if isinstance(entropy, Integral) else [int(word) for word in entropy]

@@ -267,7 +267,10 @@ def _read_sets(sets: Any) -> sparse.csr_array:
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
     if matrix.dtype == object:  # such as nullable columns of a frame
-        matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)
+        try:
+            matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)
+        except ArithmeticError:  # the signalling NaN of a Decimal
+            matrix = np.full(matrix.shape, 2, dtype=np.int8)
     csr = sparse.csr_array(matrix) if matrix.dtype.kind in "biuf" else None
     if csr is None or not np.isin(csr.data, (0, 1)).all():
         raise InputError.of("sets", "must hold only True/False or 0/1, one row per model.")

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,6 +25,7 @@ __all__ = [
     "Listing",
     "Section",
     "Table",
+    "render_csv",
     "render_document",
     "render_html",
     "render_json",
@@ -33,6 +36,21 @@ __all__ = [
 def render_json(summary: Mapping[str, Any]) -> str:
     """Return what :func:`~ubayfs.summary.summarize` gave as strict JSON: no NaN, no Infinity."""
     return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render_csv(summary: Mapping[str, Any]) -> str:
+    """Return the chosen features, one row each; several blocks of one feature are in one cell."""
+    from ..tables.text import protected
+
+    records = summary["chosen"]
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        cells = ["; ".join(map(str, value)) if isinstance(value, list) else value for value in record.values()]
+        texts = [protected(cell) if isinstance(cell, str) else cell for cell in cells]
+        writer.writerow(dict(zip(record, texts, strict=True)))
+    return buffer.getvalue()
 
 
 # By the suffix of the file.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._arguments import did_you_mean
-from ..exceptions import InputError, Problem, StudyError
+from ..exceptions import InputError, Problem, StudyError, shortened
 
 # Keys and positions from the top of the study, such as ("constraints", 2, "must_link", "rho").
 Path = tuple[str | int, ...]
@@ -36,7 +36,7 @@ def key_path(path: Path) -> str:
             text += f".{part}" if text else part
         else:
             text += f"[{part!r}]"
-    return text
+    return shortened(text, 300)
 
 
 def below(report: Report, *prefix: str | int) -> Report:
@@ -95,6 +95,23 @@ class Origin:
     aliases: Mapping[Path, Path | str] = field(default_factory=dict)
 
 
+class Places:
+    """A set of places that knows those above and below it, at once also when there are thousands."""
+
+    def __init__(self) -> None:
+        self._members: set[Path] = set()
+        self._above: set[Path] = set()  # of which a member is below
+
+    def add(self, path: Path) -> None:
+        """Add a place."""
+        self._members.add(path)
+        self._above.update(path[:length] for length in range(len(path)))
+
+    def has_related(self, path: Path) -> bool:
+        """Tell whether a place is a member, or below or above one."""
+        return path in self._above or any(path[:length] in self._members for length in range(len(path) + 1))
+
+
 @dataclass
 class Problems:
     """Collects problems, each with its file, line and key."""
@@ -102,20 +119,21 @@ class Problems:
     origin: Origin = field(default_factory=Origin)
     changed: frozenset[str] = frozenset()  # sections that are no longer as in the file
     found: list[Problem] = field(default_factory=list)
-    wrong: set[Path] = field(default_factory=set)  # all places that have a problem
+    wrong: Places = field(default_factory=Places)  # all that have a problem
     # Values that were refused when the file was read. What follows from them is not reported a second time.
-    unreadable: set[Path] = field(default_factory=set)
+    unreadable: Places = field(default_factory=Places)
     n_reports: int = 0  # also those that follow from an unreadable value
     elsewhere: bool = False  # whether some are not in the file, but in options or in Python
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
         """Add a problem; without a line it is that of the nearest key above."""
         self.n_reports += 1
-        self.wrong.add(path)
-        if any(_related(path, other) for other in self.unreadable):
+        if path:
+            self.wrong.add(path)
+        if self.unreadable.has_related(path):
             return
         # A value that runs over several lines must not break the list of problems into pieces.
-        self.found.append(self._located(path, " ".join(message.splitlines()), line))
+        self.found.append(self._located(path, shortened(" ".join(message.splitlines()), 1000), line))
 
     def refuse_value(self, path: Path, message: str, line: int) -> None:
         """Add the problem of a value that cannot be read."""
@@ -128,7 +146,7 @@ class Problems:
 
     def is_sound(self, *path: str | int) -> bool:
         """Tell whether nothing is wrong at a place, below it or above it."""
-        return not any(_related(other, path) for other in self.wrong if other)
+        return not self.wrong.has_related(path)
 
     def _located(self, path: Path, message: str, line: int | None) -> Problem:
         origin = self.origin
@@ -166,9 +184,3 @@ class Problems:
         more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         subject = "there are" if self.elsewhere else f"{self.origin.file} has"
         raise StudyError(f"{subject} {len(texts)} problems:{listed}{more}", problems)
-
-
-def _related(path: Path, other: Path) -> bool:
-    """Tell whether two places are the same, or one is above the other."""
-    shared = min(len(path), len(other))
-    return path[:shared] == other[:shared]

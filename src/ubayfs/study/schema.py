@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from .._arguments import check_choice, check_int, nearest
 from ..data.feature_data import MISSING_RULES
 from ..data.target import TASKS
+from ..ensemble.collect import MOST_MODELS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
@@ -113,7 +114,8 @@ class Section:
             value = {}
         given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
         meant = {nearest(name, known) for name in value.keys() - given.keys()}
-        problems.wrong |= {(cls.key, name) for name in meant if name is not None}  # their values are not known
+        for name in filter(None, meant):
+            problems.wrong.add((cls.key, name))  # its value is not known
         given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
         if cls.required and value.get(cls.required) is None:
             problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
@@ -219,6 +221,7 @@ class EvidenceSection(Section):
     )
     n_models: int = setting(
         100, components.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
+        details=f"at most {MOST_MODELS:,}",
         option=Option("--models", "N", int)
     )
     train_size: float = setting(

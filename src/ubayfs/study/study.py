@@ -193,16 +193,16 @@ class Study:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the study to a file, whole or not at all; relative paths are adapted to its folder."""
         file = Path(path)
-        content = self._moved(Path(os.path.abspath(file.parent))).to_yaml().encode("utf-8")
+        content = self.moved_to(file.parent).to_yaml().encode("utf-8")
         try:
             write_atomically(file, content)
         except OSError as error:
             reason = error.strerror or error
             raise study_error(f"{file} could not be written ({reason}); nothing was changed there.") from error
 
-    def _moved(self, folder: Path) -> Study:
+    def moved_to(self, folder: Path) -> Study:
         """Return the study with its paths relative to another folder."""
-        old = Path(os.path.abspath(self.folder))
+        old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
         parts: dict[str, Any] = {}
         for key, name in {"data": "path", "prior": "table", "blocks": "table", "outputs": "directory"}.items():
             part = getattr(self, key)

@@ -14,6 +14,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from .._arguments import did_you_mean
+from .._files import as_path
 from ..exceptions import InputError, MissingDependencyError, StudyError
 from .diagnostics import Origin, Path, Problems, reported, study_error
 
@@ -32,6 +33,7 @@ _WORDS = {"map": "a mapping", "seq": "a list"}
 # A study of 100,000 weighted features has about 5 MB and 200,000 values; aliases could make billions of them.
 _LARGEST_FILE = 50_000_000
 _MOST_VALUES = 1_000_000
+_DEEPEST = 50  # values inside of values; aliases make chains
 _LONGEST_NUMBER = 1000  # digits; Python refuses to convert much more
 _FLOW_LIMIT = 8  # entries of a list or mapping that are still written in one line
 
@@ -92,6 +94,7 @@ def read_document(file: FilePath) -> tuple[Any, Problems]:
 
 
 def _content(file: FilePath) -> bytes:
+    as_path(file)
     if not file.exists():
         near = did_you_mean(file.name, [p.name for p in file.parent.glob("*") if p.suffix in (".yaml", ".yml")])
         raise InputError(f"does not exist in the directory {str(file.parent)!r}.{near}")
@@ -147,6 +150,9 @@ class _Builder:
         line = node.start_mark.line + 1
         self.lines.setdefault(path, line)
         self.n_values += 1
+        if len(path) > _DEEPEST:
+            self.problems(path[:1], f"is nested more than {_DEEPEST} levels deep, too much for a study.", line)
+            self.problems.raise_any()
         if self.n_values > _MOST_VALUES:
             self.problems(path, f"holds more than {_MOST_VALUES} values; aliases (*name) multiply them.", line)
             self.problems.raise_any()

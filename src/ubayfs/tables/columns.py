@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._arguments import as_float
 from ..exceptions import Problem
 from .table import Table, listed, quoted
 
@@ -41,7 +42,7 @@ def as_floats(column: pd.Series, decimal: str | None) -> NDArray[np.float64]:
 
 def _as_float(entry: Any, decimal: str | None) -> float:
     if isinstance(entry, Real | Decimal | np.bool_):
-        return float(entry)
+        return as_float(entry)
     if decimal is None or not isinstance(entry, str) or (decimal == "," and "." in entry):
         return np.nan
     text = entry.strip().replace(decimal, ".")

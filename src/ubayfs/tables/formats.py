@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from .._arguments import did_you_mean
-from .._files import save_content
+from .._files import as_path, save_content
 from ..exceptions import InputError, MissingDependencyError
 from .columns import is_number_type
 from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
-from .text import read_text
+from .text import protected, read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz")
 _EXCEL = (".xlsx", ".xlsm")
@@ -57,7 +57,7 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose
     MissingDependencyError
         If reading the format needs a package that is not installed.
     """
-    path = _shortened(Path(path))
+    path = _shortened(as_path(path))
     suffix = _suffix(path)
     _check_file(path)
     if suffix not in SUFFIXES:
@@ -250,7 +250,9 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     frame : DataFrame
-        Numbers keep their full precision. An index other than 0, 1, 2, ... becomes the unnamed first column.
+        Numbers keep their full precision. Text that a spreadsheet would take for a formula has an apostrophe in front
+        in CSV and TSV, which :func:`read_table` takes off. An index other than 0, 1, 2, ... becomes the unnamed first
+        column.
     path : str or path
         CSV (comma), TSV or TXT (tab), each also as ``.gz``, Excel (``.xlsx``) or Parquet. A file that exists is
         replaced.
@@ -271,11 +273,25 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         content = _parquet(frame, path)
     else:
         delimiter = "," if suffix.startswith(".csv") else "\t"
-        text = frame.to_csv(sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\n")
+        text = _protected(frame).to_csv(sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\n")
         content = text.encode("utf-8")
     if suffix.endswith(".gz"):
         content = gzip.compress(content, mtime=0)  # without a time stamp, equal tables are equal files
     save_content(path, content, InputError)
+
+
+def _protected(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose names and texts no spreadsheet takes for formulas; :func:`read_table` gives them back."""
+
+    def safe(value: Any) -> Any:
+        return protected(value) if isinstance(value, str) else value
+
+    made = frame.rename(columns=safe, index=safe if _has_row_names(frame) else None)
+    for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
+        values = frame.iloc[:, i].tolist()
+        if any(safe(value) is not value for value in values):
+            made.isetitem(i, [safe(value) for value in values])
+    return made
 
 
 def _has_row_names(frame: pd.DataFrame) -> bool:

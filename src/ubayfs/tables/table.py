@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._plain import listing
 from ..exceptions import InputError, Problem, StudyError
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
@@ -107,17 +108,16 @@ def quoted(names: Sequence[Any] | pd.Index, limit: int = 8) -> str:
 
 
 def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> None:
-    """Raise if a name occurs twice, naming all such and their positions."""
-    if len(set(names)) == len(names):
-        return
+    """Raise if a name occurs twice, naming such names and their positions; columns without a name do not count."""
     positions: dict[str, list[int]] = {}
     for position, name in enumerate(names, start=1):
         positions.setdefault(name, []).append(position)
     twice = [
-        f"{name!r} ({what}s {' and '.join(map(str, places))})" for name, places in positions.items() if len(places) > 1
+        f"{name!r} ({what}s {listing(places, 5)})" for name, places in positions.items() if name and len(places) > 1
     ]
-    rule = f"has {what} names more than once: {listed(twice)}. Names must be distinct; rename or remove the others."
-    raise file_error(path, rule)
+    if twice:
+        way_out = "Names must be distinct; rename or remove the others."
+        raise file_error(path, f"has {what} names more than once: {listed(twice)}. {way_out}")
 
 
 def tidy(

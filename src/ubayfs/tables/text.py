@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .columns import is_number_type
-from .table import MISSING_CODES, Table, file_error, listed, tidy
+from .table import MISSING_CODES, Table, check_distinct, file_error, listed, tidy
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _SAMPLE = 20  # records that decide about the delimiter
@@ -31,6 +31,29 @@ _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
 _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
 
 
+# Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
+_PROTECTED = re.compile(rb"'[=+\-@\t\r]")  # whether any cell may have it
+_FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$)[=+\-@\t\r]", re.ASCII)
+
+
+def protected(text: str) -> str:
+    """Return a text for a cell of CSV such that no spreadsheet takes it for a formula: with an apostrophe in front.
+
+    >>> protected("=A1"), protected("-2+3"), protected("-2.5"), protected("'=A1"), protected("gene")
+    ("'=A1", "'-2+3", '-2.5', "''=A1", 'gene')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unprotected(text: str) -> str:
+    """Return what :func:`protected` was given.
+
+    >>> unprotected("'=A1"), unprotected("''=A1"), unprotected("-2.5"), unprotected("'quoted'")
+    ('=A1', "'=A1", '-2.5', "'quoted'")
+    """
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text) else text
+
+
 def read_text(path: Path) -> Table:
     """Read a text table whose columns are separated by commas, semicolons or tabs; .gz is decompressed."""
     content = _content(path)
@@ -41,9 +64,14 @@ def read_text(path: Path) -> Table:
     header = next(_records(content, delimiter))[1]
     if len(header) == 1:
         _refuse_other_delimiters(content, header[0], path)
+    check_distinct([name.strip() for name in header], path)  # before the work on many columns
     n_fields = len(header) + shifted
     lines = _line_numbers(content, delimiter, n_fields, len(header), path)
     frame, decimal = _parsed(content, delimiter, n_fields, len(lines), path)
+    if _PROTECTED.search(content):
+        header = [unprotected(name) for name in header]
+        for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
+            frame[i] = [unprotected(entry) if isinstance(entry, str) else entry for entry in frame[i]]
     return tidy(frame, [""] * shifted + header, path, "line", lines, decimal)
 
 
