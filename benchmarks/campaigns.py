@@ -29,10 +29,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ubayfs._file_set import FileSet
 from ubayfs.cli.main import main as command
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import read_result
+from ubayfs.results.file_set import FileSet
 
 LIMIT = 20  # seconds of processor time
 LONGEST = 6000  # characters of a message

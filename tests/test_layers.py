@@ -12,7 +12,6 @@ import ubayfs
 LAYERS = [
     ["exceptions"],
     ["_arguments", "_files", "_plain"],
-    ["_file_set"],
     ["data"],
     ["selectors"],
     ["ensemble"],
@@ -27,7 +26,6 @@ LAYERS = [
     ["workflow"],
     ["attribution", "estimator", "tables"],
     ["study"],
-    ["stored_evidence"],
     ["plotting"],
     ["summary"],
     ["report"],

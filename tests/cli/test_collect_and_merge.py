@@ -11,7 +11,7 @@ from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import InputError
 from ubayfs.results import read_result
 
-FILES = ["evidence.npz", "study.yaml"]
+FILES = ["evidence.npz", "study.yaml", "manifest.json"]
 
 
 def collect_parts(run, n_parts, *options):
@@ -79,7 +79,7 @@ def test_a_retried_part_resumes_and_a_finished_one_is_left_alone(folder, run, mo
     assert "Finished runs are stored in parts/2/unfinished-runs-" in stopped.err
     unfinished = run("merge", "parts/2", "-o", "evidence")
     assert unfinished.code == 2
-    assert "parts/2 holds no finished evidence: study.yaml and evidence.npz missing" in unfinished.err
+    assert "parts/2 holds no finished evidence: study.yaml, evidence.npz missing" in unfinished.err
     monkeypatch.setattr(console, "progress", watching(impatient=False))
     seen.clear()
     assert run(*command).code == 0
@@ -187,8 +187,23 @@ def test_a_damaged_part_is_named(folder, run):
     path.write_bytes(path.read_bytes()[:-30])
     refused = run("merge", *parts(2), "-o", "evidence")
     assert refused.code == 2
-    assert "parts/2" in refused.err
-    assert "Traceback" not in refused.err
+    assert "parts/2 cannot be trusted: evidence.npz is not as written" in refused.err
+
+
+def test_a_study_of_another_part_is_found(folder, run):
+    collect_parts(run, 2)
+    shutil.copy("parts/1/evidence.npz", "parts/2/evidence.npz")
+    refused = run("merge", *parts(2), "-o", "evidence")
+    assert refused.code == 2
+    assert "parts/2 cannot be trusted" in refused.err
+
+
+def test_evidence_does_not_replace_a_result(folder, run):
+    assert run("select", "study.yaml", "-o", "results").code == 0
+    refused = run("collect", "study.yaml", "-o", "results", "--force")
+    assert refused.code == 2
+    assert "results holds a result, which evidence alone does not replace" in refused.err
+    assert read_result("results").evidence.n_models == 30
 
 
 def test_a_part_of_a_newer_format_is_refused(folder, run, monkeypatch):

@@ -179,7 +179,7 @@ def full_disk(monkeypatch, module):
     monkeypatch.setattr(module, "write_atomically", refuse)
 
 
-@pytest.mark.parametrize("module", ["ubayfs.results", "ubayfs._files", "ubayfs.ensemble.checkpoint"])
+@pytest.mark.parametrize("module", ["ubayfs.results.result", "ubayfs._files", "ubayfs.ensemble.checkpoint"])
 def test_a_full_disk_loses_nothing(folder, run, monkeypatch, module):
     assert run("select", "study.yaml").code == 0
     before = {path: path.read_bytes() for path in Path("results").iterdir() if path.is_file()}

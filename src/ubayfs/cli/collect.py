@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import console, options, steps
-from .console import echo, echo_error
+from .console import echo, echo_error, shell_command
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Collect evidence and write it; a part that is finished already is left as it is."""
-    from ..stored_evidence import check_evidence_directory, write_evidence
+    from ..results import reserve_evidence
     from ..study import resolve_study
 
     study = options.requested_study(arguments)
@@ -61,23 +61,22 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.force and _is_finished(directory, resolved, part):
         echo(f"{title}: finished already in {directory}")
         return
-    check_evidence_directory(directory, force=arguments.force, inputs=[arguments.source])
-    runs = steps.runs_directory(directory, resolved)
-    try:
-        with console.progress("ensemble", "runs") as update, console.advice_as_values():
-            evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)
-    except KeyboardInterrupt:
-        echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
-        raise
-    for advice in evidence.advice:
-        echo_error(f"Note: {advice}")
-    used = resolved.standalone()
-    used = replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"]))
-    write_evidence(directory, used, evidence)
-    shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now
-    then = (
-        f"decide on it with: ubayfs decide {directory}" if part is None else "put all parts together with ubayfs merge"
-    )
+    with reserve_evidence(directory, force=arguments.force, inputs=[arguments.source]) as write:
+        runs = steps.runs_directory(directory, resolved)
+        try:
+            with console.progress("ensemble", "runs") as update, console.advice_as_values():
+                evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)
+        except KeyboardInterrupt:
+            echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
+            raise
+        for advice in evidence.advice:
+            echo_error(f"Note: {advice}")
+        used = resolved.standalone()
+        write(replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"])), evidence)
+        shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now
+    then = "put all parts together with ubayfs merge"
+    if part is None:
+        then = f"decide on it with: {shell_command('ubayfs', 'decide', directory)}"
     echo(f"{title}: {evidence.settings['n_models']} runs in {directory}; {then}")
 
 
@@ -135,7 +134,7 @@ def _check_part(part: tuple[int, int] | None, section: Any, source: Path) -> Non
 def _is_finished(directory: Path, study: ResolvedStudy, part: tuple[int, int] | None) -> bool:
     """Return whether a directory holds exactly this evidence already, as when a task is started again."""
     from ..exceptions import UBayFSError
-    from ..stored_evidence import StoredEvidence
+    from ..results import StoredEvidence
 
     try:
         stored = StoredEvidence(directory)

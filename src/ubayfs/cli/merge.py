@@ -10,16 +10,14 @@ ensemble are named, and nothing is written.
 from __future__ import annotations
 
 import argparse
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import steps
-from .console import echo, echo_error
+from .console import echo, echo_error, shell_command
 
 if TYPE_CHECKING:
-    from ..ensemble.evidence import Evidence
-    from ..stored_evidence import StoredEvidence
+    from ..results import StoredEvidence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read all parts, put them together, and write evidence that `ubayfs decide` takes."""
-    from ..stored_evidence import STUDY, check_evidence_directory, write_evidence
+    from ..ensemble.evidence import Evidence
+    from ..results import reserve_evidence
 
     directory: Path = arguments.output
     stored = _opened(arguments.parts)
-    evidence = _joined(stored)
-    inputs = [part.directory / STUDY for part in stored.values()]
-    check_evidence_directory(directory, force=arguments.force, inputs=inputs)
+    evidence = Evidence.join({name: part.evidence for name, part in stored.items()})
     first, *others = sorted(stored.values(), key=lambda part: int(part.evidence.settings["part"]["number"]))
     asked = steps.asked_for(first.study)
     different = [str(part.directory) for part in others if steps.asked_for(part.study) != asked]
@@ -50,15 +47,17 @@ def run(arguments: argparse.Namespace) -> None:
         )
     for advice in evidence.advice:
         echo_error(f"Note: {advice}")
-    write_evidence(directory, first.study, evidence)
-    n_runs = evidence.settings["n_models"]
-    echo(f"{len(stored)} parts, {n_runs} runs in {directory}; decide on it with: ubayfs decide {directory}")
+    inputs = [path for part in stored.values() for path in part.sources]
+    with reserve_evidence(directory, force=arguments.force, inputs=inputs) as write:
+        write(first.study, evidence)
+    then = shell_command("ubayfs", "decide", directory)
+    echo(f"{len(stored)} parts, {evidence.settings['n_models']} runs in {directory}; decide on it with: {then}")
 
 
 def _opened(paths: list[Path]) -> dict[str, StoredEvidence]:
     """Return the parts by their directories; raise all that is wrong with them at once."""
     from ..exceptions import InputError, UBayFSError
-    from ..stored_evidence import StoredEvidence
+    from ..results import StoredEvidence
 
     stored, problems = {}, []
     for path in dict.fromkeys(paths):
@@ -72,16 +71,3 @@ def _opened(paths: list[Path]) -> dict[str, StoredEvidence]:
             "\n  ".join(["cannot merge:", *problems]) if len(problems) > 1 else f"cannot merge: {problems[0]}"
         )
     return stored
-
-
-def _joined(stored: dict[str, StoredEvidence]) -> Evidence:
-    """Put the parts together; what must be known of them is printed."""
-    from ..ensemble.evidence import Evidence
-    from ..exceptions import EnsembleWarning
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", EnsembleWarning)
-        evidence = Evidence.join({name: part.evidence for name, part in stored.items()})
-    for warning in caught:
-        echo_error(f"Note: {warning.message}")
-    return evidence

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import ubayfs
-from test_file_set import killed_at
+from kills import killed_at
 from ubayfs import max_size
 from ubayfs.ensemble.evidence import Evidence
 from ubayfs.exceptions import EnsembleError, InputError, StudyError, UBayFSWarning
@@ -320,7 +320,7 @@ def test_an_interruption_changes_nothing(plain, other, tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ubayfs.results.render_markdown", interrupt)
+    monkeypatch.setattr("ubayfs.results.result.render_markdown", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_result(tmp_path, other, force=True)
     assert content(tmp_path) == before

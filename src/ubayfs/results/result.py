@@ -29,34 +29,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ._arguments import did_you_mean
-from ._file_set import MANIFEST, FileSet
-from ._files import as_path, read_json, write_atomically
-from ._plain import listing
-from .data.feature_data import FeatureData
-from .ensemble.collect import versions
-from .ensemble.evidence import Evidence
-from .exceptions import Advice, InputError, UBayFSError
-from .plotting import DISPLAYS, Figures, read_displays, render_figures
-from .plotting.base import FORMATS
-from .report import render_csv, render_html, render_json, render_markdown
-from .selection import FORMAT as SELECTION_FORMAT
-from .selection import Selection
-from .stored_evidence import StoredEvidence
-from .study import Study, load_study
-from .summary import FORMAT
+from .._files import as_path, read_json, write_atomically
+from .._plain import listing
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import versions
+from ..ensemble.evidence import Evidence
+from ..exceptions import InputError, UBayFSError
+from ..plotting import DISPLAYS, Figures, read_displays, render_figures
+from ..plotting.base import FORMATS
+from ..report import render_csv, render_html, render_json, render_markdown
+from ..selection import FORMAT as SELECTION_FORMAT
+from ..selection import Selection
+from ..study import Study
+from ..summary import FORMAT
+from .file_set import MANIFEST, FileSet
+from .stored_evidence import DECISION, EVIDENCE, STUDY, StoredEvidence, refused
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .tables import Table
+    from ..tables import Table
 
 _Part = TypeVar("_Part")
 
 _FEATURES, _DATA = "selected_features.csv", "selected_data.csv"
-_SELECTION, _EVIDENCE, _STUDY, _SUMMARY = "result.json", "evidence.npz", "study.yaml", "summary.json"
+_SELECTION, _SUMMARY = DECISION
 _HTML, _MARKDOWN, _FIGURES = "report.html", "report.md", "figures"
-_READ = (_STUDY, _EVIDENCE, _SELECTION, _SUMMARY)
+_READ = (STUDY, EVIDENCE, _SELECTION, _SUMMARY)
 # Everything that this module ever writes, and so may replace.
 _OURS = (
     _FEATURES, _DATA, *_READ, _HTML, _MARKDOWN,
@@ -74,59 +73,13 @@ class Result:
     summary: Mapping[str, Any]  # from ubayfs.summary.summarize
 
 
-class StoredResult:
-    """A result in a directory, of which each part is read when it is first used.
+class StoredResult(StoredEvidence):
+    """A result in a directory: evidence and study, the decision, and what the reports say."""
 
-    An InputError tells that there is no such directory, that files are missing, damaged or of different results; when a
-    part is used, that it is of a version that cannot be read. A result whose replacement was interrupted is completed.
-    """
-
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self.directory = as_path(directory)
-        self._files = FileSet(self.directory, _OURS)
-        if not self.directory.is_dir():
-            parent = self.directory.parent
-            near = [path.name for path in parent.iterdir()] if parent.is_dir() else []
-            what = "is a file" if self.directory.exists() else "does not exist"
-            hint = did_you_mean(self.directory.name, near) if near else ""
-            raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")
-        self._files.settle()
-        missing = [name for name in _READ if not (self.directory / name).is_file()]
-        if missing:
-            raise InputError(
-                f"{self.directory} holds no complete result: {', '.join(missing)} missing. Name a directory that "
-                "'ubayfs select' or 'ubayfs decide' wrote."
-            )
-        self._digests = self._files.manifest()
-        if self._digests is None:
-            Advice("no_manifest", {"directory": str(self.directory)}).warn()
-        elif changed := self._files.changed(self._digests, _READ):
-            raise InputError(
-                f"{self.directory} cannot be trusted: {listing(changed)} {'is' if len(changed) == 1 else 'are'} not as "
-                "written with this result, but edited, damaged or of another one. Put the original back, or write the "
-                "result again. An edited study goes elsewhere, for 'ubayfs decide --study' or 'ubayfs select'."
-            )
-
-    def _unchanged(self, part: _Part) -> _Part:
-        """Return a part that was just read, unless another result has come to the directory since the first one."""
-        if self._files.in_switch or self._files.manifest() != self._digests:
-            raise InputError(f"the result in {self.directory} was replaced while it was being read; read it again.")
-        return part
-
-    @property
-    def sources(self) -> list[Path]:
-        """The files that the result is read from, which must stay as they are."""
-        return [self.directory / name for name in (*_READ, MANIFEST)]
-
-    @cached_property
-    def study(self) -> Study:
-        """The study as used."""
-        return self._unchanged(load_study(self.directory / _STUDY))
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        """The ensemble."""
-        return self._unchanged(Evidence.load(self.directory / _EVIDENCE))
+    _names, _read = _OURS, _READ
+    _incomplete = (
+        "holds no complete result: {missing} missing. Name a directory that 'ubayfs select' or 'ubayfs decide' wrote."
+    )
 
     @cached_property
     def selection(self) -> Selection:
@@ -142,7 +95,7 @@ class StoredResult:
         same = np.array_equal(self.evidence.feature_names, selection.feature_names)
         if not same or (selection.counts is not None and not np.array_equal(self.evidence.counts, selection.counts)):
             raise InputError(
-                f"{self.directory / _EVIDENCE} and {_SELECTION} beside it are about different "
+                f"{self.directory / EVIDENCE} and {_SELECTION} beside it are about different "
                 f"{'votes' if same else 'features'}: they are not of one result. Write the result again."
             )
         return selection
@@ -161,7 +114,7 @@ class StoredResult:
     def _of_another_version(self, path: Path) -> InputError:
         return InputError(
             f"{path} was written by another version of ubayfs. Repeat the result with this one: run 'ubayfs select "
-            f"{_STUDY} -o again' in {self.directory}."
+            f"{STUDY} -o again' in {self.directory}."
         )
 
     @contextmanager
@@ -199,7 +152,7 @@ def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidenc
     """Open a result, or a directory with nothing but evidence and its study."""
     FileSet(as_path(directory), _OURS).settle()
     names = {path.name for path in Path(directory).iterdir()} if Path(directory).is_dir() else set()
-    only_evidence = {_STUDY, _EVIDENCE} <= names and names.isdisjoint({_SELECTION, _SUMMARY})
+    only_evidence = {STUDY, EVIDENCE} <= names and names.isdisjoint(DECISION)
     return StoredEvidence(directory) if only_evidence else StoredResult(directory)
 
 
@@ -255,7 +208,7 @@ def check_directory(
             raise InputError(
                 f"{path} was read for this result, which would replace it. Name another directory for the result."
             )
-    with _refused(directory):
+    with refused(directory, "result"):
         probe = existing / ".ubayfs-probe"
         probe.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # another program tries the same
@@ -326,46 +279,31 @@ def reserve(
 
     def write(result: Result, *, data: Table | None = None, figures: Figures | None = None) -> list[Path]:
         check_directory(directory, force=force)  # the last time may have been hours ago
-        with _refused(directory), files.staged() as folder:
+        with refused(directory, "result"), files.staged() as folder:
             _stage(folder, directory, result, data, figures)
         return [directory / name for name in (*_OURS, MANIFEST) if (directory / name).exists()]
 
     with ExitStack() as stack:
-        with _refused(directory):
+        with refused(directory, "result"):
             stack.enter_context(files.reserved())
         check_directory(directory, study, force=force, source=source)  # an interrupted result may be complete now
         yield write
-
-
-@contextmanager
-def _refused(directory: Path) -> Iterator[None]:
-    """Say in one way that the system refused to write, whichever part of the package met it."""
-    try:
-        yield
-    except (OSError, UBayFSError) as error:
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if not isinstance(cause, OSError):
-            raise
-        raise InputError(
-            f"the result could not be written to {directory} ({cause.strerror or cause}); what was there before is "
-            "unchanged. Name a directory that you may write to, or free space."
-        ) from error
 
 
 def _stage(folder: Path, directory: Path, result: Result, table: Table | None, figures: Figures | None) -> None:
     """Make every file of a result for a directory in a folder of its own."""
     summary, study = result.summary, result.study
     if study.outputs.reduced_table:
-        from .tables import write_table
+        from ..tables import write_table
 
         write_table(_reduced(_table_of(study) if table is None else table, result), folder / _DATA)
     if figures is None:
         figures = render_figures(read_displays(summary["displays"]), study.outputs.figures)
-    result.evidence.save(folder / _EVIDENCE)
+    result.evidence.save(folder / EVIDENCE)
     texts = {
         _FEATURES: render_csv(summary),
         _SELECTION: json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False),
-        _STUDY: replace(study, versions=versions()).moved_to(directory).to_yaml(),
+        STUDY: replace(study, versions=versions()).moved_to(directory).to_yaml(),
         _SUMMARY: render_json(summary),
         _HTML: render_html(summary, figures),
         _MARKDOWN: render_markdown(summary),
@@ -379,14 +317,14 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
 
 
 def _table_of(study: Study) -> Table:
-    from .tables import read_table
+    from ..tables import read_table
 
     return read_table(study.folder / study.data.path, sheet=study.data.sheet)
 
 
 def _reduced(table: Table, result: Result) -> pd.DataFrame:
     """Return the table without the features that were not chosen; all other columns stay."""
-    from .tables import matches
+    from ..tables import matches
 
     chosen, section = result.selection.features, result.study.data
     absent = [name for name in chosen if name not in table.frame]

@@ -6,45 +6,15 @@ import shutil
 
 import pytest
 
-from ubayfs._file_set import MANIFEST, FileSet
+from kills import killed_at
 from ubayfs.exceptions import InputError
+from ubayfs.results.file_set import MANIFEST, FileSet
 
 NAMES = ("a.txt", "b.txt", "c.txt", "figures/a.png", "figures/b.png")
 OLD = {"a.txt": "old a", "b.txt": "old b", "figures/a.png": "old figure"}
 NEW = {"a.txt": "new a", "c.txt": "new c", "figures/b.png": "new figure"}
 MINE = {"notes.txt": "mine", "figures/mine.png": "mine"}
 pytestmark = pytest.mark.filterwarnings("ignore:a program was stopped")
-
-
-class Killed(BaseException):
-    """The program ends here; nothing that it has in `except` or `finally` is done."""
-
-
-CALLS = ("replace", "fsync", "mkdir", "rmdir", "unlink", "ftruncate", "write")
-
-
-def killed_at(step, monkeypatch, action):
-    """Do something up to some call of the system; tell whether it was stopped there."""
-    done = 0
-
-    def stopping(call):
-        def wrapped(*arguments, **keywords):
-            nonlocal done
-            done += 1
-            if done > step:
-                raise Killed
-            return call(*arguments, **keywords)
-
-        return wrapped
-
-    with monkeypatch.context() as patch:
-        for name in CALLS:
-            patch.setattr(os, name, stopping(getattr(os, name)))
-        try:
-            action()
-        except Killed:
-            return True
-    return False
 
 
 def write(directory, texts):

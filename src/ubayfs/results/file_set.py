@@ -24,8 +24,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._files import read_json, sync_directory, write_atomically
-from .exceptions import Advice, InputError
+from .._files import read_json, sync_directory, write_atomically
+from ..exceptions import Advice, InputError
 
 MANIFEST = "manifest.json"
 _LOCK, _STAGING, _SWITCH = ".ubayfs-lock", ".ubayfs-staging", ".ubayfs-switch"
