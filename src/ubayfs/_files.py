@@ -20,8 +20,8 @@ from .exceptions import EnsembleError, InputError, UBayFSError
 _METADATA = "metadata"
 
 
-def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path that the system can look up; of whatever is there or not, nothing is said."""
+def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
+    """Return a path that the system can look up, whether or not there is anything."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -30,7 +30,8 @@ def as_path(path: str | os.PathLike[str]) -> Path:
         reason = getattr(error, "strerror", None) or error
         shown = str(path)
         shown = shown if len(shown) <= 100 else f"{shown[:60]}...{shown[-30:]}"
-        raise InputError(f"{shown!r} cannot be the path of a file ({reason}).", argument="path", value=path) from error
+        message = f"{shown!r} cannot be the path of a file ({reason})."
+        raise InputError(message, argument=argument, value=path) from error
     return Path(path)
 
 

@@ -404,12 +404,21 @@ def test_other_versions_are_told(table, tmp_path):
         ("[]", "does not belong to ubayfs checkpoint"),
         ('{"kind": "something"}', "does not belong to ubayfs checkpoint"),
         ('{"kind": "ubayfs checkpoint", "version": 3, "settings": {}}', "has format version 3, newer than 2; update"),
+        ('{"kind": "ubayfs checkpoint", "settings": {"versions": "1.0"}}', "does not belong to ubayfs checkpoint"),
+        ("[" * 100_000, "cannot be read .*name another checkpoint directory"),
     ],
 )
 def test_manifests_that_are_none(table, tmp_path, content, message):
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(EnsembleError, match=message):
         collect(table, tmp_path)
+
+
+@pytest.mark.parametrize("path", ["run\0s", "x" * 5000])
+def test_a_path_that_nothing_can_have(table, path):
+    with pytest.raises(InputError, match="cannot be the path of a file") as caught:
+        collect(table, path)
+    assert caught.value.argument == "checkpoint"
 
 
 def test_a_file_is_no_directory(table, tmp_path):

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .._files import load_record, write_atomically
+from .._files import as_path, load_record, write_atomically
 from ..exceptions import EnsembleError, EnsembleWarning, InputError
 from .batches import Batch, Outcome
 from .evidence import RunFailure
@@ -180,7 +180,7 @@ def as_directory(checkpoint: Any) -> Path:
     """Return the argument `checkpoint` as a path that is not a file."""
     if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
         raise InputError.of("checkpoint", f"must be the path of a directory; got {checkpoint!r}.")
-    directory = Path(os.fsdecode(checkpoint)).expanduser()
+    directory = as_path(Path(os.fsdecode(checkpoint)).expanduser(), "checkpoint")
     if directory.exists() and not directory.is_dir():
         raise InputError.of("checkpoint", f"must be a directory; {str(directory)!r} is a file. Name another path.")
     return directory
@@ -203,6 +203,7 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
         not isinstance(manifest, dict)
         or manifest.get("kind") != _KIND
         or not isinstance(manifest.get("settings"), dict)
+        or not isinstance(manifest["settings"].get("versions", {}), dict)
     ):
         raise EnsembleError(f"{path} does not belong to {_KIND}; name another checkpoint directory.")
     if not isinstance(version := manifest.get("version", 0), int) or version > _VERSION:
