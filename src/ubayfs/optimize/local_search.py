@@ -25,7 +25,7 @@ _POOL = 400
 _LARGEST_START = 200
 # Where the best set has a log kappa below this, soft rows are nearly without effect: another start looks for a set
 # where they are not.
-_LOW_LOG_KAPPA = -3.0
+LOW_LOG_KAPPA = -3.0
 # What the smallest violation of a hard row counts: with the penalty below, twice as much as the best conceivable score.
 SMALLEST_MEASURE = 0.2
 
@@ -278,7 +278,8 @@ def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask |
             best, best_value = found, value
         if number == 0 and begin_with is not None and best is not None:
             break
-    if best is not None and utility.admissibility.log_admissibility(best)[0] < _LOW_LOG_KAPPA:
+    low = best is not None and utility.admissibility.log_admissibility(best)[0] < LOW_LOG_KAPPA
+    if best is not None and low and begin_with is None:
         way_out = LocalSearch(small.utility, linear=True).improve(best[pool], deadline)
         found = small.lift(search.improve(way_out, deadline), utility.n_features)
         best = max(best, found, key=lambda chosen: float(utility(chosen)[0]))
