@@ -273,7 +273,7 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         content = _parquet(frame, path)
     else:
         delimiter = "," if suffix.startswith(".csv") else "\t"
-        # Cells with a character of the line end are quoted: a lone carriage return would begin a line, perhaps a formula.
+        # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
         text = _protected(frame).to_csv(
             sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\r\n"
         )
