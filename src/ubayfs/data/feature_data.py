@@ -96,7 +96,7 @@ class FeatureData:
         X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
         task : str, optional
-            Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
+            Default: inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
             Patient, mouse, subject... of each sample.
 
