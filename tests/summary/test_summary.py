@@ -36,7 +36,6 @@ from ubayfs._plain import listing, plain, rounded
 from ubayfs.attribution import attribution
 from ubayfs.data.feature_data import FeatureData, MissingValues
 from ubayfs.ensemble.evidence import RunFailure
-from ubayfs.exceptions import OptimizationWarning
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.report.tables import key_figures
