@@ -134,7 +134,7 @@ class TestFit:
             on_progress=lambda *args: calls.append(args),
             checkpoint=tmp_path / "runs",
         ).fit(*cancer)
-        assert calls == [(25, 30), (30, 30)]
+        assert calls == [(done, 30) for done in range(1, 31)]
         assert len(runs) == 30
         assert selector.fit(*cancer).evidence_.counts[:3].tolist() == [30, 30, 0]
         assert len(runs) == 30  # all from the checkpoint

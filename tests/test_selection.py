@@ -211,7 +211,7 @@ def test_a_selection_survives_json(selection):
 
 
 def test_infinite_and_missing_numbers_survive_json():
-    with pytest.warns(OptimizationWarning, match="no set satisfies all of these"):
+    with pytest.warns(OptimizationWarning, match="No set satisfies all of"):
         selection = maximize([0.6, 0.4], [cannot_link([0, 1], rho=1e300), min_size(2, rho=5.0)], n_alternatives=1)
     worst = selection.evaluate([True, True])
     assert np.isnan(worst.redundancy)

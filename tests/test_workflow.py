@@ -271,7 +271,7 @@ def test_members_without_a_vote_are_warned_about_and_min_votes_keeps_them_out():
     assert selection.metrics.without_votes == ("x2", "x3", "x4", "x5", "x6", "x7")
     with pytest.raises(InfeasibleError, match=r"min-size 8.*7 feature\(s\) may not be selected at all"):
         decide(evidence, constraints=constraints, min_votes=1)
-    with pytest.warns(OptimizationWarning, match="no set satisfies all of these.*: min-size 8"):
+    with pytest.warns(OptimizationWarning, match="No set satisfies all of.*: min-size 8"):
         assert decide(evidence, constraints=[min_size(8), max_size(8)], min_votes=1).features == ("x0", "x1")
 
 
@@ -479,7 +479,7 @@ def test_the_time_limit_begins_with_the_best_set_and_covers_the_alternatives(mon
 
 @pytest.mark.parametrize("more", [[], [cannot_link([0, 1])]])
 def test_constraints_that_no_set_satisfies_together_are_named(more):
-    with pytest.warns(OptimizationWarning, match="no set satisfies all of these.*: max-size 5, min-size 8"):
+    with pytest.warns(OptimizationWarning, match="No set satisfies all of: max-size 5, min-size 8"):
         selection = maximize(np.full(30, 1 / 30), [max_size(5), min_size(8, rho=3), *more])
     assert len(selection.features) == 30
     (advice,) = [advice for advice in selection.advice if advice.code == "soft_constraints_ineffective"]

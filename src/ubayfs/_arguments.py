@@ -47,7 +47,7 @@ def nearest(name: object, known: Iterable[object]) -> str | None:
     # Nothing is nearer than the same letters, whatever their case and what separates words.
     for same in (str.casefold, _letters):
         wanted = same(str(name))
-        exact = next((one for one in names if wanted and same(one) == wanted), None)
+        exact = next((candidate for candidate in names if wanted and same(candidate) == wanted), None)
         if exact is not None:
             return exact
     return next(iter(difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)), None)

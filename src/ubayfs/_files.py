@@ -1,10 +1,11 @@
-"""Files that hold data only: arrays and JSON in one .npz, written whole or not at all."""
+"""Files that hold data only, written whole or not at all: arrays and JSON in one .npz; cells of CSV."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import re
 import uuid
 import zipfile
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from .exceptions import EnsembleError, InputError, UBayFSError
 
 _METADATA = "metadata"
+# Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
+_FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$)[=+\-@\t\r]", re.ASCII)
 
 
 def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
@@ -137,3 +140,21 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path} is damaged: it must hold an object; got {type(content).__name__}.")
     return content
+
+
+def protected(text: str) -> str:
+    """Return a text for a cell of CSV such that no spreadsheet takes it for a formula: with an apostrophe in front.
+
+    >>> protected("=A1"), protected("-2+3"), protected("-2.5"), protected("'=A1"), protected("gene")
+    ("'=A1", "'-2+3", '-2.5', "''=A1", 'gene')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unprotected(text: str) -> str:
+    """Return what :func:`protected` was given.
+
+    >>> unprotected("'=A1"), unprotected("''=A1"), unprotected("-2.5"), unprotected("'quoted'")
+    ('=A1', "'=A1", '-2.5', "'quoted'")
+    """
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text) else text

@@ -224,10 +224,9 @@ class Advice:
         ),
         "soft_constraints_ineffective": (
             OptimizationWarning,
-            "The soft constraints have next to no effect on this set (admissibility {admissibility:.2g}): no set "
-            "satisfies all of these, and a violation that cannot be avoided makes every other one count for little: "
-            "{labels}. Change the bound of one of them or lower its rho; make the constraints that must hold hard with "
-            "rho=inf.",
+            "Violations that no set can avoid make all soft constraints together count for almost nothing in this set "
+            "(admissibility {admissibility:.2g}). No set satisfies all of: {labels}. Change one of these or lower its "
+            "rho, and make constraints that must hold hard (rho=inf).",
         ),
         "size_not_limited": (
             OptimizationWarning,

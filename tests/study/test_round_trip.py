@@ -282,7 +282,7 @@ constraints: [{max_size: {n: 2, rho: hard}}, {max_per_block: 1}]
     evidence = study.collect(
         data, on_progress=lambda done, total: calls.append((done, total)), checkpoint=tmp_path / "runs"
     )
-    assert calls == [(20, 20)]
+    assert calls[-1] == (20, 20)
     direct = collect_evidence(
         table.drop(columns=["id", "class"]),
         table["class"],

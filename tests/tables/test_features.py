@@ -154,7 +154,7 @@ def test_one_column_where_several_are_expected(table):
 def test_a_constant_target(table, value, task):
     found = problems(table(f"x,y\n1,{value}\n2,{value}\n"), target="y", task=task)
     shown = value if value[0].isdigit() else repr(value)
-    assert f"target column 'y' has the same value, {shown}, in every row: there is nothing to explain" in found
+    assert f"target column 'y' has the same value, {shown}, in every sample: there is nothing to explain" in found
 
 
 def test_a_target_that_dropped_rows_make_constant(table):
@@ -252,7 +252,7 @@ def test_drop_columns(table):
     ("rule", "words"),
     [
         ("median", "each was filled with the median of its column."),
-        ("drop_rows", "3 rows were dropped."),
+        ("drop_rows", "3 samples were dropped."),
         ("drop_columns", "these columns were dropped."),
     ],
 )
@@ -273,7 +273,7 @@ def test_nothing_is_told_where_nothing_is_missing(table, rule):
     ("rule", "words"),
     [
         ("median", "it was filled with the median of its column."),
-        ("drop_rows", "1 row was dropped."),
+        ("drop_rows", "1 sample was dropped."),
         ("drop_columns", "this column was dropped."),
     ],
 )

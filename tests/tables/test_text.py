@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ubayfs._files import protected, unprotected
 from ubayfs.exceptions import InputError
 from ubayfs.tables import MISSING_CODES, read_table
-from ubayfs.tables.text import _field_counts, _records, protected, unprotected
+from ubayfs.tables.text import _field_counts, _records
 
 COMMA = "age,dose,outcome\n31,0.5,ill\n40,1.25,well\n"
 

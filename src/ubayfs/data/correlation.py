@@ -117,7 +117,7 @@ def _spearman(X: Array) -> Iterator[tuple[slice, Floats]]:
 def _standardized(X: Array) -> Floats:
     """Return the columns of X with mean 0 and length 1; constant ones become 0."""
     standardized = np.asarray(X, dtype=np.float64) - X.mean(axis=0, dtype=np.float64)
-    # The mean of equal numbers may be off by rounding, so constant columns are told by equality. Dividing by the
+    # The mean of equal numbers may be off by rounding, so constant columns are recognized by equality. Dividing by the
     # largest entry first keeps squares of huge or tiny values in range.
     standardized[:, (X[:1] == X).all(axis=0)] = 0.0
     for order in (np.inf, 2):

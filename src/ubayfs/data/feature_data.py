@@ -56,7 +56,7 @@ class MissingValues:
             f"{n:,} feature column{'s' if n > 1 else ''} ({_some(self.columns)})"
         )
         if self.rule == "drop_rows":
-            return f"{found}: {self.n_rows:,} row{'s were' if self.n_rows > 1 else ' was'} dropped."
+            return f"{found}: {self.n_rows:,} sample{'s were' if self.n_rows > 1 else ' was'} dropped."
         if self.rule == "drop_columns":
             return f"{found}: {'these columns were' if n > 1 else 'this column was'} dropped."
         return f"{found}: {'each' if self.n_values > 1 else 'it'} was filled with the median of its column."
@@ -96,7 +96,7 @@ class FeatureData:
         X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
         task : str, optional
-            Said, or inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
+            Default: inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
             Patient, mouse, subject... of each sample.
 

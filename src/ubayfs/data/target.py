@@ -119,7 +119,7 @@ def check_aligned(name: str, values: Any, X: Any) -> None:
     raise InputError.of(
         name,
         f"has an index with {how}: X begins with {_some(ours)}, {name} with {_some(theirs)}. If they are meant to "
-        f"be matched by label, {way}; if both are in the same order all the same, pass {name}.to_numpy().",
+        f"be matched by label, {way}; if both are in the same order anyway, pass {name}.to_numpy().",
     )
 
 

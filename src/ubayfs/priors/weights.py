@@ -31,7 +31,7 @@ def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> Flo
           there; all others get 0.01;
         - a DataFrame with columns 'feature' and 'weight', or 'block' and 'weight'; other columns are ignored.
 
-        In a Series or DataFrame a missing weight (NaN) means that nothing is said about that feature.
+        In a Series or DataFrame a missing weight (NaN) leaves the default for that feature.
     feature_names : array-like of str of shape (n_features,)
     blocks : Blocks, mapping or DataFrame, optional
         The blocks that `weights` may name.

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._files import protected
 from .document import Cell, Column, Document, Figure, Listing, Section, Table
 from .html import render_document, render_html
 from .markdown import render_markdown
@@ -40,8 +41,6 @@ def render_json(summary: Mapping[str, Any]) -> str:
 
 def render_csv(summary: Mapping[str, Any]) -> str:
     """Return the chosen features, one row each; several blocks of one feature are in one cell."""
-    from ..tables.text import protected
-
     records = summary["chosen"]
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\n")

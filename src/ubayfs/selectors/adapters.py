@@ -36,7 +36,7 @@ def as_selector(spec: Any) -> tuple[ElementarySelector, ...]:
     if isinstance(spec, list | tuple):
         if not spec:
             raise InputError.of("selector", "is an empty list; name at least one selector.")
-        return tuple(selector for one in spec for selector in as_selector(one))
+        return tuple(selector for entry in spec for selector in as_selector(entry))
     return (_as_one_selector(spec),)
 
 
@@ -72,7 +72,7 @@ def check_task(selectors: Sequence[ElementarySelector], task: str) -> None:
         if task not in selector.tasks:
             able = ", ".join(repr(name) for name, known in sorted(SELECTORS.items()) if task in known.tasks)
             # The order of TASKS, so that messages are stable.
-            only = ", ".join(one for one in TASKS if one in selector.tasks)
+            only = ", ".join(name for name in TASKS if name in selector.tasks)
             raise InputError.of(
                 "selector", f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
             )

@@ -14,7 +14,7 @@ from ..data.target import CLASSIFICATION, TASKS, Target
 from ..exceptions import InputError
 from .base import ElementarySelector, best_first, checked_columns
 
-# Parameters by which scikit-learn's selectors are told how many features to keep. `max_features` has that meaning
+# Parameters of scikit-learn's selectors for the number of features to keep. `max_features` has that meaning
 # only beside a `threshold` (SelectFromModel).
 _SIZE_PARAMETERS = ("n_features_to_select", "k")
 

@@ -19,7 +19,7 @@ class Tree(ElementarySelector):
     """Features that a CART tree splits on, by the impurity they remove (Breiman et al. 1984).
 
     A feature that no split uses is never selected, so a run may choose fewer features than it is allowed to.
-    Equally good splits, and equally important features, are told apart by the run's own generator.
+    Equally good splits, and equally important features, are chosen between by the run's own generator.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ def _target_problems(table: Table, name: str, task: str | None) -> list[Problem]
             problems.append(Problem(f"target column {name!r} holds no numbers, which regression needs.", ("target",)))
     if column.nunique() == 1:
         value = column.dropna().unique().tolist()[0]  # 1 rather than np.int64(1)
-        same = f"has the same value, {value!r}, in every row: there is nothing to explain"
+        same = f"has the same value, {value!r}, in every sample: there is nothing to explain"
         problems.append(Problem(f"target column {name!r} {same}. Name another target column.", ("target",)))
     return problems
 

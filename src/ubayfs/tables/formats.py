@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from .._arguments import did_you_mean
-from .._files import as_path, save_content
+from .._files import as_path, protected, save_content
 from ..exceptions import InputError, MissingDependencyError
 from .columns import is_number_type
 from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
-from .text import protected, read_text
+from .text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz")
 _EXCEL = (".xlsx", ".xlsm")

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._files import unprotected
 from .columns import is_number_type
 from .table import MISSING_CODES, Table, check_distinct, file_error, listed, tidy
 
@@ -29,29 +30,8 @@ _SAVE_AS = "In a spreadsheet: save as 'CSV UTF-8'."
 # Only exact reading gives back the numbers that were written; newer pandas does nothing else.
 _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
 _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
-
-
-# Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
-_PROTECTED = re.compile(rb"'[=+\-@\t\r]")  # whether any cell may have it
-_FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$)[=+\-@\t\r]", re.ASCII)
-
-
-def protected(text: str) -> str:
-    """Return a text for a cell of CSV such that no spreadsheet takes it for a formula: with an apostrophe in front.
-
-    >>> protected("=A1"), protected("-2+3"), protected("-2.5"), protected("'=A1"), protected("gene")
-    ("'=A1", "'-2+3", '-2.5', "''=A1", 'gene')
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unprotected(text: str) -> str:
-    """Return what :func:`protected` was given.
-
-    >>> unprotected("'=A1"), unprotected("''=A1"), unprotected("-2.5"), unprotected("'quoted'")
-    ('=A1', "'=A1", '-2.5', "'quoted'")
-    """
-    return text[1:] if text[:1] == "'" and _FORMULA.match(text) else text
+# Whether any cell may begin with an apostrophe that stands before a formula.
+_PROTECTED = re.compile(rb"'[=+\-@\t\r]")
 
 
 def read_text(path: Path) -> Table:
