@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ubayfs.exceptions import InputError
+from ubayfs.report import render_csv
 from ubayfs.tables import MISSING_CODES, read_table, write_table
 
 WRITABLE = ["t.csv", "t.tsv", "t.txt", "t.csv.gz", "t.tsv.gz", "t.txt.gz", "t.xlsx", "t.parquet"]
@@ -126,3 +127,7 @@ def test_a_carriage_return_in_a_text_begins_no_line(tmp_path, name):
     delimiter = "," if name == "t.csv" else "\t"
     assert (tmp_path / name).read_bytes().split(b"\n")[1] == f'"gene\r=A1"{delimiter}1.0'.encode()
     assert read_table(tmp_path / name).frame["feature"].tolist() == ["gene\n=A1", "b"]  # one kind of line end in memory
+
+
+def test_a_carriage_return_in_a_chosen_feature_begins_no_line():
+    assert render_csv({"chosen": [{"feature": "gene\r=A1", "votes": 3}]}) == 'feature,votes\n"gene\r=A1",3\n'
