@@ -253,6 +253,7 @@ def test_the_task_of_an_array_is_the_part(folder, run, monkeypatch):
     assert slurm_part({"SLURM_JOB_ID": "17"}) is None
     assert slurm_part(task()) == (3, 20)
     assert slurm_part(task(ID=0, MIN=0, MAX=3, COUNT=4, STEP=None)) == (1, 4)
+    assert slurm_part(task(MAX=None, STEP=None)) == (3, 20)
     for name, value in task(ID=5, MIN=4, MAX=6, COUNT=3).items():
         monkeypatch.setenv(name, value)
     assert "Part 2 of 3: 10 runs" in run("collect", "study.yaml", "-o", "parts/5").out
@@ -265,11 +266,12 @@ def test_the_task_of_an_array_is_the_part(folder, run, monkeypatch):
     ("values", "message"),
     [
         ({"STEP": 2}, r"20 tasks from 5 to 24 with a step of 2; parts need tasks without gaps, such as --array=1-20"),
+        ({"STEP": 2, "MAX": None}, r"20 tasks from 5 to 43 with a step of 2"),
         ({"COUNT": 3}, r"3 tasks from 5 to 24 with a step of 1; parts need tasks without gaps"),
         ({"COUNT": None}, r"are no numbers \(.*SLURM_ARRAY_TASK_COUNT=''.*\)\. Name the part by --part K/N"),
         ({"ID": "x"}, r"are no numbers \(SLURM_ARRAY_TASK_ID='x'"),
     ],
-    ids=["step", "gaps", "missing", "no number"],
+    ids=["step", "step without end", "gaps", "missing", "no number"],
 )
 def test_arrays_that_are_no_parts(values, message):
     with pytest.raises(InputError, match=message):

@@ -123,3 +123,13 @@ def test_without_time_the_search_stays_where_it_began():
     start = np.array([False, True, False])
     np.testing.assert_array_equal(LocalSearch(utility).improve(start, deadline=0.0), start)
     np.testing.assert_array_equal(good_set(utility, deadline=0.0), [False, False, False])
+
+
+@pytest.mark.parametrize(("n", "at_least", "rho", "seed"), [(40, 15, 0.5, 1), (60, 20, 0.3, 1), (60, 20, 0.3, 2)])
+def test_a_way_leads_out_of_sets_that_violate_so_much_that_only_importance_counts(n, at_least, rho, seed):
+    # With none or all of the features kappa is nearly 0, and only importance shows a way: it ends at the score 1.
+    pairs = np.argwhere(np.triu(np.random.default_rng(seed).random((n, n)) < 0.15, 1))
+    rows = [one_row(np.isin(np.arange(n), pair), 1, rho) for pair in pairs]
+    utility = utility_of(np.full(n, 1 / n), [*rows, one_row(np.full(n, -1.0), -at_least, 0.5)])
+    assert utility(np.ones(n, dtype=bool))[0] == pytest.approx(1.0)
+    assert utility(good_set(utility))[0] > 1.05

@@ -89,3 +89,12 @@ def test_the_result_depends_on_the_number_of_steps_and_not_on_the_clock(monkeypa
     monkeypatch.setattr(time, "monotonic", iter(range(10**6)).__next__)
     np.testing.assert_array_equal(TabuSearch(utility, start).run(500), first)
     np.testing.assert_array_equal(TabuSearch(utility, start).run(500, deadline=-1.0), start)
+
+
+def test_the_search_leaves_sets_that_violate_so_much_that_only_importance_counts():
+    n, pairs = 60, np.argwhere(np.triu(np.random.default_rng(0).random((60, 60)) < 0.15, 1))
+    rows = [one_row(np.isin(np.arange(n), pair), 1, 0.3) for pair in pairs]
+    utility = utility_of(np.full(n, 1 / n), [*rows, one_row(np.full(n, -1.0), -20, 0.5)])
+    everything = np.ones(n, dtype=bool)
+    assert utility(everything)[0] == pytest.approx(1.0)
+    assert utility(TabuSearch(utility, everything).run(1000))[0] > 1.1

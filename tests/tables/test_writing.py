@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ubayfs.exceptions import InputError
+from ubayfs.report import render_csv
 from ubayfs.tables import MISSING_CODES, read_table, write_table
 
 WRITABLE = ["t.csv", "t.tsv", "t.txt", "t.csv.gz", "t.tsv.gz", "t.txt.gz", "t.xlsx", "t.parquet"]
@@ -117,3 +118,16 @@ def test_a_full_disk_leaves_the_earlier_table(tmp_path, monkeypatch):
 def test_a_directory_that_does_not_exist(tmp_path):
     with pytest.raises(InputError, match="must lie in a directory that exists"):
         write_table(pd.DataFrame({"a": [1]}), tmp_path / "nowhere" / "t.csv")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_a_carriage_return_in_a_text_begins_no_line(tmp_path, name):
+    frame = pd.DataFrame({"feature": ["gene\r=A1", "b"], "weight": [1.0, 2.0]})
+    write_table(frame, tmp_path / name)
+    delimiter = "," if name == "t.csv" else "\t"
+    assert (tmp_path / name).read_bytes().split(b"\n")[1] == f'"gene\r=A1"{delimiter}1.0'.encode()
+    assert read_table(tmp_path / name).frame["feature"].tolist() == ["gene\n=A1", "b"]  # one kind of line end in memory
+
+
+def test_a_carriage_return_in_a_chosen_feature_begins_no_line():
+    assert render_csv({"chosen": [{"feature": "gene\r=A1", "votes": 3}]}) == 'feature,votes\n"gene\r=A1",3\n'

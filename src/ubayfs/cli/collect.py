@@ -23,7 +23,7 @@ from .console import echo, echo_error, shell_command
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
 
-# Variables of a task; one without a default must be there.
+# Variables of a task; one without a default must be there, except that of the last task, which follows from the others.
 _SLURM = "SLURM_ARRAY_TASK_"
 _VARIABLES = {"ID": "", "MIN": "", "MAX": "", "COUNT": "", "STEP": "1"}
 
@@ -95,7 +95,8 @@ def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
         return None
     found = {name: environment.get(f"{_SLURM}{name}", default) for name, default in _VARIABLES.items()}
     try:
-        task, first, last, count, step = (int(value) for value in found.values())
+        task, first, count, step = (int(found[name]) for name in _VARIABLES if name != "MAX")
+        last = int(found["MAX"] or first + step * (count - 1))
     except ValueError:
         shown = ", ".join(f"{_SLURM}{name}={value!r}" for name, value in found.items())
         rule = f"the variables of the Slurm array are no numbers ({shown}). Name the part by --part K/N."

@@ -23,6 +23,9 @@ from .presolve import entries_of, reduce, required_features, rows_within
 _POOL = 400
 # Sets to begin with are at most this large: dropping and swapping features one by one would take too long to pay.
 _LARGEST_START = 200
+# Where the best set has a log kappa below this, soft rows are nearly without effect: another start looks for a set
+# where they are not.
+LOW_LOG_KAPPA = -3.0
 # What the smallest violation of a hard row counts: with the penalty below, twice as much as the best conceivable score.
 SMALLEST_MEASURE = 0.2
 
@@ -51,10 +54,18 @@ def _measure(excess: Floats) -> Floats:
 
 
 class LocalSearch:
-    """Adds, drops and swaps features, all of them selectable, as long as the merit rises."""
+    """Adds, drops and swaps features, all of them selectable, as long as the merit rises.
 
-    def __init__(self, utility: Utility) -> None:
-        self.utility = utility
+    Parameters
+    ----------
+    utility : Utility
+    linear : bool
+        Whether the merit has ``1 + log kappa`` in place of kappa: its tangent where all rows hold, never above it.
+        Among sets that violate much kappa is nearly 0 and shows no way out; its logarithm does.
+    """
+
+    def __init__(self, utility: Utility, linear: bool = False) -> None:
+        self.utility, self.linear = utility, linear
         system = utility.system
         self.n = utility.n_features
         self.hard = np.isinf(system.rho)
@@ -131,7 +142,8 @@ class LocalSearch:
         importances = self.utility.theta[members].sum() + np.concatenate([[0.0], gain])
         # Sums of gains may miss zero by rounding; a violation is at least SMALLEST_MEASURE.
         hard_all = np.where(hard_all < 0.5 * SMALLEST_MEASURE, 0.0, hard_all)
-        return importances + self.utility.constraint_strength * np.exp(log_all) - self.hard_penalty * hard_all
+        kappa = 1.0 + log_all if self.linear else np.exp(log_all)
+        return importances + self.utility.constraint_strength * kappa - self.hard_penalty * hard_all
 
     def members_of_blocks(self, members: Ints) -> Ints:
         """Return how many of some features are in each block."""
@@ -266,6 +278,11 @@ def good_set(utility: Utility, deadline: float | None = None, begin_with: Mask |
             best, best_value = found, value
         if number == 0 and begin_with is not None and best is not None:
             break
+    low = best is not None and utility.admissibility.log_admissibility(best)[0] < LOW_LOG_KAPPA
+    if best is not None and low and begin_with is None:
+        way_out = LocalSearch(small.utility, linear=True).improve(best[pool], deadline)
+        found = small.lift(search.improve(way_out, deadline), utility.n_features)
+        best = max(best, found, key=lambda chosen: float(utility(chosen)[0]))
     if best is None:
         required = required_features(utility) & utility.selectable
         return required if np.isfinite(utility(required)[0]) else None

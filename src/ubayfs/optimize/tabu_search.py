@@ -22,7 +22,7 @@ from .._arguments import Floats, Mask
 from ..utility import Utility, score_tolerance
 from .cells import lowest_log_kappa
 from .flips import Flips
-from .local_search import SMALLEST_MEASURE, LocalSearch
+from .local_search import LOW_LOG_KAPPA, SMALLEST_MEASURE, LocalSearch
 
 # A feature just flipped stays as it is for so many steps, drawn for each flip.
 _TENURE = (3, 10)
@@ -66,6 +66,8 @@ class TabuSearch:
     def _begin(self) -> None:
         self.free_from = np.zeros(self.utility.n_features, dtype=np.int64)  # the step from which each may be flipped
         self.relaxation = _RELAXATIONS[self.n_starts % len(_RELAXATIONS)]
+        # While soft inequalities have no effect on the best set, the search follows log kappa, as `LocalSearch` does.
+        self.linear = self.utility.admissibility.log_admissibility(self.best)[0] < LOW_LOG_KAPPA
         self.n_starts += 1
         self.idle = 0  # steps since the best set was found or the search started anew
         self.price, self.same_side = self.worth, 0  # steps among sets that violate hard inequalities; < 0: that do not
@@ -88,7 +90,9 @@ class TabuSearch:
         importance = flips.importance + flips.sign * flips.theta
         log_kappa = flips.log_kappa + flips.log_gain
         relaxed = score = importance + strength * np.exp(log_kappa)
-        if self.relaxation < 1.0:
+        if self.linear:
+            relaxed = importance + strength * (1.0 + log_kappa)
+        elif self.relaxation < 1.0:
             relaxed = importance + strength * np.exp(self.relaxation * log_kappa)
         violation = flips.violation + flips.violation_gain
         # Sums of changes may miss zero by rounding.

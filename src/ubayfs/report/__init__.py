@@ -43,13 +43,14 @@ def render_csv(summary: Mapping[str, Any]) -> str:
     """Return the chosen features, one row each; several blocks of one feature are in one cell."""
     records = summary["chosen"]
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\n")
+    # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
+    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\r\n")
     writer.writeheader()
     for record in records:
         cells = ["; ".join(map(str, value)) if isinstance(value, list) else value for value in record.values()]
         texts = [protected(cell) if isinstance(cell, str) else cell for cell in cells]
         writer.writerow(dict(zip(record, texts, strict=True)))
-    return buffer.getvalue()
+    return buffer.getvalue().replace("\r\n", "\n")
 
 
 # By the suffix of the file.

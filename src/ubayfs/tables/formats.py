@@ -273,8 +273,11 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         content = _parquet(frame, path)
     else:
         delimiter = "," if suffix.startswith(".csv") else "\t"
-        text = _protected(frame).to_csv(sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\n")
-        content = text.encode("utf-8")
+        # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
+        text = _protected(frame).to_csv(
+            sep=delimiter, index=_has_row_names(frame), index_label="", lineterminator="\r\n"
+        )
+        content = text.replace("\r\n", "\n").encode("utf-8")
     if suffix.endswith(".gz"):
         content = gzip.compress(content, mtime=0)  # without a time stamp, equal tables are equal files
     save_content(path, content, InputError)
