@@ -155,8 +155,10 @@ def test_missing_and_repeated_parts_are_named(folder, run):
     assert repeated.code == 2
     assert "part 2 is in parts/2 and in copy. Name each part once." in repeated.err
     assert not (folder / "evidence").exists()
-    # The same directory twice, as two patterns of the shell may match it, is one part.
-    assert run("merge", *parts(4), "parts/2", "-o", "evidence").code == 0
+    twice = run("merge", *parts(4), "parts/2", "-o", "evidence")
+    assert twice.code == 2
+    assert "parts/2 is named more than once. Name each part once." in twice.err
+    assert not (folder / "evidence").exists()
 
 
 def test_foreign_parts_are_named(folder, run, cells):

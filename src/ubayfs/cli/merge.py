@@ -10,6 +10,7 @@ ensemble are named, and nothing is written.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,8 @@ def _opened(paths: list[Path]) -> dict[str, StoredEvidence]:
     from ..exceptions import InputError, UBayFSError
     from ..results import StoredEvidence
 
-    stored, problems = {}, []
+    repeated = [str(path) for path, times in Counter(paths).items() if times > 1]
+    stored, problems = {}, [f"{name} is named more than once. Name each part once." for name in repeated]
     for path in dict.fromkeys(paths):
         try:
             stored[str(path)] = part = StoredEvidence(path)
