@@ -349,9 +349,9 @@ def tangled():
     """Soft pairs everywhere: a single node proves little."""
     rng = np.random.default_rng(3)
     pairs = [
-        cannot_link(rng.choice(60, 2, replace=False).tolist(), rho=float(rng.uniform(0.5, 20))) for _ in range(700)
+        cannot_link(rng.choice(40, 2, replace=False).tolist(), rho=float(rng.uniform(0.5, 20))) for _ in range(300)
     ]
-    return maximize(rng.dirichlet(np.ones(60)), [max_size(12), *pairs])
+    return maximize(rng.dirichlet(np.ones(40)), [max_size(12), *pairs])
 
 
 def test_work_is_limited_by_nodes_and_what_is_not_proved_is_stated(tangled):
