@@ -235,7 +235,8 @@ class EvidenceSection(Section):
     n_features_per_model: int | str | None = setting(
         None, components.ensemble_argument, "the most features that a run may choose",
         details="`random` draws it anew for each run, from 1 to half of the features, at most 20",
-        default_text="a quarter of the features, at most 10", option=Option("--features-per-model", "N", _number_or_word)
+        default_text="a quarter of the features, at most 10",
+        option=Option("--features-per-model", "N", _number_or_word)
     )
     seed: int | None = setting(
         0, _count, "the same seed gives the same result",

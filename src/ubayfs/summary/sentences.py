@@ -56,8 +56,8 @@ _ADVICE = {
         "runs without a vote."
     ),
     "many_features_per_model": (
-        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that tell "
-        "nothing get many votes too. At most {quarter} would make the votes more telling."
+        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
     ),
     "lone_values": (
         "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
