@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         except KeyboardInterrupt:
             echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
             raise
-        for advice in evidence.advice:
+        for advice in (*resolved.study.version_advice, *evidence.advice):
             echo_error(f"Note: {advice}")
         used = resolved.standalone()
         write(replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"])), evidence)
@@ -145,4 +145,5 @@ def _is_finished(directory: Path, study: ResolvedStudy, part: tuple[int, int] | 
     found = None if "part" not in settings else (settings["part"]["number"], settings["part"]["of"])
     assert study.data is not None
     same_runs = found == part and settings["data_fingerprint"] == study.data.fingerprint
+    same_runs = same_runs and settings["n_features_per_model"] == study.features_per_model
     return same_runs and steps.asked_for(earlier) == steps.asked_for(study.standalone())

@@ -19,10 +19,11 @@ from ..constraints import ConstraintSystem
 from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress, check_features_per_model
+from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
+from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.subsampling import plan_subsamples
-from ..exceptions import InputError, StudyError
+from ..exceptions import Advice, InputError, StudyError
 from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
@@ -66,6 +67,17 @@ class ResolvedStudy:
     knowledge: Mapping[str, Stated]
     system: ConstraintSystem | None = None
 
+    @property
+    def features_per_model(self) -> int | str:
+        """The most features that a run may choose, or "random"."""
+        return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known before the ensemble runs."""
+        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
+        return (*self.study.version_advice, *of_ensemble, *(() if self.data is None else self.data.advice))
+
     def collect(
         self,
         on_progress: Progress | None = None,
@@ -80,10 +92,13 @@ class ResolvedStudy:
         return self.decision.make(evidence, self.data, self.system)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
-        """Return the study with the seeds that were drawn where it left the choice, so that it repeats the result."""
+        """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""
         ensemble, decision = self.study.evidence, self.study.decision
-        if ensemble.seed is not None and decision.seed is not None:
+        per_model = evidence.settings.get("n_features_per_model", self.features_per_model)
+        if ensemble.seed is not None and decision.seed is not None and per_model == self.features_per_model:
             return self
+        if per_model != self.features_per_model:
+            ensemble = replace(ensemble, n_features_per_model=per_model)
         if ensemble.seed is None:
             ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
         if decision.seed is None:
@@ -322,7 +337,7 @@ class _Resolver:
         problems, section, data = self.problems, self.study.evidence, self.data
         if problems.is_sound("evidence", "n_features_per_model") and self.names.names:
             with reported(problems, ("evidence", "n_features_per_model")):
-                check_features_per_model(section.n_features_per_model, len(self.names.names))
+                features_per_model(section.n_features_per_model, len(self.names.names))
         least = self.study.decision.min_votes
         sound = problems.is_sound("decision", "min_votes") and problems.is_sound("evidence", "n_models")
         if least > section.n_models and sound:

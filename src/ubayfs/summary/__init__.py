@@ -49,7 +49,7 @@ def answer(
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": advice_facts(facts.all_advice(selection)),
+        "advice": advice_facts((*(() if study is None else study.study.version_advice), *facts.all_advice(selection))),
     }
     return {"headline": sentences.headline(given), **given}
 
@@ -116,7 +116,9 @@ def summarize(
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
         asked = study.standalone().to_dict()
-    given = dict(known) if known is not None else answer(selection, blocks=blocks, random_state=random_state)
+    given = (
+        dict(known) if known is not None else answer(selection, study=study, blocks=blocks, random_state=random_state)
+    )
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = _table(selection, data)
     about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
