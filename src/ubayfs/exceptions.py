@@ -180,7 +180,9 @@ class MissingDependencyError(UBayFSError, ImportError):
 
 
 class UBayFSWarning(UserWarning):
-    """Base of every warning that the package issues."""
+    """Base of every warning that the package issues; `advice` has what it is about as a value."""
+
+    advice: Advice | None = None
 
 
 class EnsembleWarning(UBayFSWarning):
@@ -315,7 +317,9 @@ class Advice:
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
-        warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)
+        warning = self.category(str(self))
+        warning.advice = self
+        warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:
