@@ -90,9 +90,12 @@ class ConstraintError(InputError):
     ----------
     position : int or None
         Position of the constraint in the list that was resolved, from 0.
+    against : str or None
+        Another argument that the argument in question does not fit; either of them may be wrong.
     """
 
     position: int | None = None
+    against: str | None = None
 
 
 class InfeasibleError(InputError):

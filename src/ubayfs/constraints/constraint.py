@@ -186,9 +186,9 @@ def builder(
             try:
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:
-                raise ConstraintError(
-                    f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule
-                ) from None
+                found = ConstraintError(f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule)
+                found.against = getattr(error, "against", None)
+                raise found from None
 
         build.__signature__ = inspect.signature(check).replace(return_annotation="Constraint")  # type: ignore[attr-defined]
         KINDS[kind] = Kind(build, inequalities, needs_data)
