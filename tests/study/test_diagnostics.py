@@ -355,20 +355,24 @@ constraints:
   - linear: {A: [[1, 1, 1]], b: [1, 2], rho: [x]}
   - linear: {b: [1, 2], rho: [x]}
 """
-    places = [(2, "require"), (5, "exclude")]
+    places = [(1, "require"), (4, "exclude")]
     expected = [(("constraints", position, kind), 6 + position) for position, kind in places]
-    linear = [(6, "rho"), (6, "b"), (7, None), (7, "rho")]
+    linear = [(5, "rho"), (5, "b"), (5, "A"), (6, None), (6, "rho")]
     expected += [(("constraints", i, "linear", *([key] if key else [])), 6 + i) for i, key in linear]
     assert sorted(places_of(folder, DATA + text), key=str) == sorted(expected, key=str)
 
 
-def test_what_is_wrong_with_target_and_groups_shows_beside_a_wrong_feature(folder):
-    text = """\
-data:
-  path: cells.csv
-  target: radius
-  task: multiclass
-  groups: center
-evidence: {train_size: 0.01}
-"""
-    assert places_of(folder, text) == [(("data", "target"), 3), (("data", "groups"), 5), (("data", "ignore"), 2)]
+@pytest.mark.parametrize(
+    ("roles", "place"),
+    [
+        ("target: radius, task: multiclass", ("data", "target")),
+        ("target: steady, groups: center, task: regression", ("data", "groups")),
+        ("target: class, ignore: [patient, center]", ("evidence", "train_size")),
+    ],
+)
+def test_a_wrong_feature_hides_no_problem_of_the_samples(folder, roles, place):
+    frame = pd.read_csv(folder / "cells.csv").assign(steady=lambda frame: frame["radius"], note="text")
+    frame.to_csv(folder / "cells.csv", index=False)
+    share = 0.05 if place == ("evidence", "train_size") else 0.75
+    text = f"data: {{path: cells.csv, {roles}}}\nevidence: {{train_size: {share}}}\n"
+    assert {path for path, _ in places_of(folder, text)} == {("data", "ignore"), place}
