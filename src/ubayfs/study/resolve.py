@@ -192,17 +192,23 @@ class _Resolver:
 
     def read_data(self) -> None:
         """Read the data table and take the features out of it."""
-        from ..tables import feature_columns, read_table
+        from ..tables import read_table
 
         problems, section = self.problems, self.study.data
         if not (problems.is_sound("data", "path") and problems.is_sound("data", "sheet")):
             return
         try:
-            self.table = table = read_table(self.study.folder / section.path, sheet=section.sheet)
+            self.table = read_table(self.study.folder / section.path, sheet=section.sheet)
+            self._read_columns(self.table)
         except InputError as error:
             about_sheet = error.argument == "sheet" and section.sheet is not None
             problems(("data", "sheet" if about_sheet else "path"), str(error))
-            return
+
+    def _read_columns(self, table: Table) -> None:
+        """Take the features, the target and groups out of the table, as far as the settings are right."""
+        from ..tables import feature_columns
+
+        problems, section = self.problems, self.study.data
         settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
         settings = {name: value for name, value in settings.items() if name not in ("path", "sheet")}
         roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
@@ -213,7 +219,7 @@ class _Resolver:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
         else:
             self.data, found = self._read_features(table, settings)
-            # A name that is no column stands for one; how many columns a pattern should match is not known.
+            # A name that is not that of a column stands for one; how many columns a pattern should match is not known.
             unknown = wrong.count("ignore") and any(map(is_pattern, section.ignore))
             if found.count("ignore") == wrong.count("ignore") and not unknown and "missing" not in found:
                 n_least = max(len(names) - len(wrong), 0)
