@@ -189,9 +189,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             The data of the fit, which a fitted selector does not keep: needed by :func:`~ubayfs.decorrelate`, and
             for the redundancy in ``selection_.metrics``.
         **changes
-            New values of `max_features`, `constraints`, `weights`, `prior`, `blocks`, `constraint_strength`,
-            `optimizer`, `min_votes`, `time_limit`, `n_alternatives` or `random_state`. All other parameters are those
-            of the fit. The posterior is reused unless `weights`, `prior`, `blocks` or `random_state` change.
+            New values of `max_features` and of parameters that :func:`~ubayfs.decide` has, too. All others are those
+            of the fit. The posterior is reused unless something changes that it depends on.
 
         Returns
         -------

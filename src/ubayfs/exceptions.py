@@ -90,9 +90,12 @@ class ConstraintError(InputError):
     ----------
     position : int or None
         Position of the constraint in the list that was resolved, from 0.
+    against : str or None
+        Another argument that the argument in question does not fit; either of them may be wrong.
     """
 
     position: int | None = None
+    against: str | None = None
 
 
 class InfeasibleError(InputError):
@@ -180,7 +183,9 @@ class MissingDependencyError(UBayFSError, ImportError):
 
 
 class UBayFSWarning(UserWarning):
-    """Base of every warning that the package issues."""
+    """Base of every warning that the package issues; `advice` has what it is about as a value."""
+
+    advice: Advice | None = None
 
 
 class EnsembleWarning(UBayFSWarning):
@@ -329,8 +334,11 @@ class Advice:
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
-        if self.category is not None:
-            warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)
+        if self.category is None:
+            return
+        warning = self.category(str(self))
+        warning.advice = self
+        warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:

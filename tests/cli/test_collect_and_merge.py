@@ -271,8 +271,8 @@ def test_the_task_of_an_array_is_the_part(folder, run, monkeypatch):
         ({"STEP": 2}, r"20 tasks from 5 to 24 with a step of 2; parts need tasks without gaps, such as --array=1-20"),
         ({"STEP": 2, "MAX": None}, r"20 tasks from 5 to 43 with a step of 2"),
         ({"COUNT": 3}, r"3 tasks from 5 to 24 with a step of 1; parts need tasks without gaps"),
-        ({"COUNT": None}, r"are no numbers \(.*SLURM_ARRAY_TASK_COUNT=''.*\)\. Name the part by --part K/N"),
-        ({"ID": "x"}, r"are no numbers \(SLURM_ARRAY_TASK_ID='x'"),
+        ({"COUNT": None}, r"are not numbers \(.*SLURM_ARRAY_TASK_COUNT=''.*\)\. Name the part by --part K/N"),
+        ({"ID": "x"}, r"are not numbers \(SLURM_ARRAY_TASK_ID='x'"),
     ],
     ids=["step", "step without end", "gaps", "missing", "no number"],
 )

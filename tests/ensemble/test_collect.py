@@ -130,7 +130,7 @@ def test_threads_do_not_change_the_result(table, n_jobs):
 
 
 def test_threads_are_used_when_asked_for(table):
-    barrier = threading.Barrier(2, timeout=60)
+    barrier = threading.Barrier(2, timeout=600)
 
     class Meeting(Noisy):
         def select_many(self, *arguments):
@@ -492,7 +492,7 @@ def test_cancelling_in_threads_keeps_whole_runs(table, monkeypatch):
         def select_many(self, *arguments):
             # The two workers' first batches run; whatever begins later waits until the cancelling is known.
             if len(self.calls) >= 2:
-                assert cancelled.wait(60)
+                assert cancelled.wait(600)
             return super().select_many(*arguments)
 
     monkeypatch.setattr(ensemble._Watch, "report", report_and_tell)

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return the part that a task of a Slurm job array has, as (number, of how many); None if this is no such task.
+    """Return the part that a task of a Slurm job array has, as (number, of how many); None if this is not such a task.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
         last = int(found["MAX"] or first + step * (count - 1))
     except ValueError:
         shown = ", ".join(f"{_SLURM}{name}={value!r}" for name, value in found.items())
-        rule = f"the variables of the Slurm array are no numbers ({shown}). Name the part by --part K/N."
+        rule = f"the variables of the Slurm array are not numbers ({shown}). Name the part by --part K/N."
         raise InputError(rule) from None
     if step != 1 or last - first + 1 != count:
         raise InputError(

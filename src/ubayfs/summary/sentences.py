@@ -71,15 +71,12 @@ _ADVICE = {
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return all sentences of a report; of further warnings, those that are not advice already."""
-    advice = facts["advice"]
-    known = {str(Advice.from_dict(given)) for given in advice}
-    warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
+    """Return all sentences of a report; further messages come before the advice."""
     return {
         "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
         "question": _question(facts),
         "verdict": _verdict(facts),
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": [*messages, *(given["message"] for given in facts["advice"])],
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
