@@ -72,7 +72,9 @@ class SparseColumns:
             return self.stored[key].toarray(order="C")
         samples, columns = key
         if np.ndim(columns) == 0 and not isinstance(columns, slice):
-            return self[:, [columns]][samples, 0]
+            column, inside = np.zeros(len(self), self.dtype), slice(*self.stored.indptr[columns : columns + 2].tolist())
+            column[self.stored.indices[inside]] = self.stored.data[inside]
+            return column[samples]
         block = self.stored[:, columns if isinstance(columns, slice) else np.ravel(columns)].toarray(order="F")
         return block[samples if isinstance(samples, slice) else np.ravel(samples)]
 
