@@ -12,7 +12,7 @@ from scipy import sparse
 from .._arguments import Array, Ints, check_not_complex
 
 # Entries of the blocks of samples that a table is gone through in; bounds memory only.
-_BLOCK_ENTRIES = 1 << 20
+_BLOCK_ENTRIES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
