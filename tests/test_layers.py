@@ -24,7 +24,7 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["attribution", "estimator", "tables"],
+    ["annotation", "attribution", "estimator", "tables"],
     ["study"],
     ["plotting"],
     ["summary"],

@@ -14,6 +14,7 @@ from . import summary as summary
 from . import tables as tables
 from . import workers as workers
 from . import workflow as workflow
+from .annotation import annotate as annotate
 from .attribution import selection_probabilities as selection_probabilities
 from .constraints import Constraint as Constraint
 from .constraints.links import at_least_one as at_least_one
