@@ -24,7 +24,7 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["annotation", "attribution", "estimator", "tables"],
+    ["attribution", "estimator", "tables"],
     ["study"],
     ["plotting"],
     ["summary"],

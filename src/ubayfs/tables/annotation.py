@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import FeatureIndex, check_feature_names
-from ._plain import number, plain
-from .data.anndata_object import is_anndata
-from .ensemble.evidence import Evidence
-from .exceptions import InputError
-from .selection import Selection, check_selection
+from .._arguments import FeatureIndex, check_feature_names
+from .._plain import number, plain
+from ..data.anndata_object import is_anndata
+from ..ensemble.evidence import Evidence
+from ..exceptions import InputError
+from ..selection import Selection, check_selection
 
 _VOTES, _SELECTED, _KEY = "ubayfs_votes", "ubayfs_selected", "ubayfs"
 FORMAT = 1
