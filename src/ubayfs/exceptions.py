@@ -210,8 +210,8 @@ class Advice:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    # The category of the Python warning and its sentence.
-    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning], str]]] = {
+    # The category of the Python warning and its sentence; None for a note on how data were read, which never warns.
+    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str]]] = {
         "time_limit": (
             OptimizationWarning,
             "time_limit was reached: the set returned has the score {value:.6g}, and no set has a higher one than "
@@ -262,6 +262,45 @@ class Advice:
             "features with one value far from all others, which decides every score of theirs where it is in a "
             "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
         ),
+        "title_rows_skipped": (None, "{file}: rows above the header were skipped: {rows}."),
+        "columns_ignored": (
+            None,
+            "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). Encode them as "
+            "numbers to use them; ignore: names those that shall never be.",
+        ),
+        "descriptions_ignored": (
+            None,
+            "{file}: columns of text describe the features and are not read as samples: {n_columns} ({columns}).",
+        ),
+        "ids_ignored": (
+            None,
+            "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "
+            "({columns}). Rename a column that is a measurement.",
+        ),
+        "labels_merged": (None, "labels of {column} that differ only in case count as one: {labels}."),
+        "samples_without_target": (
+            None, "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used.",
+        ),
+        "file_transposed": (None, "{file} was read with features in rows: {n_samples} samples, {n_features} features."),
+        "looks_transposed": (
+            None,
+            "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples with {n_columns} columns. "
+            "If so, choose features_in: rows.",
+        ),
+        "samples_joined": (None, "{n_samples} samples are in {keep} of the files ({files})."),
+        "samples_not_matched": (
+            None, "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}.",
+        ),
+        "names_prefixed": (
+            None, "features that several files have got the name of their file in front: {n_names} ({names}).",
+        ),
+        "sheet_column_used": (None, "{columns}: the sample sheet counts; columns of the same name in data files do not."),
+        "duplicates_merged": (
+            None, "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
+        ),
+        "below_detection": (
+            None, "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
+        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
@@ -309,13 +348,14 @@ class Advice:
         return cls(str(content["code"]), facts)
 
     @property
-    def category(self) -> type[UBayFSWarning]:
-        """The kind of Python warning."""
+    def category(self) -> type[UBayFSWarning] | None:
+        """The kind of Python warning; None for a note."""
         return self.CODES[self.code][0]
 
     def warn(self, stacklevel: int = 2) -> None:
-        """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
-        warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)
+        """Issue the advice as a Python warning, unless it is a note; with ``stacklevel=2`` of the caller's caller."""
+        if self.category is not None:
+            warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
+from .blocks import Blocks
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .target import Target, any_missing, check_aligned, check_length, plain, read_target
@@ -78,6 +79,12 @@ class FeatureData:
         The file that X is mapped from, when the caller named one.
     missing : MissingValues or None
         What the reader of the table did about missing values; None if there were none.
+    notes : tuple of Advice
+        What else the reader did: samples and columns left out, labels merged, names changed.
+    blocks : Blocks or None
+        The features of each file, when there were several.
+    sample_names : ndarray of str (object) of shape (n_samples,) or None
+        Ids of the samples, where the files have them.
     """
 
     X: Array
@@ -86,6 +93,9 @@ class FeatureData:
     groups: Ints | None = None
     path: str | None = None
     missing: MissingValues | None = None
+    notes: tuple[Advice, ...] = ()
+    blocks: Blocks | None = None
+    sample_names: Array | None = None
 
     @classmethod
     def from_table(cls, X: Any, y: Any = None, *, task: str | None = None, groups: Any = None) -> FeatureData:
@@ -140,7 +150,7 @@ class FeatureData:
         if unknown:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
-        return cls(data.X[:, order], data.target, names, data.groups, missing=data.missing)
+        return replace(data, X=data.X[:, order], feature_names=names, path=None)
 
     @property
     def n_samples(self) -> int:
@@ -168,8 +178,8 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known about the values: columns whose spread is that of one value far from all others."""
-        return lone_value_advice(self.X, *self.extremes, self.feature_names)
+        """What must be known: how the files were read, and columns whose spread is one value far from all others."""
+        return self.notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
