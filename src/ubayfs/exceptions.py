@@ -279,27 +279,38 @@ class Advice:
         ),
         "labels_merged": (None, "labels of {column} that differ only in case count as one: {labels}."),
         "samples_without_target": (
-            None, "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used.",
+            None,
+            "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used.",
         ),
-        "file_transposed": (None, "{file} was read with features in rows: {n_samples} samples, {n_features} features."),
+        "file_transposed": (
+            None,
+            "{file} has samples in its columns ({n_samples}), and features or attributes in its {n_features} rows.",
+        ),
         "looks_transposed": (
             None,
-            "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples with {n_columns} columns. "
+            "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples, {n_columns} columns. "
             "If so, choose features_in: rows.",
         ),
         "samples_joined": (None, "{n_samples} samples are in {keep} of the files ({files})."),
         "samples_not_matched": (
-            None, "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}.",
+            None,
+            "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}.",
         ),
         "names_prefixed": (
-            None, "features that several files have got the name of their file in front: {n_names} ({names}).",
+            None,
+            "features that several files have got the name of their file in front: {n_names} ({names}).",
         ),
-        "sheet_column_used": (None, "{columns}: the sample sheet counts; columns of the same name in data files do not."),
+        "sheet_column_used": (
+            None,
+            "{columns}: the sample sheet counts; columns of the same name in data files do not.",
+        ),
         "duplicates_merged": (
-            None, "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
+            None,
+            "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
         ),
         "below_detection": (
-            None, "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
+            None,
+            "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
         ),
         "missing_letters": (
             UBayFSWarning,

@@ -97,8 +97,8 @@ class ResolvedStudy:
         if prior.table is not None:
             weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()))
             prior = replace(prior, weights=weights, table=None, sheet=None)
-        if isinstance(blocks, TableBlocks):
-            blocks = self.decision.blocks
+        if blocks is None or isinstance(blocks, TableBlocks):
+            blocks = self.decision.blocks or None  # files are blocks where the study has none
         return replace(self.study, prior=prior, blocks=blocks)
 
 
@@ -127,6 +127,7 @@ def resolve_study(
     problems = study.new_problems()
     resolver = _Resolver(study, problems, n_models or study.evidence.n_models)
     needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
+    needed |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
     if data == "read" or (data == "if needed" and needed):
         resolver.read_data()
     resolved = resolver.resolve(feature_names)
@@ -187,15 +188,15 @@ class _Resolver:
 
     def read_data(self) -> None:
         """Read the data table and take the features out of it."""
-        from ..tables import feature_columns, read_features, read_table
+        from ..tables import feature_columns, read_features, read_files
 
         section = self.study.data
-        if not (self.problems.is_sound("data", "path") and self.problems.is_sound("data", "sheet")):
+        if not all(self.problems.is_sound("data", name) for name in section.LAYOUT):
             return
         try:
-            self.table = read_table(self.study.folder / section.path, sheet=section.sheet)
+            self.table = read_files(**section.layout(self.study.folder))
             if self.problems.is_sound("data"):
-                settings = {name: value for name, value in vars(section).items() if name not in ("path", "sheet")}
+                settings = {name: value for name, value in vars(section).items() if name not in section.LAYOUT}
                 self.data = read_features(self.table, **settings)
             else:
                 for problem in feature_columns(self.table, **self._roles())[1]:
@@ -204,8 +205,9 @@ class _Resolver:
             for problem in error.problems:
                 self.problems(("data", *problem.path), problem.message)
         except InputError as error:
+            argument = error.argument if error.argument in ("samples", "encoding") else "path"
             about_sheet = error.argument == "sheet" and section.sheet is not None
-            self.problems(("data", "sheet" if about_sheet else "path"), str(error))
+            self.problems(("data", "sheet" if about_sheet else argument), str(error))
 
     def _roles(self) -> dict[str, Any]:
         """Return the roles of columns, as far as they are given rightly."""
@@ -281,6 +283,8 @@ class _Resolver:
                 problems(("blocks", "prefix"), rule)
         elif isinstance(given, TableBlocks):
             members = self._table_members(given)
+        elif given is None and self.data is not None and self.data.blocks is not None:
+            members = {name: list(items) for name, items in self.data.blocks.members.items()}
         elif given is not None:
             members = {
                 name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()

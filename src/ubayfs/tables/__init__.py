@@ -8,25 +8,25 @@ the words of :data:`MISSING_CODES` are missing values, and an unnamed first colu
 from ..data.feature_data import MISSING_RULES
 from .features import feature_columns, matches, read_features
 from .formats import SUFFIXES, likely_sheet, read_table, write_table
-from .reading import default_keep, read_data, read_files
+from .reading import lay_out, read_data, read_files, read_sheet
 from .symbols import damaged_symbols
-from .table import DUPLICATE_RULES, MISSING_CODES, TO_BE_CHOSEN, Table
+from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 
 __all__ = [
-    "DUPLICATE_RULES",
     "MISSING_CODES",
     "MISSING_RULES",
     "SUFFIXES",
     "TO_BE_CHOSEN",
     "Table",
     "damaged_symbols",
-    "default_keep",
     "feature_columns",
+    "lay_out",
     "likely_sheet",
     "matches",
     "read_data",
     "read_features",
     "read_files",
+    "read_sheet",
     "read_table",
     "write_table",
 ]

@@ -98,7 +98,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
     way_out = "correct them, or empty the cell if the value is missing"
-    if all(_reads_as_number(entries[row]) for row in rows):
+    if all(reads_as_number(entries[row]) for row in rows):
         way_out = (
             "they are numbers stored as text: convert these cells to numbers"
             if table.decimal is None
@@ -110,7 +110,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     return Problem(f"column {name!r}: {shown} {are}: {way_out}.", (role,))
 
 
-def _reads_as_number(entry: Any) -> bool:
+def reads_as_number(entry: Any) -> bool:
     """Tell whether a person would read text as a number, such as 1,5 or 1'234.5."""
     return isinstance(entry, str) and _FOR_PEOPLE.fullmatch(entry.strip()) is not None
 
@@ -132,7 +132,7 @@ def limit_of(entry: Any) -> float | None:
 
 
 def _is_meant_as_number(entry: Any) -> bool:
-    return _reads_as_number(entry) or limit_of(entry) is not None
+    return reads_as_number(entry) or limit_of(entry) is not None
 
 
 def _kind(column: pd.Series) -> str:
@@ -205,5 +205,5 @@ def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
     top = next((i for i, n in enumerate(filled) if 2 * n > max(filled)), 0)
     names, *below = rows[top:]
     regular = {len(row) for row in below} <= {len(names), len(names) + 1}
-    has_numbers = any(isinstance(cell, Real) or _reads_as_number(cell) for cell in names)
+    has_numbers = any(isinstance(cell, Real) or reads_as_number(cell) for cell in names)
     return top if below and regular and not has_numbers else 0

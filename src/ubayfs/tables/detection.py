@@ -12,9 +12,6 @@ from ..exceptions import Advice
 from .columns import as_floats, is_number_type, limit_of
 from .table import Table
 
-# What may stand in the place of such a value.
-DETECTION_RULES = ("half", "missing", "limit")
-
 
 def replace_below_detection(table: Table, rule: str) -> Table:
     """Return a table with numbers, or nothing, in place of values below detection.

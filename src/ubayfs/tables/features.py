@@ -143,7 +143,9 @@ def _with_targets(table: Table, targets: Sequence[str], task: str | None) -> tup
     if gaps.any() and not gaps.all():
         without = np.flatnonzero(gaps)
         facts = {"column": quoted(targets), "n_samples": len(without), "n_left": int((~gaps).sum())}
-        facts["samples"] = [table.place(int(row)) for row in without]
+        facts["samples"] = (
+            as_names(table.frame.index[gaps]) if table.has_names else [table.place(int(row)) for row in without]
+        )
         notes.append(Advice("samples_without_target", facts))
         table = table.at(np.flatnonzero(~gaps))
     for name in targets if task not in ("regression", "unsupervised") else ():

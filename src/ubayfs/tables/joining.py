@@ -12,13 +12,15 @@ import pandas as pd
 
 from ..exceptions import Advice, Problem
 from .layout import as_names, transposed, with_ids
-from .table import Table, TableError, listed
+from .table import Table, TableError
 
 # Ways in which programs spell the same id.
 _SPELLINGS: dict[str, Callable[[str], str]] = {
     "with '.', '-', '_' and blanks written alike": lambda name: re.sub(r"[-._ ]", "-", name),
     "in capital letters": str.upper,
-    "in capital letters, with '.', '-', '_' and blanks written alike": lambda name: re.sub(r"[-._ ]", "-", name).upper(),
+    "in capital letters, with '.', '-', '_' and blanks written alike": lambda name: re.sub(
+        r"[-._ ]", "-", name
+    ).upper(),
     "without the X that R puts before numbers": lambda name: re.sub(r"^X(?=[0-9])", "", name),
 }
 
@@ -71,7 +73,7 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
 
 
 def as_sheet(sheet: Table, ids: Iterable[str], id: str | None) -> Table:
-    """Return a sample sheet by sample: its ids are where most of those of the data are, in a column or in the header."""
+    """Return a sample sheet by sample: its ids are where most ids of the data are, in a column or in the header."""
     known, columns = set(ids), list(sheet.frame.columns)
     places: dict[str | None, set[str]] = {None: set(as_names(sheet.frame.index))} if sheet.has_names else {}
     named = [id] if id in columns else columns
@@ -151,8 +153,3 @@ def _matched(files: Sequence[Table], samples: pd.Index, keep: str) -> list[Advic
             facts = {"file": table.path.name, "n_left": len(left), "n_samples": len(table.frame), "samples": left}
             notes.append(Advice("samples_not_matched", facts))
     return notes
-
-
-def file_names(files: Iterable[Path]) -> str:
-    """Return the names of some files for a message."""
-    return listed([path.name for path in files])

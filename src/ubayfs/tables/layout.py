@@ -121,7 +121,9 @@ def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame, 
     if id is None and table.has_names:
         names = as_names(frame.index)
     elif id is not None and id not in columns:
-        raise TableError(table.path, [Problem(f"there is no column {id!r}. The columns are {quoted(columns)}.", ("id",))])
+        raise TableError(
+            table.path, [Problem(f"there is no column {id!r}. The columns are {quoted(columns)}.", ("id",))]
+        )
     else:
         j = 0 if id is None else columns.index(id)
         names, frame = as_names(frame.iloc[:, j]), frame.drop(columns=columns[j])
@@ -137,7 +139,9 @@ def _check_ids(table: Table, ids: Sequence[str]) -> None:
     twice = pd.Series(ids, dtype=object)
     twice = twice[twice.duplicated()].unique().tolist()
     if twice:
-        rule = f"sample ids occur more than once: {quoted(twice)}. Keep one of each, or give each sample an id of its own."
+        rule = (
+            f"sample ids occur more than once: {quoted(twice)}. Keep one of each, or give each sample an id of its own."
+        )
         raise TableError(table.path, [Problem(rule, ("id",))])
 
 
@@ -197,7 +201,9 @@ def _merged(table: Table, several: dict[str, list[int]], rule: str) -> pd.DataFr
         if rule != "first":
             parts = [frame.iloc[:, j] for j in found]
             if any(cells.offending(part, table.decimal).any() for part in parts):
-                text = f"{name!r} occurs {len(found)} times and does not hold numbers only: rename or remove the others."
+                text = (
+                    f"{name!r} occurs {len(found)} times and does not hold numbers only: rename or remove the others."
+                )
                 raise TableError(table.path, [Problem(text, ("duplicates",))])
             values = np.column_stack([cells.as_floats(part, table.decimal) for part in parts])
             present = ~np.isnan(values)
@@ -205,7 +211,10 @@ def _merged(table: Table, several: dict[str, list[int]], rule: str) -> pd.DataFr
             if rule == "mean":
                 means[chosen] = np.divide(total, counts, out=np.full(len(values), np.nan), where=counts > 0)
             else:
-                spreads = [np.var(part[there]) if there.any() else -1.0 for part, there in zip(values.T, present.T)]
+                spreads = [
+                    np.var(part[there]) if there.any() else -1.0
+                    for part, there in zip(values.T, present.T, strict=True)
+                ]
                 chosen = found[int(np.argmax(spreads))]
         taken[found] = False
         taken[found[0]] = True
@@ -267,5 +276,6 @@ def _sample_likeness(names: Sequence[str]) -> int:
 def shown_orientation(features_in: str, table: Table) -> str:
     """Return how a file is read, in words."""
     header, rows = as_names(table.frame.columns), _row_names(table)
+    header = header if table.has_names or not rows else header[1:]
     samples, features = (header, rows) if features_in == "rows" else (rows, header)
     return f"features in {features_in} ({listed(features, limit=3)}), samples {listed(samples, limit=3) or 'by number'}"

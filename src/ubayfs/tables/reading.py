@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,20 +10,25 @@ from typing import Any
 from .._arguments import check_choice
 from .._files import as_path
 from ..data.feature_data import FeatureData
+from ..data.reading_rules import (
+    DETECTION_RULES,
+    DUPLICATE_RULES,
+    FEATURES_AS,
+    FEATURES_IN,
+    KEEP_RULES,
+    check_encoding,
+    default_keep,
+)
 from ..exceptions import InputError, Problem
-from .detection import DETECTION_RULES, replace_below_detection
+from .detection import replace_below_detection
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
 from .layout import merge_duplicates, transposed, with_ids
 from .symbols import damaged_symbols
-from .table import DUPLICATE_RULES, Table, TableError, listed
+from .table import Table, TableError, listed
 
 AnyPath = str | os.PathLike[str]
-
-FEATURES_IN = ("columns", "rows")
-KEEP_RULES = ("all", "any")
-FEATURES_AS = ("as_is",)
 
 
 def read_data(
@@ -89,17 +93,11 @@ def read_data(
     StudyError
         If the files do not fit together, or columns cannot have their roles: all problems at once.
     """
-    roles = (target, groups)
     table = read_files(
-        path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), duplicates=duplicates,
-        below_detection=below_detection, features=features, encoding=encoding, sheet=sheet, roles=roles,
+        path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
+        duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet, roles=(target, groups),
     )  # fmt: skip
     return read_features(table, target=target, task=task, groups=groups, ignore=ignore, missing=missing, **more)
-
-
-def default_keep(missing: str) -> str:
-    """Return which samples are used unless that is given."""
-    return "any" if missing == "available" else "all"
 
 
 def named_files(path: Any) -> dict[str, Path]:
@@ -109,16 +107,6 @@ def named_files(path: Any) -> dict[str, Path]:
     files = [path] if isinstance(path, str | os.PathLike) else list(path)
     found = {Path(file).name.split(".")[0]: as_path(file) for file in files}
     return found if len(found) == len(files) else {Path(file).name: as_path(file) for file in files}
-
-
-def check_encoding(name: str, value: Any) -> str:
-    """Return the name of an encoding that Python knows."""
-    try:
-        codecs.lookup(value)
-        return str(value)
-    except (LookupError, TypeError) as error:
-        rule = f"must be the name of an encoding, such as latin-1, cp1252 or utf-16; got {value!r}."
-        raise InputError.of(name, rule, value) from error
 
 
 def read_files(
@@ -143,9 +131,7 @@ def read_files(
     tables = {
         block: read_table(file, sheet=sheet, encoding=encoding, distinct=distinct) for block, file in files.items()
     }
-    return lay_out(
-        tables, read_sheet(samples, encoding), features_in=features_in, duplicates=duplicates, **layout
-    )
+    return lay_out(tables, read_sheet(samples, encoding), features_in=features_in, duplicates=duplicates, **layout)
 
 
 def read_sheet(samples: AnyPath | None, encoding: str | None = None) -> Table | None:
@@ -172,7 +158,10 @@ def lay_out(
 ) -> Table:
     """Return tables that were read, and what a sample sheet adds, as one table with samples in rows."""
     check_choice("keep", keep, KEEP_RULES)
-    for name, value, choices in (("below_detection", below_detection, DETECTION_RULES), ("features", features, FEATURES_AS)):
+    for name, value, choices in (
+        ("below_detection", below_detection, DETECTION_RULES),
+        ("features", features, FEATURES_AS),
+    ):
         if value is not None:
             check_choice(name, value, choices)
     described = sheet or next((_series_sheet(table) for table in tables.values() if table.samples is not None), None)
@@ -211,6 +200,6 @@ def _refuse_dates(table: Table) -> None:
     shown = listed([f"{name!r} ({' or '.join(genes)}?)" for name, genes in damaged.items()], limit=5)
     rule = (
         f"feature names that a spreadsheet may have made dates of: {shown}. Write the symbol that is meant into the "
-        "file, or choose features: as_is to take the names as they are; an alias table can then say which gene is meant."
+        "file, or choose features: as_is to take the names as they are; an alias table can then tell which gene it is."
     )
     raise TableError(table.path, [Problem(rule, ("features",))])

@@ -12,13 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._plain import listing
+from ..data.reading_rules import DUPLICATE_RULES
 from ..exceptions import Advice, InputError, Problem, StudyError
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
-
-# What may be done about a feature name that occurs several times.
-DUPLICATE_RULES = ("error", "first", "mean", "max_variance", "suffix")
 
 # The target of a study file in which it is still to be chosen.
 TO_BE_CHOSEN = "?"
@@ -202,6 +200,6 @@ def _stripped(frame: pd.DataFrame) -> pd.DataFrame:
                 changed[i] = [None if isinstance(cell, str) and cell in missing else cell for cell in bare]
     if changed:
         frame = frame.copy(deep=False)
-        for i, cells in changed.items():
-            frame.isetitem(i, pd.Series(cells, index=frame.index, dtype=object))
+        for i, column in changed.items():
+            frame.isetitem(i, np.array(column, dtype=object))
     return frame
