@@ -60,22 +60,6 @@ class DataSection(Section):
         "samples; `{miRNA: mirna.txt.gz, RPPA: rppa.txt.gz}` are joined by the ids of the samples",
         default_text="required", always=True
     )
-    samples: str | None = setting(
-        None, components.text, "sample sheet: has target and groups, none of its columns is a feature",
-        details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
-    )
-    features_in: str = setting(
-        "columns", partial(check_choice, choices=FEATURES_IN), "where the features are: `columns` or `rows`",
-        details="GEO series matrices always have them in rows", option=Option("--features-in", "WHERE")
-    )
-    id: str | None = setting(
-        None, components.text, "column of the sample ids, or of the features if they are in rows",
-        default_text="the first, where ids are needed", option=Option("--id")
-    )
-    keep: str | None = setting(
-        None, partial(check_choice, choices=KEEP_RULES), "samples that `all` files have, or `any` of them",
-        default_text="all; any with missing: available", option=Option("--keep", "RULE")
-    )
     sheet: str | None = setting(
         None, components.text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
     )
@@ -98,6 +82,22 @@ class DataSection(Section):
     missing: str = setting(
         "error", _missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
         option=Option("--missing", "RULE")
+    )
+    samples: str | None = setting(
+        None, components.text, "sample sheet: has target and groups, none of its columns is a feature",
+        details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
+    )
+    features_in: str = setting(
+        "columns", partial(check_choice, choices=FEATURES_IN), "where the features are: `columns` or `rows`",
+        details="GEO series matrices always have them in rows", option=Option("--features-in", "WHERE")
+    )
+    id: str | None = setting(
+        None, components.text, "column of the sample ids, or of the features if they are in rows",
+        default_text="the first, where ids are needed", option=Option("--id")
+    )
+    keep: str | None = setting(
+        None, partial(check_choice, choices=KEEP_RULES), "samples that `all` files have, or `any` of them",
+        default_text="all; any with missing: available", option=Option("--keep", "RULE")
     )
     duplicates: str = setting(
         "error", partial(check_choice, choices=DUPLICATE_RULES),

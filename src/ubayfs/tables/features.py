@@ -17,7 +17,7 @@ from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
-from .layout import as_names, is_id_column, likely_features_in
+from .layout import as_names, id_columns, likely_features_in
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
 
 
@@ -128,7 +128,7 @@ def _measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advic
     for kind, found in texts.items():
         notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(found), "columns": found}))
     wholly = {name for found in texts.values() for name in found}
-    ids = [name for name in names if name not in wholly and is_id_column(name, table.frame[name])]
+    ids = id_columns(table, [name for name in names if name not in wholly])
     if ids:
         notes.append(Advice("ids_ignored", {"n_columns": len(ids), "columns": ids}))
     left_out = wholly | set(ids)
@@ -154,7 +154,7 @@ def _with_targets(table: Table, targets: Sequence[str], task: str | None) -> tup
             column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
         if merged:
             notes.append(Advice("labels_merged", {"column": name, "labels": merged}))
-        if column is not table.frame[name]:
+        if not column.equals(table.frame[name]):
             table = replace(table, frame=table.frame.assign(**{name: column}))
     return table, notes
 

@@ -21,6 +21,8 @@ ID_WORDS = frozenset(
 GROUP_WORDS = frozenset(
     {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
 )
+_IDS = ID_WORDS | GROUP_WORDS
+_ID_LETTERS = re.compile("|".join(sorted(_IDS)), re.IGNORECASE)
 _SAMPLE_WORDS = GROUP_WORDS | {
     "sample", "samples", "s", "p", "pt", "tcga", "gsm", "srr", "case", "control", "ctrl", "tumor", "tumour", "normal",
     "healthy", "treated", "untreated", "wt", "ko", "rep", "replicate", "cell", "barcode",
@@ -41,11 +43,18 @@ def words(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
 
 
-def is_id_column(name: str, column: pd.Series) -> bool:
-    """Tell whether a column numbers the samples: unique whole numbers under a name such as id, sample or patient_nr."""
-    found = words(name)
-    called_so = all(word in ID_WORDS | GROUP_WORDS for word in found) or found[-1] in ("id", "barcode", "accession")
-    if not found or not called_so or not cells.is_number_type(column.dtype) or column.dtype.kind == "b":
+def id_columns(table: Table, names: Iterable[str]) -> list[str]:
+    """Return the columns that number the samples: unique whole numbers under a name such as id, sample or patient_nr."""
+    return [name for name in names if _is_called_id(name) and _numbers_samples(table.frame[name])]
+
+
+def _is_called_id(name: str) -> bool:
+    found = words(name) if _ID_LETTERS.search(name) else []  # nearly all names have none of these
+    return bool(found) and (all(word in _IDS for word in found) or found[-1] in ("id", "barcode", "accession"))
+
+
+def _numbers_samples(column: pd.Series) -> bool:
+    if not cells.is_number_type(column.dtype) or column.dtype.kind == "b":
         return False
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return bool(len(values) > 2 and np.isfinite(values).all() and (values % 1 == 0).all() and column.is_unique)
