@@ -201,7 +201,8 @@ def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
     >>> n_title_rows([["Table S1"], ["gene", "s1", "s2"], ["TP53", "1", "2"]]), n_title_rows([["a", "b"], ["1", "2"]])
     (1, 0)
     """
-    filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
+    there = [[cell is not None and str(cell).strip() != "" for cell in row] for row in rows]
+    filled = [sum(row) + (any(row) and not row[0]) for row in there]  # the column of row names may have no name
     top = next((i for i, n in enumerate(filled) if 2 * n > max(filled)), 0)
     names, *below = rows[top:]
     regular = {len(row) for row in below} <= {len(names), len(names) + 1}

@@ -231,8 +231,10 @@ def _absent(table: Table, role: str, name: str) -> str:
     alone = ""
     if len(table.frame.columns) == 1 and table.decimal is not None:
         alone = ". Columns must be separated by commas, semicolons or tabs, and the header has none of them"
-    rows = table.frame.index if table.has_names else table.frame.iloc[:, 0]
-    if name in set(as_names(rows)):
+    rows = set(as_names(table.frame.index if table.has_names else table.frame.iloc[:, 0]))
+    for note in table.notes:
+        rows |= set(note.facts["columns"]) if note.code == "descriptions_ignored" else set()
+    if name in rows:
         turned = "columns" if table.unit == "sample" else "rows"
         return f"there is no column {name!r} to be the {role}, but a row: choose features_in: {turned}."
     return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}{table.about_sheets}"

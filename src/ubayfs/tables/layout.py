@@ -44,7 +44,7 @@ def words(name: str) -> list[str]:
 
 
 def id_columns(table: Table, names: Iterable[str]) -> list[str]:
-    """Return the columns that number the samples: unique whole numbers under a name such as id, sample or patient_nr."""
+    """Return the columns that number the samples: unique whole numbers named id, sample, patient_nr...."""
     return [name for name in names if _is_called_id(name) and _numbers_samples(table.frame[name])]
 
 
@@ -256,7 +256,7 @@ def likely_features_in(table: Table, target: str | None = None, samples: Iterabl
         return "rows"
     body = header if table.has_names else header[1:]
     n_text = sum(map(len, cells.text_columns(table, _once(table.frame.columns)).values())) - (not table.has_names)
-    if len(set(rows)) < len(rows) or not body or n_text > min(2, len(body) / 4):
+    if len(set(rows)) < 0.7 * len(rows) or not body or n_text > min(2, len(body) / 4):
         return "columns"
     score = _sample_likeness(body) - _sample_likeness(rows)
     score += (len(rows) >= 2 * len(body)) + (len(rows) >= 20 * len(body))

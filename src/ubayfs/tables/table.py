@@ -139,7 +139,7 @@ def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> No
     ]
     if twice:
         way_out = "Names must be distinct; rename or remove the others"
-        way_out += f", or choose duplicates: {' | '.join(DUPLICATE_RULES[1:])}." if what == "column" else "."
+        way_out += f", or choose duplicates: {' | '.join(DUPLICATE_RULES[1:])}." if what in ("column", "row") else "."
         raise file_error(path, f"has {what} names more than once: {listed(twice)}. {way_out}")
 
 
