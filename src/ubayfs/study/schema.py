@@ -44,6 +44,10 @@ def _seconds(text: str) -> float | None:
     return None if text.strip().lower() == _NO_LIMIT else float(text)
 
 
+def _number_or_word(text: str) -> int | str:
+    return int(text) if text.strip().lstrip("+-").isdecimal() else text
+
+
 # Few lines per key, as in a table.
 # fmt: off
 @dataclass(frozen=True)
@@ -167,9 +171,11 @@ class EvidenceSection(Section):
         0.75, components.ensemble_argument, "share of the samples in a run",
         option=Option("--train-size", "SHARE", float)
     )
-    n_features_per_model: int | None = setting(
-        None, components.ensemble_argument, "the most features that a run may choose", default_text="10",
-        option=Option("--features-per-model", "N", int)
+    n_features_per_model: int | str | None = setting(
+        None, components.ensemble_argument, "the most features that a run may choose",
+        details="`random` draws it anew for each run, from 1 to half of the features, at most 20",
+        default_text="a quarter of the features, at most 10",
+        option=Option("--features-per-model", "N", _number_or_word)
     )
     seed: int | None = setting(
         0, _count, "the same seed gives the same result",

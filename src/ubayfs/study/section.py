@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from .._arguments import nearest
-from .diagnostics import Problems, Report, below, known_only, refuse, reported
+from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
 from .yaml_io import plain
 
 S = TypeVar("S", bound="Section")
@@ -111,15 +111,19 @@ class Section:
 
     def changed(self: S, values: Mapping[str, Any], problems: Problems) -> S:
         """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
-        checked = {}
+        checked: dict[Any, Any] = {}
         for name, value in values.items():
             n_before = problems.n_reports
             entry = self._checked(name, value, below(problems, self.key, name))
             if entry is not None or problems.n_reports == n_before:
                 checked[name] = entry
-        n_before = problems.n_reports
-        self.check_together({**vars(self), **checked}, below(problems, self.key))
-        return self if problems.n_reports > n_before else replace(self, **checked)  # type: ignore[type-var]
+
+        def report(path: Path, message: str) -> None:
+            problems((self.key, *path), message)
+            checked[path[0]] = self.defaults()[str(path[0])]
+
+        self.check_together({**vars(self), **checked}, report)
+        return replace(self, **checked)  # type: ignore[type-var]
 
     def plain(self) -> dict[str, Any]:
         """Return the section as it is written to a file: what differs from the defaults, and what readers ask first."""

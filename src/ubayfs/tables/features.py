@@ -67,7 +67,7 @@ def read_features(
     targets = _listed(target)
     names, problems = feature_columns(table, target=target, groups=groups, ignore=ignore)
     notes = [*table.notes, *_orientation_notes(table, targets)]
-    names, more_notes = _measurements(table, names)
+    names, more_notes = measurements(table, names)
     notes += more_notes
     table, more_notes = _with_targets(table, targets, task)
     notes += more_notes
@@ -121,7 +121,7 @@ def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
     return [Advice("looks_transposed", facts)]
 
 
-def _measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advice]]:
+def measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advice]]:
     """Return the columns that hold measurements, and what was left out: columns of text and of numbers of samples."""
     notes = []
     texts = cells.text_columns(table, names)
