@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
 from .anndata_object import parts_of
+from .blocks import Blocks
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .sparse_columns import SparseColumns
@@ -81,6 +82,12 @@ class FeatureData:
         The file that X is mapped from, when the caller named one.
     missing : MissingValues or None
         What the reader of the table did about missing values; None if there were none.
+    notes : tuple of Advice
+        What else the reader did: samples and columns left out, labels merged, names changed.
+    blocks : Blocks or None
+        The features of each file, when there were several.
+    sample_names : ndarray of str (object) of shape (n_samples,) or None
+        Ids of the samples, where the files have them.
     """
 
     X: Array
@@ -89,6 +96,9 @@ class FeatureData:
     groups: Ints | None = None
     path: str | None = None
     missing: MissingValues | None = None
+    notes: tuple[Advice, ...] = ()
+    blocks: Blocks | None = None
+    sample_names: Array | None = None
 
     @classmethod
     def from_table(
@@ -159,7 +169,7 @@ class FeatureData:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
         ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else data.X[:, order]
-        return cls(ordered, data.target, names, data.groups, missing=data.missing)
+        return replace(data, X=ordered, feature_names=names, path=None)
 
     @property
     def n_samples(self) -> int:
@@ -189,8 +199,8 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known about the values: columns whose spread is that of one value far from all others."""
-        return lone_value_advice(self.X, *self.extremes, self.feature_names)
+        """What must be known: how the files were read, and columns whose spread is one value far from all others."""
+        return self.notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
