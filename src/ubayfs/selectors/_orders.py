@@ -73,6 +73,14 @@ class Orders:
         """Yield slices of as many columns as one pass takes."""
         return _passes(self.codes)
 
+    def pass_memory(self, n_arrays: int) -> NDArray[np.int64]:
+        """Return memory for the temporary arrays of each pass, of shape (n_arrays, n_columns_of_a_pass, n_slots).
+
+        Large arrays that are freed and made anew take more time than the work on them: the system clears their pages.
+        """
+        n_columns = next(self.passes()).stop
+        return np.empty((n_arrays, n_columns, self.codes.shape[1]), dtype=np.int64)
+
     def part(self, sides: NDArray[np.int8]) -> None:
         """Keep the slots of side 1, then those of side 2, both in their present order; drop all others.
 
@@ -82,18 +90,22 @@ class Orders:
         n_left, n_right = np.count_nonzero(sides == 1), np.count_nonzero(sides == 2)
         # In the same memory: what is written lies before all that is still to be read.
         kept = self._memory[: n_features * (n_left + n_right)].reshape(n_features, n_left + n_right)
+        memory = self.pass_memory(1)[0]
+        side = np.empty(memory.shape, dtype=np.int8)
         for part in self.passes():
             codes = self.codes[part]
-            side = sides.take(slots_of(codes))
+            side = side[: len(codes)]
+            sides.take(slots_of(codes, memory[: len(codes)]), out=side, mode="clip")  # "clip" writes there directly
             left, right = (codes.take(np.flatnonzero(side == number)) for number in (1, 2))
             kept[part, :n_left] = left.reshape(len(codes), n_left)
             kept[part, n_left:] = right.reshape(len(codes), n_right)
         self.codes = kept
 
 
-def slots_of(codes: Array) -> Ints:
+def slots_of(codes: Array, out: Ints | None = None) -> Ints:
     """Return the slots (or rows) in some codes."""
-    return (codes & codes.dtype.type(2 ** _slot_bits(codes) - 1)).astype(np.intp)
+    slots = np.empty(codes.shape, dtype=np.intp) if out is None else out
+    return np.bitwise_and(codes, codes.dtype.type(2 ** _slot_bits(codes) - 1), out=slots)
 
 
 def equal_to_next(codes: Array) -> Mask:
