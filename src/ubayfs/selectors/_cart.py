@@ -56,12 +56,12 @@ def tree_importances(
     importances : list of (features, shares), one per tree
         The features that remove impurity, in ascending order, and the share of each in what all of them remove.
     """
-    columns = sorted_columns(X)
-    n_together = max(min(_GROUP_ENTRIES // columns.size, most_subsamples(columns)), 1)
+    n_together = max(min(_GROUP_ENTRIES // X.size, most_subsamples(len(X))), 1)
+    columns = sorted_columns(X) if n_together < len(subsamples) else None  # kept only where several groups need them
     importances = []
     for first in range(0, len(subsamples), n_together):
         group = slice(first, first + n_together)
-        trees = _Trees(columns, outputs, subsamples[group], rngs[group], min_samples_leaf)
+        trees = _Trees(X, columns, outputs, subsamples[group], rngs[group], min_samples_leaf)
         importances.extend(trees.grow(max_depth))
     return importances
 
@@ -110,7 +110,13 @@ class _Trees:
     """Trees that grow together."""
 
     def __init__(
-        self, columns: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
+        self,
+        X: Array,
+        columns: Array | None,
+        outputs: Floats,
+        subsamples: Mask,
+        rngs: Generators,
+        min_samples_leaf: int,
     ) -> None:
         self._rngs, self._min_samples_leaf = rngs, min_samples_leaf
         in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
@@ -123,7 +129,8 @@ class _Trees:
         self._pure = none.copy()
         self._pure[self._roots.trees] = _PURE * self._roots.scatter / self._roots.sizes
         # Nothing of a tree whose root is pure.
-        self._orders = Orders(columns, subsamples & np.isin(np.arange(len(sizes)), self._roots.trees)[:, None])
+        impure = np.isin(np.arange(len(sizes)), self._roots.trees)
+        self._orders = Orders(X, subsamples & impure[:, None], columns)
 
     def grow(self, max_depth: int | None) -> list[tuple[Ints, Floats]]:
         """Split nodes, level by level, and return what :func:`tree_importances` returns."""

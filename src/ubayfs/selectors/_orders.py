@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,12 @@ def sorted_columns(X: Array) -> Array:
     array([1, 0, 2], dtype=uint32)
     """
     n_samples, n_features = X.shape
-    codes = np.empty((n_features, n_samples), dtype=np.uint32 if n_samples <= 2**16 else np.uint64)
-    for part in _passes(codes):
+    codes = np.empty((n_features, n_samples), dtype=_code_type(n_samples))
+    for part in _passes(*codes.shape):
         columns = np.ascontiguousarray(X[:, part].T)
         rows = np.argsort(columns, axis=1)
-        ascending = np.take_along_axis(columns, rows, axis=1)
+        # Several times as fast as take_along_axis.
+        ascending = columns.take(rows + n_samples * np.arange(len(rows))[:, None])
         ranks = codes[part]
         ranks[:, 0] = 0
         np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=ranks[:, 1:])
@@ -42,36 +44,37 @@ def sorted_columns(X: Array) -> Array:
     return codes
 
 
-def most_subsamples(columns: Array) -> int:
+def most_subsamples(n_samples: int) -> int:
     """Return how many subsamples fit into one :class:`Orders`, which numbers their rows in half a word."""
-    return int(2 ** _slot_bits(columns) // columns.shape[1])
+    return int(2 ** (4 * _code_type(n_samples).itemsize) // n_samples)
 
 
 class Orders:
     """Slots in the order of every column, within nodes that follow each other; at first every subsample is a node.
 
-    A slot is a row of a subsample: number of the subsample * n_samples + row. `columns` come from
-    :func:`sorted_columns`, and there are at most ``most_subsamples(columns)``. The attribute `codes`, of shape
-    (n_features, n_slots), has the rank of the value in the high half of the bits and the slot in the low half.
+    A slot is a row of a subsample: number of the subsample * n_samples + row. There are at most
+    ``most_subsamples(n_samples)``. `columns` is ``sorted_columns(X)``; None sorts a few columns at a time, in less
+    memory. The attribute `codes`, of shape (n_features, n_slots), has the rank of the value in the high half of the
+    bits and the slot in the low half.
     """
 
-    def __init__(self, columns: Array, subsamples: Mask) -> None:
-        n_features, n_samples = columns.shape
+    def __init__(self, X: Array, subsamples: Mask, columns: Array | None = None) -> None:
+        n_samples, n_features = X.shape
         ends = np.cumsum(subsamples.sum(axis=1))
-        self.codes = np.empty((n_features, ends[-1]), dtype=columns.dtype)
+        self.codes = np.empty((n_features, ends[-1]), dtype=_code_type(n_samples))
         self._memory = self.codes.reshape(-1)
-        for part in _passes(columns):
-            codes = columns[part]
+        for part in _passes(n_features, n_samples):
+            codes = sorted_columns(X[:, part]) if columns is None else columns[part]
             rows = slots_of(codes)
             start = 0
             for number, (inside, end) in enumerate(zip(subsamples, ends, strict=True)):
                 own = codes.take(np.flatnonzero(inside.take(rows))).reshape(len(codes), end - start)
-                self.codes[part, start:end] = own + columns.dtype.type(number * n_samples)
+                np.add(own, codes.dtype.type(number * n_samples), out=self.codes[part, start:end])
                 start = end
 
     def passes(self) -> Iterator[slice]:
         """Yield slices of as many columns as one pass takes."""
-        return _passes(self.codes)
+        return _passes(*self.codes.shape)
 
     def pass_memory(self, n_arrays: int) -> NDArray[np.int64]:
         """Return memory for the temporary arrays of each pass, of shape (n_arrays, n_columns_of_a_pass, n_slots).
@@ -120,5 +123,9 @@ def _slot_bits(codes: Array) -> int:
     return 4 * codes.itemsize
 
 
-def _passes(codes: Array) -> Iterator[slice]:
-    return feature_chunks(len(codes), max(_PASS_ENTRIES // codes.shape[1], 1))
+def _code_type(n_samples: int) -> np.dtype[Any]:
+    return np.dtype(np.uint32 if n_samples <= 2**16 else np.uint64)
+
+
+def _passes(n_features: int, n_slots: int) -> Iterator[slice]:
+    return feature_chunks(n_features, max(_PASS_ENTRIES // n_slots, 1))
