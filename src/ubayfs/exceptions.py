@@ -28,6 +28,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ._notes import NOTES
+
 # Inequalities of a long list that a message names.
 _MOST_SHOWN = 10
 
@@ -281,56 +283,6 @@ class Advice:
             "features with one value far from all others, which decides every score of theirs where it is in a "
             "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
         ),
-        "title_rows_skipped": (None, "{file}: rows above the header were skipped: {rows}."),
-        "columns_ignored": (
-            None,
-            "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). Encode them as "
-            "numbers to use them; ignore: names those that shall never be.",
-        ),
-        "descriptions_ignored": (
-            None,
-            "{file}: columns of text describe the features and are not read as samples: {n_columns} ({columns}).",
-        ),
-        "ids_ignored": (
-            None,
-            "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "
-            "({columns}). Rename a column that is a measurement.",
-        ),
-        "labels_merged": (None, "labels of {column} that differ only in case count as one: {labels}."),
-        "samples_without_target": (
-            None,
-            "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used.",
-        ),
-        "file_transposed": (
-            None,
-            "{file} has samples in its columns ({n_samples}), and features or attributes in its {n_features} rows.",
-        ),
-        "looks_transposed": (
-            None,
-            "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples, {n_columns} columns. "
-            "If so, choose features_in: rows.",
-        ),
-        "samples_joined": (None, "{n_samples} samples are in {keep} of the files ({files})."),
-        "samples_not_matched": (
-            None,
-            "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}.",
-        ),
-        "names_prefixed": (
-            None,
-            "features that several files have got the name of their file in front: {n_names} ({names}).",
-        ),
-        "sheet_column_used": (
-            None,
-            "{columns}: the sample sheet counts; columns of the same name in data files do not.",
-        ),
-        "duplicates_merged": (
-            None,
-            "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
-        ),
-        "below_detection": (
-            None,
-            "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
-        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
@@ -355,6 +307,7 @@ class Advice:
             "draws each; its means cannot be trusted yet. Raise max_draws (and n_warmup) of Hyperdirichlet, use larger "
             "weights, or take prior='dirichlet'.",
         ),
+        **{code: (None, sentence) for code, sentence in NOTES.items()},
     }
 
     def __str__(self) -> str:

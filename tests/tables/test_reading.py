@@ -387,6 +387,15 @@ def test_what_does_not_fit_is_refused_with_its_argument(tmp_path, content, given
     assert path in [problem.path for problem in caught.value.problems], caught.value
 
 
+@pytest.mark.parametrize("features_in", ["rows", "columns"])
+def test_a_table_that_is_the_other_way_round_than_its_sheet_says(frame, tmp_path, features_in):
+    (frame[GENES] if features_in == "rows" else frame[GENES].T).to_csv(tmp_path / "t.csv")
+    frame[["status"]].to_csv(tmp_path / "sheet.csv")
+    other = "columns" if features_in == "rows" else "rows"
+    with pytest.raises(StudyError, match=f"choose features_in: {other}"):
+        read_data(tmp_path / "t.csv", samples=tmp_path / "sheet.csv", target="status", features_in=features_in)
+
+
 def test_a_sheet_without_the_target_or_that_is_not_there(frame, tmp_path):
     frame[GENES].to_csv(tmp_path / "t.csv")
     frame[["status"]].to_csv(tmp_path / "sheet.csv")
