@@ -13,6 +13,8 @@ LAYERS = [
     ["exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
+    ["tables"],
+    ["knowledge"],
     ["selectors"],
     ["ensemble"],
     ["workers"],
@@ -24,7 +26,7 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["attribution", "estimator", "tables"],
+    ["attribution", "estimator"],
     ["study"],
     ["plotting"],
     ["summary"],
@@ -36,7 +38,11 @@ LAYERS = [
     ["__main__"],
 ]
 # Methods that import when they are called: the value knows what can be done with it.
-CALLED_LATER = {("study.study", "study.resolve"), ("ensemble.evidence", "ensemble.parts")}
+CALLED_LATER = {
+    ("study.study", "study.resolve"),
+    ("ensemble.evidence", "ensemble.parts"),
+    ("data.blocks", "knowledge.tied"),
+}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent
 

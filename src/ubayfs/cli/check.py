@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
         echo(line)
     assert resolved.data is not None
-    echo_advice(advice_facts(resolved.data.advice))
+    echo_advice(advice_facts([*resolved.data.advice, *resolved.notes]))
     if arguments.time:
         echo(_time(resolved))
     echo("\nThe study is valid.")

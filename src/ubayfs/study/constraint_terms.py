@@ -72,6 +72,8 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
     given = known_only(given, parameters, f"an argument of {kind}", report)
+    if kind == "cost_budget" and "budget" in given:
+        given.setdefault("costs", None)  # those of the table of knowledge
     absent = [name for name in KINDS[kind].required if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")

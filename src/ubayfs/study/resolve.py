@@ -7,31 +7,37 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
+from ..advice import cost_advice
 from ..constraints import ConstraintSystem
-from ..constraints.links import exclude
+from ..constraints.links import held_unlikely
+from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, check_features_per_model
 from ..ensemble.evidence import Evidence
 from ..ensemble.subsampling import plan_subsamples
-from ..exceptions import InputError, StudyError
+from ..exceptions import Advice, InputError, StudyError
+from ..knowledge.rows import Knowledge, read_aliases, read_rows
+from ..knowledge.tied import blocks_of
+from ..priors import PriorKnowledge
 from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .names import Names, PrefixBlocks, TableBlocks
+from .names import GeneSetBlocks, Names, PrefixBlocks, TableBlocks
 from .study import Study
-from .weights import UNLIKELY, UNLIKELY_RHO, KnowledgeTable, Stated, WeightResolver, Weights, read_knowledge
+from .weights import WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -52,8 +58,8 @@ class ResolvedStudy:
         The table as read, for the table of the selected features.
     decision : Decision
         Everything that a decision needs besides evidence and data.
-    knowledge : mapping of str to float or str
-        What the expert stated of features: votes or a word of the scale, only where something was stated.
+    prior : PriorKnowledge
+        What the expert stated of features: weights, reasons and costs.
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
     """
@@ -63,8 +69,19 @@ class ResolvedStudy:
     data: FeatureData | None
     table: Table | None
     decision: Decision
-    knowledge: Mapping[str, Stated]
+    prior: PriorKnowledge
     system: ConstraintSystem | None = None
+
+    @property
+    def knowledge(self) -> Mapping[str, float | str]:
+        """Votes or word of the scale by feature, where something was stated."""
+        return self.prior.stated
+
+    @property
+    def notes(self) -> tuple[Advice, ...]:
+        """What must be known about names, weights and costs."""
+        costs = cost_advice(self.decision.constraints, self.prior.costs, self.feature_names)
+        return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs)
 
     def collect(
         self,
@@ -77,7 +94,7 @@ class ResolvedStudy:
 
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
-        return self.decision.make(evidence, self.data, self.system)
+        return self.decision.make(evidence, self.data, self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with the seeds that were drawn where it left the choice, so that it repeats the result."""
@@ -94,12 +111,14 @@ class ResolvedStudy:
     def standalone(self) -> Study:
         """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
-        if prior.table is not None:
-            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()))
-            prior = replace(prior, weights=weights, table=None, sheet=None)
-        if isinstance(blocks, TableBlocks):
+        if prior.table is not None or (isinstance(prior.weights, Weights) and prior.weights.lists):
+            reasons = tuple((name, tuple(texts.items())) for name, texts in self.prior.reasons.items())
+            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()), reasons=reasons)
+            prior = replace(prior, weights=weights, table=None, sheet=None, aliases=None, unknown="skip")
+        if isinstance(blocks, TableBlocks | GeneSetBlocks):
             blocks = self.decision.blocks
-        return replace(self.study, prior=prior, blocks=blocks)
+        constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
+        return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
 
 
 def resolve_study(
@@ -181,7 +200,7 @@ class _Resolver:
         self.n_models = n_models
         self.table: Table | None = None
         self.data: FeatureData | None = None
-        self._tables: dict[tuple[str, str | None], KnowledgeTable | None] = {}
+        self._tables: dict[tuple[str, str | None], Knowledge | None] = {}
 
     # -- the data table ------------------------------------------------------------------------------------------------
 
@@ -227,23 +246,28 @@ class _Resolver:
         """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
         study, problems = self.study, self.problems
         names = self._feature_names() if feature_names is None else [str(name) for name in feature_names]
+        aliases = self._read_aliases(study.prior.aliases, "prior")
         table = self._read_table(study.prior, "prior", "weight")
+        if table is not None:
+            table = replace(table, aliases=aliases, unknown=study.prior.unknown)
         if names is None:  # there is nothing to compare names with
             if isinstance(study.blocks, TableBlocks):
                 self._read_table(study.blocks, "blocks", "feature", "block")
             return None
         self.names = Names(names)
         blocks = self._blocks()
-        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
-        weights, knowledge = resolver.resolve(study.prior.weights, table)
+        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems, study.folder, aliases)
+        known = resolver.resolve(study.prior.weights, table)
+        weights = known.weights
         prior = self._prior(weights, blocks)
+        if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
+            self._check_costs(table)
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
-            for i, given in enumerate(study.constraints)
+            for i, given in enumerate(with_costs(constraint, known.costs) for constraint in study.constraints)
         ]
-        unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
-        if unlikely:
-            constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
+        if known.unlikely:
+            constraints.append(held_unlikely(known.unlikely))
         self._check_ensemble()
         known_blocks = blocks if problems.is_sound("blocks") else None
         system = check_constraints(constraints, names, known_blocks, self.data, problems)
@@ -252,19 +276,28 @@ class _Resolver:
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
         given = tuple(constraint for constraint in constraints if constraint is not None)
         decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
-        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge, system)
+        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, known, system)
 
-    def _read_table(self, source: Any, key: str, *columns: str) -> KnowledgeTable | None:
+    def _read_aliases(self, source: str | None, key: str) -> Any:
+        return read_aliases(source, partial(self.problems, (key, "aliases")), self.study.folder)
+
+    def _check_costs(self, table: Knowledge | None) -> None:
+        """Report features of the table without a cost, if a budget takes its costs from there."""
+        for row in table.rows if table is not None and "cost" in table.columns else ():
+            if row.feature is not None and row.cost is None:
+                self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
+
+    def _read_table(self, source: Any, key: str, *columns: str) -> Knowledge | None:
         """Return the table of a section, read once, if it is there and has the columns that are needed."""
         if source.table is None:
             return None
         path: Path = (key, "table")
         if (source.table, source.sheet) not in self._tables:
             file = self.study.folder / source.table
-            self._tables[source.table, source.sheet] = read_knowledge(file, source.sheet, below(self.problems, *path))
+            self._tables[source.table, source.sheet] = read_rows(file, partial(self.problems, path), sheet=source.sheet)
         table = self._tables[source.table, source.sheet]
         with reported(self.problems, path):
-            if table is not None:
+            if table is not None and not (key == "prior" and {"cost", "why", "source"} & set(table.columns)):
                 table.require(*columns)
             return table
         return None
@@ -273,14 +306,16 @@ class _Resolver:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
         given, problems = self.study.blocks, self.problems
         was_sound = problems.is_sound("blocks")
-        members: Mapping[str, list[Any]] = {}
+        members: Mapping[str, Sequence[Any]] = {}
+        file: Blocks | None = None
         if isinstance(given, PrefixBlocks):
             members = given.members(self.names.names)
             if not members:
                 rule = f"no feature has {given.prefix!r} in its name, so that there are no blocks."
                 problems(("blocks", "prefix"), rule)
-        elif isinstance(given, TableBlocks):
-            members = self._table_members(given)
+        elif isinstance(given, TableBlocks | GeneSetBlocks):
+            file = self._file_blocks(given)
+            members = file.members
         elif given is not None:
             members = {
                 name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()
@@ -291,18 +326,30 @@ class _Resolver:
                 index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
         self.block_names = Names(members if known else None, "block")
+        if file is not None:
+            return file if members else None
         return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
 
-    def _table_members(self, blocks: TableBlocks) -> dict[str, list[Any]]:
-        table = self._read_table(blocks, "blocks", "feature", "block")
-        members: dict[str, list[Any]] = {}
-        if table is None:
-            return members
-        table.report_unknown(self.names, None, below(self.problems, "blocks", "table"))
-        for row in table.rows:
-            if row.block is not None and row.feature in self.names:
-                members.setdefault(row.block, []).append(row.feature)
-        return {name: list(dict.fromkeys(features)) for name, features in members.items()}
+    def _file_blocks(self, given: TableBlocks | GeneSetBlocks) -> Blocks:
+        """Return the blocks of a table, or of a file of gene sets."""
+        is_table = isinstance(given, TableBlocks)
+        path: Path = ("blocks", "table" if is_table else "gene_sets")
+        report = partial(self.problems, path)
+        if isinstance(given, TableBlocks):
+            table = self._read_table(given, "blocks", "feature", "block")
+        else:
+            file = self.study.folder / given.gene_sets
+            table = read_rows(file, report, only=given.only)
+            aliases = self._read_aliases(given.aliases, "blocks")
+            with reported(self.problems, path):
+                if table is not None:
+                    table.require("feature", "block")
+                    table = replace(table, aliases=aliases)
+        if table is None or not self.problems.is_sound(*path):
+            return Blocks({})
+        unknown = self.study.prior.unknown if is_table else "skip"
+        table = replace(table, unknown=unknown)
+        return blocks_of(table, self.names.names, report, not is_table)
 
     def _prior(self, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior; its settings are checked with the features."""

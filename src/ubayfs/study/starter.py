@@ -11,9 +11,9 @@ import numpy as np
 
 from .._arguments import did_you_mean
 from ..exceptions import InputError
+from ..knowledge.scale import UNLIKELY_RHO, VOTES
 from .names import PrefixBlocks
 from .schema import SECTIONS
-from .weights import UNLIKELY_RHO, VOTES
 from .yaml_io import dump_scalar
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 
 from ..data.feature_data import MISSING_RULES
 from .features import feature_columns, matches, read_features
-from .formats import SUFFIXES, likely_sheet, read_table, write_table
+from .formats import SUFFIXES, likely_sheet, read_lines, read_table, write_table
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "likely_sheet",
     "matches",
     "read_features",
+    "read_lines",
     "read_table",
     "write_table",
 ]

@@ -55,6 +55,13 @@ def read_text(path: Path) -> Table:
     return tidy(frame, [""] * shifted + header, path, "line", lines, decimal)
 
 
+def text_lines(path: Path) -> list[str]:
+    """Return the lines of a text file that is not a table, such as a list of names; .gz is decompressed."""
+    content = _content(path)
+    _check_encoding(content, path)
+    return content.removeprefix(_BOM).decode("utf-8").splitlines()
+
+
 def _content(path: Path) -> bytes:
     content = path.read_bytes()
     if path.suffix.lower() == ".gz" and content:
