@@ -268,20 +268,20 @@ class Advice:
         ),
         "names_translated": (
             UBayFSWarning,
-            "names of {source} that were found by an alias, or by an Ensembl id of another version: {names}.",
+            "Names of {source} that were found by an alias, or by an Ensembl id of another version: {names}.",
         ),
         "names_ambiguous": (
             UBayFSWarning,
-            "names of {source} that mean several features and were left out: {names}. Name the one that is meant.",
+            "Names of {source} that mean several features and were left out: {names}. Name the one that is meant.",
         ),
         "names_damaged": (
             UBayFSWarning,
-            "names of {source} that a spreadsheet turned into dates; what they were cannot be known: {names}. Correct "
+            "Names of {source} that a spreadsheet turned into dates; what they were cannot be known: {names}. Correct "
             "them in the file.",
         ),
         "names_in_other_case": (
             UBayFSWarning,
-            "names of {source} that differ from features only in upper and lower case and were left out: {names}.",
+            "Names of {source} that differ from features only in upper and lower case and were left out: {names}.",
         ),
         "highest_weight": (
             UBayFSWarning,

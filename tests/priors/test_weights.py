@@ -88,7 +88,7 @@ def test_result_is_a_copy():
         ({"area": "much"}, r"of 'area' must be one of 'likely', .*got 'much'"),
         ({"area": "likely"}, r"in words are measured by the number of models: pass n_models"),
         ({"area": None}, r"positive numbers or words.*'area' has None"),
-        (pd.DataFrame({"thing": ["area"], "weight": [1]}), r"no column 'block', among 'thing', 'weight'"),
+        (pd.DataFrame({"thing": ["area"], "weight": [1]}), r"no column 'feature' .*, among 'thing', 'weight'"),
         (pd.DataFrame({"feature": ["area"], "wheight": [1]}), r"the table, which has no column 'weight'"),
         (
             pd.DataFrame({"feature": ["area", "area"], "weight": [1, 2]}),

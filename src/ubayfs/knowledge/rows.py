@@ -140,6 +140,7 @@ def _read(source: Any, report: Report, sheet: str | None, folder: Path | None) -
             return _of_lines(path.name, _lines(path))
         return _of_table(path, sheet, report)
     if hasattr(source, "columns"):
+        source = source if hasattr(source, "iloc") else source.to_pandas()
         places = [f"row {number}" for number in range(1, len(source) + 1)]
         return _of_columns("the table", [str(name) for name in source.columns], source, places, report)
     if isinstance(source, str):
@@ -241,6 +242,9 @@ def _of_table(path: Path, sheet: str | None, report: Report) -> Knowledge:
 
 def _of_columns(name: str, header: list[str], frame: Any, places: list[str], report: Report) -> Knowledge:
     known = {column: found for column in HEADINGS if (found := _column(name, column, header)) is not None}
+    if not {"feature", "block"} & known.keys():
+        listed = ", ".join(map(repr, header[:8]))
+        raise InputError(f"{name} has no column 'feature' (or gene, symbol, protein...) with names, among {listed}.")
     cells = [_cells(frame.iloc[:, header.index(known[column])]) if column in known else None for column in HEADINGS]
     rows = []
     for i, place in enumerate(places):

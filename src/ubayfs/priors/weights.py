@@ -112,7 +112,8 @@ def highest_advice(names: list[str]) -> tuple[Advice, ...]:
 
 def as_weights(weights: Any) -> Any:
     """Return weights with a path or a frame read; everything else is as it was."""
-    return read_knowledge(weights) if hasattr(weights, "columns") or is_path(weights) else weights
+    is_table = hasattr(weights, "columns") and not isinstance(weights, Knowledge)
+    return read_knowledge(weights) if is_table or is_path(weights) else weights
 
 
 def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None, n_models: int | None = None) -> Floats:

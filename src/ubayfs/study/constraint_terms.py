@@ -315,9 +315,9 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
     shown = {
         name: _plain_argument(kind, name, value)
         for name, value in arguments_of(constraint).items()
-        if name == first or stored[name] != known[name].default
+        if stored[name] is not None and (name == first or stored[name] != known[name].default)
     }
-    short = len(shown) == 1 and not isinstance(shown[first], dict)
+    short = len(shown) == 1 and first in shown and not isinstance(shown[first], dict)
     return {kind: shown[first] if short else shown}
 
 

@@ -195,7 +195,7 @@ class WeightResolver:
         if isinstance(weights, tuple):
             with reported(self.report, ("prior", "weights")):
                 resolved = resolve_weights(list(weights), names)
-                return PriorKnowledge(resolved, dict(zip(names, resolved.tolist(), strict=True)))
+                return PriorKnowledge(resolved)
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
         rows, advice = self._table_rows(table)
         by_list, of_lists = self._lists(weights)
@@ -215,7 +215,7 @@ class WeightResolver:
         for item, reasons in weights.reasons:
             with reported(self.report, ("prior", "weights", "features", item)):
                 found[self.names.find(item, False)[0]] = dict(reasons)
-        return found
+        return {name: found[name] for name in self.names.names if name in found}
 
     def _table_rows(self, table: Knowledge | None) -> tuple[list[Row], tuple[Advice, ...]]:
         if table is None or not self.names.names:
