@@ -172,7 +172,14 @@ class TestSize:
 
     @pytest.mark.parametrize(
         ("max_features", "per_model", "n_columns", "expected"),
-        [(3, None, 30, 3), (None, None, 30, 10), (None, None, 4, 4), (12, None, 5, 5), (3, 7, 30, 7), (7, 3, 30, 3)],
+        [
+            (3, None, 30, 3),
+            (None, None, 30, 7),
+            (9, None, 30, 7),
+            (12, None, 5, 1),
+            (3, 8, 30, 8),
+            (3, "random", 30, "random"),
+        ],
     )
     @pytest.mark.filterwarnings("ignore::ubayfs.exceptions.OptimizationWarning")
     def test_features_per_model(self, cancer, max_features, per_model, n_columns, expected):

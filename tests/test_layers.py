@@ -10,7 +10,7 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
-    ["exceptions"],
+    ["_version", "exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
     ["tables"],
@@ -42,6 +42,7 @@ CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
     ("data.blocks", "knowledge.tied"),
+    ("workflow", "attribution"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent

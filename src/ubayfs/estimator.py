@@ -17,6 +17,7 @@ from .constraints import as_constraints
 from .constraints.sizes import max_size
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress
+from .ensemble.features_per_model import check_per_model, features_per_model
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
@@ -47,8 +48,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         Elementary runs, each on a subsample of the samples.
     train_size : float in (0, 1), default 0.75
         Share of the samples (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
-    n_features_per_model : int, optional
-        The most that one run may choose. Default: `max_features`, or 10 if that is None; never more than there are.
+    n_features_per_model : int or "random", optional
+        The most that one run may choose. Default: `max_features`, or 10 if that is None, but at most a quarter of the
+        features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     optimizer : {"exact", "genetic"} or Optimizer, default "exact"
@@ -104,7 +106,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         constraint_strength: float = 1.0,
         n_models: int = 100,
         train_size: float = 0.75,
-        n_features_per_model: int | None = None,
+        n_features_per_model: int | str | None = None,
         task: str | None = None,
         optimizer: Any = "exact",
         min_votes: int = 0,
@@ -187,9 +189,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             The data of the fit, which a fitted selector does not keep: needed by :func:`~ubayfs.decorrelate`, and
             for the redundancy in ``selection_.metrics``.
         **changes
-            New values of `max_features`, `constraints`, `weights`, `prior`, `blocks`, `constraint_strength`,
-            `optimizer`, `min_votes`, `time_limit`, `n_alternatives` or `random_state`. All other parameters are those
-            of the fit. The posterior is reused unless `weights`, `prior`, `blocks` or `random_state` change.
+            New values of `max_features` and of parameters that :func:`~ubayfs.decide` has, too. All others are those
+            of the fit. The posterior is reused unless something changes that it depends on.
 
         Returns
         -------
@@ -230,10 +231,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         except InputError:
             return False  # fit reports the selector; tags must not fail
 
-    def _features_per_model(self, n_features: int) -> int | None:
-        if self.n_features_per_model is not None or self.max_features is None:
-            return self.n_features_per_model
-        return min(self.max_features, n_features)
+    def _features_per_model(self, n_features: int) -> int | str:
+        check_per_model(self.n_features_per_model)
+        return features_per_model(self.n_features_per_model, n_features, self.max_features)
 
     def _decision(self) -> dict[str, Any]:
         """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""

@@ -178,7 +178,7 @@ class FeatureData:
 
     @property
     def file(self) -> TableFile | None:
-        """The file of X in a form that can be sent to other machines; None when X is no file."""
+        """The file of X in a form that can be sent to other machines; None when X is not a file."""
         return None if self.path is None else TableFile(self.path, self.values_hash)
 
     @cached_property

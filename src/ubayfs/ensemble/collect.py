@@ -15,6 +15,7 @@ from typing import Any
 from numpy.random import SeedSequence
 
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
+from .._version import __version__
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleWarning, InputError
@@ -22,12 +23,12 @@ from ..selectors.adapters import as_selector, check_task, describe
 from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure, check_failures
+from .features_per_model import RANDOM, check_per_model, features_per_model, most_features
 from .parts import part_runs, part_settings
 from .subsampling import plan_subsamples
 from .units import Units
 from .workers import completed_batches
 
-_DEFAULT_FEATURES_PER_MODEL = 10
 MOST_MODELS = 1_000_000  # of one ensemble, about a gigabyte of records
 
 Progress = Callable[[int, int], Any]
@@ -39,7 +40,7 @@ def collect_evidence(
     selector: Any = "mrmr",
     n_models: int = 100,
     train_size: float = 0.75,
-    n_features_per_model: int | None = None,
+    n_features_per_model: int | str | None = None,
     task: str | None = None,
     groups: Any = None,
     random_state: RandomState = None,
@@ -62,8 +63,9 @@ def collect_evidence(
         Number of runs.
     train_size : float in (0, 1)
         Share of the samples in a subsample; share of the groups when `groups` is given.
-    n_features_per_model : int, optional
-        The most that a run may choose. Default: 10, or all if there are fewer.
+    n_features_per_model : int or "random", optional
+        The most that a run may choose. Default: a quarter of the features, at least 1 and at most 10. "random" draws
+        the number anew for each run, from 1 to half of the features, at most 20.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     groups : array-like of shape (n_samples,), optional
@@ -112,7 +114,7 @@ def collect_evidence(
     selectors = as_selector(selector)
     data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
     check_task(selectors, data.target.task)
-    n_features = check_features_per_model(n_features_per_model, data.n_features)
+    per_model = features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
     runs = _runs(n_models, part, random_state)
     seed = _seed(random_state, directory)
@@ -120,7 +122,7 @@ def collect_evidence(
         "selector": [describe(elementary) for elementary in selectors],
         "n_models": n_models,
         "train_size": train_size,
-        "n_features_per_model": n_features,
+        "n_features_per_model": per_model,
         "task": data.target.task,
         "n_samples": data.n_samples,
         "n_features": data.n_features,
@@ -132,7 +134,10 @@ def collect_evidence(
     if part is not None:
         settings |= part_settings(part, n_models)
     store = None if directory is None else Checkpoint.open(directory, settings)
-    ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
+    most, is_drawn = most_features(per_model, data.n_features), per_model == RANDOM
+    ensemble = EnsembleTask(
+        data.target, plan, selectors, most, seed["entropy"], tuple(seed["spawn_key"]), random_sizes=is_drawn
+    )
     with nullcontext() if store is None else closing(store):
         watch = _Watch(len(runs), n_models, on_progress)
         outcomes = _run_all(data, ensemble, runs, n_jobs, watch, store)
@@ -152,25 +157,10 @@ def check_ensemble(
         rule = f"must be at most {MOST_MODELS:,}; got {n_models}. Merge evidence of several ensembles to have more."
         raise InputError.of("n_models", rule, n_models)
     train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
-    if n_features_per_model is not None:
-        check_int("n_features_per_model", n_features_per_model, low=1)
+    check_per_model(n_features_per_model)
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
         raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
     return n_models, train_size
-
-
-def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
-    """Return how many features a run may choose of `n_features`, or raise as :func:`collect_evidence` does."""
-    if n_features_per_model is None:
-        return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
-    wanted = int(n_features_per_model)
-    if wanted > n_features:
-        raise InputError.of(
-            "n_features_per_model",
-            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out "
-            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
-        )
-    return wanted
 
 
 def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
@@ -201,7 +191,7 @@ def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that a result may depend on."""
-    return {package: _version(package) for package in ("ubayfs", "numpy", "scipy", "scikit-learn")}
+    return {"ubayfs": __version__, **{package: _version(package) for package in ("numpy", "scipy", "scikit-learn")}}
 
 
 @lru_cache  # reading metadata takes longer than a small ensemble's share of anything else

@@ -32,12 +32,16 @@ class ElementarySelector(ABC):
     n_together : int
         Of a selector that is not joint: how many runs in one call take notably less time than each alone, on small
         data. Runs that are stored one by one are done in calls of so many.
+    nested : bool
+        True when the first k of more features that a run chooses are always those that it chooses with
+        ``n_features=k``: runs that may choose different numbers can be done together then.
     """
 
     name: ClassVar[str]
     tasks: ClassVar[frozenset[str]]
     joint: ClassVar[bool] = False
     n_together: ClassVar[int] = 1
+    nested: ClassVar[bool] = False
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:

@@ -27,6 +27,7 @@ class Fisher(ElementarySelector):
     name: ClassVar[str] = "fisher"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
     joint: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from one matrix product per class and two for all."""

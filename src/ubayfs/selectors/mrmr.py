@@ -53,6 +53,7 @@ class MRMR(ElementarySelector):
     name: ClassVar[str] = "mrmr"
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression"})
     joint: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once: one pass for relevance, then one product per chosen feature."""
