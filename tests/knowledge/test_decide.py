@@ -221,6 +221,17 @@ def test_the_study_of_a_result_needs_no_file_of_knowledge(folder):
     assert_array_equal(first.weights, second.weights)
 
 
+def test_weights_of_gene_sets_in_a_study(folder):
+    text = "data: {path: data.csv, target: y}\nblocks: {gene_sets: sets.gmt}\n"
+    weights = "prior: {weights: {blocks: {P53_SIGNALING: likely, MYC_SIGNALING: 7}}}\n"
+    (folder / "study.yaml").write_text(text + weights)
+    resolved = resolve_study(load_study(folder / "study.yaml"), n_models=20)
+    assert resolved.decision.weights.tolist() == [5, 7, 0.01, 0.01, 0.01, 0.01]
+    assert [advice.code for advice in resolved.notes] == ["names_skipped", "highest_weight"]
+    alone = resolved.standalone()
+    assert resolve_study(alone, n_models=20).decision.weights.tolist() == [5, 7, 0.01, 0.01, 0.01, 0.01]
+
+
 def test_paths_move_with_a_study(folder):
     (folder / "sub").mkdir()
     load_study(folder / "study.yaml").save(folder / "sub" / "study.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from numbers import Real
@@ -169,7 +170,9 @@ def resolve_knowledge(
 
 def is_list(key: object, value: object) -> bool:
     """Tell whether an entry of a mapping is a word of the scale with the names that it is about."""
-    names = isinstance(value, list | tuple | set | frozenset) or (isinstance(value, str) and _word(value) is None)
+    names = isinstance(value, list | tuple | set | frozenset | os.PathLike) or (
+        isinstance(value, str) and _word(value) is None
+    )
     return isinstance(key, str) and _word(key) is not None and names
 
 

@@ -9,7 +9,6 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +27,6 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.subsampling import plan_subsamples
 from ..exceptions import Advice, InputError, StudyError
-from ..knowledge.rows import Knowledge, read_aliases, read_rows
-from ..knowledge.tied import blocks_of
 from ..priors import PriorKnowledge
 from ..selection import Selection
 from ..selectors import as_selector, check_task
@@ -37,6 +34,7 @@ from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
+from .knowledge_files import KnowledgeFiles
 from .names import GeneSetBlocks, Names, PrefixBlocks, TableBlocks, is_pattern
 from .schema import DataSection
 from .study import Study
@@ -129,7 +127,8 @@ class ResolvedStudy:
     def standalone(self) -> Study:
         """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
-        if prior.table is not None or (isinstance(prior.weights, Weights) and prior.weights.lists):
+        from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
+        if isinstance(prior.weights, Weights) and (from_files or prior.weights.lists):
             reasons = tuple((name, tuple(texts.items())) for name, texts in self.prior.reasons.items())
             weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()), reasons=reasons)
             prior = replace(prior, weights=weights, table=None, sheet=None, aliases=None, unknown="skip")
@@ -221,7 +220,7 @@ class _Resolver:
         self.samples: FeatureData | None = None  # the data, or target and groups alone if only features are wrong
         self.features: list[str] | None = None  # all columns that may be features
         self.n_features = range(0)  # how many of them there may be
-        self._tables: dict[tuple[str, str | None], Knowledge | None] = {}
+        self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
 
     # -- the data table ------------------------------------------------------------------------------------------------
 
@@ -287,14 +286,13 @@ class _Resolver:
             self.features = [str(name) for name in feature_names]
             self.n_features = range(len(self.features), len(self.features) + 1)
         names = self.features
-        aliases = self._read_aliases(study.prior.aliases, "prior")
-        table = self._read_table(study.prior, "prior", "weight")
-        if table is not None:
-            table = replace(table, aliases=aliases, unknown=study.prior.unknown)
+        aliases = self.files.aliases(study.prior.aliases, "prior")
+        table = self.files.table(study.prior, "prior", "weight")
+        table = None if table is None else replace(table, aliases=aliases)
         self._check_ensemble()
         if names is None:  # there is nothing to compare names with
             if isinstance(study.blocks, TableBlocks):
-                self._read_table(study.blocks, "blocks", "feature", "block")
+                self.files.table(study.blocks, "blocks", "feature", "block")
             return None
         self.names = Names(names)
         blocks = self._blocks()
@@ -303,10 +301,9 @@ class _Resolver:
         if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
             given_weights = Weights()  # there may be one for each feature
         known = resolver.resolve(given_weights, table)
-        weights = known.weights
-        prior = self._prior(weights, blocks)
+        prior = self._prior(known.weights, blocks)
         if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
-            self._check_costs(table)
+            self.files.check_costs(table)
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
             for i, given in enumerate(with_costs(constraint, known.costs) for constraint in study.constraints)
@@ -319,46 +316,22 @@ class _Resolver:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
         given = tuple(constraint for constraint in constraints if constraint is not None)
-        decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
+        decision = Decision(weights=known.weights, prior=prior, constraints=given, blocks=blocks, **settings)
         return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, known, system)
-
-    def _read_aliases(self, source: str | None, key: str) -> Any:
-        return read_aliases(source, partial(self.problems, (key, "aliases")), self.study.folder)
-
-    def _check_costs(self, table: Knowledge | None) -> None:
-        """Report features of the table without a cost, if a budget takes its costs from there."""
-        for row in table.rows if table is not None and "cost" in table.columns else ():
-            if row.feature is not None and row.cost is None:
-                self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
-
-    def _read_table(self, source: Any, key: str, *columns: str) -> Knowledge | None:
-        """Return the table of a section, read once, if it is there and has the columns that are needed."""
-        if source.table is None:
-            return None
-        path: Path = (key, "table")
-        if (source.table, source.sheet) not in self._tables:
-            file = self.study.folder / source.table
-            self._tables[source.table, source.sheet] = read_rows(file, partial(self.problems, path), sheet=source.sheet)
-        table = self._tables[source.table, source.sheet]
-        with reported(self.problems, path):
-            if table is not None and not (key == "prior" and {"cost", "why", "source"} & set(table.columns)):
-                table.require(*columns)
-            return table
-        return None
 
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
         given, problems = self.study.blocks, self.problems
         was_sound = problems.is_sound("blocks")
         members: Mapping[str, Sequence[Any]] = {}
-        file: Blocks | None = None
+        file = None
         if isinstance(given, PrefixBlocks):
             members = given.members(self.names.names)
             if not members:
                 rule = f"no feature has {given.prefix!r} in its name, so that there are no blocks."
                 problems(("blocks", "prefix"), rule)
         elif isinstance(given, TableBlocks | GeneSetBlocks):
-            file = self._file_blocks(given)
+            file = self.files.blocks(given, self.names.names)
             members = file.members
         elif given is not None:
             members = {
@@ -370,30 +343,8 @@ class _Resolver:
                 index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
         self.block_names = Names(members if known else None, "block")
-        if file is not None:
-            return file if members else None
-        return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
-
-    def _file_blocks(self, given: TableBlocks | GeneSetBlocks) -> Blocks:
-        """Return the blocks of a table, or of a file of gene sets."""
-        is_table = isinstance(given, TableBlocks)
-        path: Path = ("blocks", "table" if is_table else "gene_sets")
-        report = partial(self.problems, path)
-        if isinstance(given, TableBlocks):
-            table = self._read_table(given, "blocks", "feature", "block")
-        else:
-            file = self.study.folder / given.gene_sets
-            table = read_rows(file, report, only=given.only)
-            aliases = self._read_aliases(given.aliases, "blocks")
-            with reported(self.problems, path):
-                if table is not None:
-                    table.require("feature", "block")
-                    table = replace(table, aliases=aliases)
-        if table is None or not self.problems.is_sound(*path):
-            return Blocks({})
-        unknown = self.study.prior.unknown if is_table else "skip"
-        table = replace(table, unknown=unknown)
-        return blocks_of(table, self.names.names, report, not is_table)
+        made = {name: tuple(items) for name, items in members.items() if items}
+        return (Blocks(made) if file is None else file) if members else None
 
     def _prior(self, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior; its settings are checked with the features."""
