@@ -14,6 +14,8 @@ LAYERS = [
     ["_version", "exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
+    ["tables"],
+    ["knowledge"],
     ["selectors"],
     ["ensemble"],
     ["workers"],
@@ -25,7 +27,7 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["attribution", "estimator", "tables"],
+    ["attribution", "estimator"],
     ["study"],
     ["plotting"],
     ["summary"],
@@ -40,6 +42,7 @@ LAYERS = [
 CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
+    ("data.blocks", "knowledge.tied"),
     ("workflow", "attribution"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

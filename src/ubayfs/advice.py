@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 
 from ._arguments import mask_of
+from .constraints import Constraint
 from .constraints.system import ConstraintSystem
 from .exceptions import Advice, OptimizationError
 from .optimize.base import Limit
@@ -86,3 +90,13 @@ def _unlimited(utility: Utility) -> int:
     limited[system.blocks[limited[n:]].indices] = True
     limited = limited[:n]
     return int((utility.selectable & ~limited & (utility.theta > 0)).sum())
+
+
+def cost_advice(
+    constraints: Iterable[Constraint], costs: Mapping[str, float] | None, feature_names: Any
+) -> tuple[Advice, ...]:
+    """Return advice on features that a table gives no cost, if a budget takes its costs from there."""
+    if not costs or not any(dict(given.arguments).get("costs") == tuple(costs.items()) for given in constraints):
+        return ()
+    free = [str(name) for name in feature_names if name not in costs]
+    return (Advice("without_cost", {"n": len(free), "n_features": len(feature_names), "names": free}),) if free else ()

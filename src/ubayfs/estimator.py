@@ -38,8 +38,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
         (columns of a frame) or position. :func:`~ubayfs.decorrelate` sees the data of the fit.
-    weights : number, array-like, mapping or DataFrame, default 0.01
-        Prior weight of each feature, in votes.
+    weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
+        Prior weight of each feature, in votes or in words: ``{"TP53": "very likely"}``; see :func:`~ubayfs.decide`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior, default "dirichlet"
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         Groups of features that `weights` and `constraints` may refer to.

@@ -283,6 +283,35 @@ class Advice:
             "features with one value far from all others, which decides every score of theirs where it is in a "
             "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
         ),
+        "names_skipped": (
+            UBayFSWarning,
+            "{n} of {n_names} names of {source} are not in the data and were left out: {names}.",
+        ),
+        "names_translated": (
+            UBayFSWarning,
+            "Names of {source} that were found by an alias, or by an Ensembl id of another version: {names}.",
+        ),
+        "names_ambiguous": (
+            UBayFSWarning,
+            "Names of {source} that mean several features and were left out: {names}. Name the one that is meant.",
+        ),
+        "names_damaged": (
+            UBayFSWarning,
+            "Names of {source} that a spreadsheet turned into dates; what they were cannot be known: {names}. Correct "
+            "them in the file.",
+        ),
+        "names_in_other_case": (
+            UBayFSWarning,
+            "Names of {source} that differ from features only in upper and lower case and were left out: {names}.",
+        ),
+        "highest_weight": (
+            UBayFSWarning,
+            "{n} features are in several lists or gene sets of different weight and have the highest: {names}.",
+        ),
+        "without_cost": (
+            UBayFSWarning,
+            "{n} of {n_features} features have no cost in the table and count as free: {names}.",
+        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "

@@ -213,6 +213,11 @@ class Selection:
     alternatives_complete: bool = True
 
     @property
+    def knowledge(self) -> Mapping[str, Mapping[str, Any]]:
+        """What was stated of features: weight (votes or a word), why and source, as far as they were given."""
+        return self.provenance.get("knowledge", {})
+
+    @property
     def features(self) -> tuple[str, ...]:
         """Names of the chosen features."""
         return self.best.features

@@ -559,12 +559,11 @@ def test_what_is_held_unlikely_is_stated_as_prior(evidence):
 
 
 def test_words_of_the_scale_are_shown_as_written(evidence):
-    weights = {"texture": 40, "area": 10, "symmetry": 10, "concavity": 3}
+    weights = {"texture": "very likely", "area": 10, "symmetry": "likely", "concavity": 3, "radius": "neutral"}
     selection = decide(evidence, weights, constraints=max_size(3, rho=INF))
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
-        knowledge={"texture": "very likely", "area": 10.0, "symmetry": "likely", "radius": "neutral"},
         study=SimpleNamespace(version_advice=()),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )

@@ -36,6 +36,7 @@ from .weights import Weights, file_form, read_weights
 _count = partial(check_int, low=0)
 _task = partial(check_choice, choices=TASKS)
 _missing_rule = partial(check_choice, choices=MISSING_RULES)
+_unknown_rule = partial(check_choice, choices=("skip", "error"))
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
 
@@ -201,15 +202,23 @@ class PriorSection(Section):
     )
     weights: Any = setting(  # noqa: RUF009
         Weights(), read_weights, "prior weights, in votes or in words", in_parts=True,
-        details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`",
+        details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`, and words of "
+        "the scale with lists of names or files of names",
         default_text="0.01"
     )
     table: str | None = setting(
-        None, components.text, "CSV or Excel file with the columns feature, weight and block",
+        None, components.text, "CSV or Excel file with the columns feature, weight, block, cost, why and source",
         default_text="none",
         option=Option("--weights-table", "FILE", os.path.abspath),  # relative to where the command is typed
     )
     sheet: str | None = setting(None, components.text, "its sheet, of an Excel file", default_text="the first")
+    aliases: str | None = setting(
+        None, components.text, "table of other names of features, for the table and the lists",
+        details="columns name and alias, or symbol, prev_symbol and alias_symbol", default_text="none"
+    )
+    unknown: str = setting(
+        "skip", _unknown_rule, "names of the table that are not in the data: `skip` (with notice) or `error`"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", file_form(self.weights))

@@ -12,9 +12,9 @@ from .._arguments import did_you_mean
 from ..data.feature_data import MISSING_RULES
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
+from ..knowledge.scale import UNLIKELY_RHO, VOTES
 from .names import PrefixBlocks
 from .schema import SECTIONS
-from .weights import UNLIKELY_RHO, VOTES
 from .yaml_io import dump_scalar
 
 if TYPE_CHECKING:

@@ -162,10 +162,10 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
     return {"value": found.value, **interval, "grade": grade}
 
 
-def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | None = None) -> dict[str, Any] | None:
-    """Return what the expert stated: every weight that is not the most common one, and what is unlikely.
+def prior_facts(selection: Selection) -> dict[str, Any] | None:
+    """Return what the expert stated: every weight that is not the most common one, what is unlikely, and the reasons.
 
-    `knowledge` is what a study states of features, in votes or in words of the scale. None when importances were given.
+    None when importances were given.
     """
     weights, names = selection.weights, selection.feature_names
     if weights is None:
@@ -178,14 +178,19 @@ def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | Non
     if selection.problem is not None:
         system = selection.problem.utility.system
         unlikely = names[np.unique(system.A[np.flatnonzero(system.from_prior)].indices)].tolist()
-    stated = knowledge or {}
+    stated = selection.provenance.get("knowledge", {})
     return {
         "kind": str(selection.provenance.get("prior", "")),
         "default": default,
         "is_default_weight": default == DEFAULT_WEIGHT,
         "weights": in_votes,
-        "words": {name: word for name in in_votes if isinstance(word := stated.get(name), str)},
+        "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
         "unlikely": unlikely,
+        "reasons": [
+            {"feature": name, "chosen": name in selection.features, "weight": None, "why": "", "source": "", **entry}
+            for name, entry in stated.items()
+            if "why" in entry or "source" in entry
+        ],
     }
 
 

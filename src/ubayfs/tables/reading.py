@@ -20,12 +20,12 @@ from ..data.reading_rules import (
     default_keep,
 )
 from ..exceptions import InputError, Problem
+from .damaged_names import symbols_before_damage
 from .detection import replace_below_detection
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
 from .layout import merge_duplicates, transposed, with_ids
-from .symbols import damaged_symbols
 from .table import Table, TableError, listed
 
 AnyPath = str | os.PathLike[str]
@@ -194,7 +194,7 @@ def _series_sheet(table: Table) -> Table:
 
 def _refuse_dates(table: Table) -> None:
     """Refuse features that have dates for names: which gene is meant is not known."""
-    damaged = damaged_symbols(str(name) for name in table.frame.columns)
+    damaged = {name: genes for name in map(str, table.frame.columns) if (genes := symbols_before_damage(name))}
     if not damaged:
         return
     shown = listed([f"{name!r} ({' or '.join(genes)}?)" for name, genes in damaged.items()], limit=5)
