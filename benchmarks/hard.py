@@ -30,7 +30,7 @@ N_WORKERS = 1  # of CP-SAT: HiGHS solves on one core, too
 
 
 def hard(quick: bool) -> Section:
-    """Value, bound and gap after 5 s on 40 hard problems, and after 20 and 60 s on one of each kind (quick: only 5 s)."""
+    """Value, bound and gap after 5 s on 40 hard problems, after 20 and 60 s on one of each kind (quick: only 5 s)."""
     before = json.loads(BEFORE.read_text()) if BEFORE.exists() else {"figures": {}}
     rows: list[Row] = []
     for name, problem in hard_problems.hard_problems().items():

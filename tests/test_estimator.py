@@ -255,7 +255,10 @@ class TestBadInput:
                 r"X contains missing values \(NaN\).*'mean area'.*SimpleImputer",
             ),
             (lambda X: X.assign(sex="f"), "X has non-numeric columns: 'sex'.*OrdinalEncoder"),
-            (lambda X: sparse.csr_array(X.to_numpy()), r"X is a sparse matrix; .*X\.toarray\(\)"),
+            (
+                lambda X: sparse.csr_array(X.assign(**{"mean area": np.nan}).to_numpy()),
+                r"X contains missing values \(NaN\) in column\(s\) 'x3'",
+            ),
             (lambda X: X.set_axis(["same"] * X.shape[1], axis=1), "X has duplicate feature names: 'same'"),
             (lambda X: X.iloc[:, :0], r"X has no columns \(0 feature\(s\) \(shape=\(569, 0\)\)"),
         ],
@@ -331,7 +334,7 @@ class TestTags:
 
     def test_input(self):
         tags = get_tags(UBayFSSelector())
-        assert not tags.input_tags.sparse
+        assert tags.input_tags.sparse
         assert not tags.input_tags.allow_nan
         assert not tags.target_tags.multi_output
 

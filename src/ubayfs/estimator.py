@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import Mask, RandomState, check_int, did_you_mean
+from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
 from .constraints.sizes import max_size
+from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .ensemble.collect import Progress
 from .ensemble.features_per_model import check_per_model, features_per_model
@@ -142,7 +143,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
+        X : array-like, DataFrame, sparse matrix, AnnData or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Classes, numbers, a 0/1 matrix of labels; not needed by selectors that do without.
         groups : array-like of shape (n_samples,), optional
@@ -165,7 +166,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         for result in ("evidence_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
-        validate_data(self, X if data.path is None else data.X, skip_check_array=True)
+        validate_data(self, _with_names(X, data), skip_check_array=True)
         self._fit_params = self.get_params(deep=False)
         self.evidence_ = collect_evidence(
             data,
@@ -179,6 +180,24 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             checkpoint=self.checkpoint,
         )
         return self._decide(data)
+
+    def transform(self, X: Any) -> Any:
+        """Reduce X to the selected features.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame, sparse matrix or AnnData of shape (n_samples, n_features)
+
+        Returns
+        -------
+        reduced : array, DataFrame or sparse matrix of shape (n_samples, n_selected)
+            Sparse if X is. Of AnnData, the columns of its `X` that are named like the selected features.
+        """
+        if not is_anndata(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        values, names, *_ = parts_of(X)
+        return values[:, FeatureIndex(list(names)).positions(self.selection_.features, "selection")]
 
     def redecide(self, *, X: Any = None, **changes: Any) -> UBayFSSelector:
         """Decide again from the same evidence; the ensemble does not run.
@@ -213,7 +232,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_target()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = False
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -281,3 +300,12 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}.",
                 argument=name,
             )
+
+
+def _with_names(X: Any, data: FeatureData) -> Any:
+    """Return what scikit-learn finds the names of the features in, if there are any."""
+    if not is_anndata(X):
+        return X if data.path is None else data.X
+    from pandas import DataFrame
+
+    return DataFrame(columns=data.feature_names)

@@ -28,6 +28,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ._notes import NOTES
+
 # Inequalities of a long list that a message names.
 _MOST_SHOWN = 10
 
@@ -215,7 +217,7 @@ class Advice:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    # The category of the Python warning, None where the caller's own wish is none, and its sentence.
+    # The category of the Python warning (None: not a warning, such as notes on how data were read) and its sentence.
     CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str]]] = {
         "time_limit": (
             OptimizationWarning,
@@ -334,6 +336,7 @@ class Advice:
             "draws each; its means cannot be trusted yet. Raise max_draws (and n_warmup) of Hyperdirichlet, use larger "
             "weights, or take prior='dirichlet'.",
         ),
+        **{code: (None, sentence) for code, sentence in NOTES.items()},
     }
 
     def __str__(self) -> str:

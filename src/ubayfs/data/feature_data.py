@@ -6,17 +6,21 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
+from .anndata_object import parts_of
+from .blocks import Blocks
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
-from .target import Target, any_missing, check_aligned, check_length, plain, read_target
+from .sparse_columns import SparseColumns
+from .target import Target, check_aligned, read_groups, read_target
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -68,8 +72,8 @@ class FeatureData:
 
     Attributes
     ----------
-    X : ndarray of float32 or float64 of shape (n_samples, n_features)
-        Shares memory with the caller's array where it could; never written to.
+    X : ndarray of float32 or float64 of shape (n_samples, n_features), or SparseColumns
+        Shares memory with the caller's array where it could; never written to. A sparse table stays sparse.
     target : Target
     feature_names : ndarray of str (object) of shape (n_features,)
     groups : ndarray of int of shape (n_samples,) or None
@@ -78,6 +82,12 @@ class FeatureData:
         The file that X is mapped from, when the caller named one.
     missing : MissingValues or None
         What the reader of the table did about missing values; None if there were none.
+    notes : tuple of Advice
+        What else the reader did: samples and columns left out, labels merged, names changed.
+    blocks : Blocks or None
+        The features of each file, when there were several.
+    sample_names : ndarray of str (object) of shape (n_samples,) or None
+        Ids of the samples, where the files have them.
     """
 
     X: Array
@@ -86,19 +96,35 @@ class FeatureData:
     groups: Ints | None = None
     path: str | None = None
     missing: MissingValues | None = None
+    notes: tuple[Advice, ...] = ()
+    blocks: Blocks | None = None
+    sample_names: Array | None = None
 
     @classmethod
-    def from_table(cls, X: Any, y: Any = None, *, task: str | None = None, groups: Any = None) -> FeatureData:
+    def from_table(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        task: str | None = None,
+        groups: Any = None,
+        target: Any = None,
+        layer: str | None = None,
+    ) -> FeatureData:
         """Read and check a table.
 
         Parameters
         ----------
-        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
+        X : array-like, DataFrame, sparse matrix, AnnData or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
         task : str, optional
             Default: inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each sample.
+            Patient, mouse, subject... of each sample; of AnnData also the name of a column of `obs`.
+        target : str or list of str, optional
+            Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for multi-label.
+        layer : str, optional
+            Of AnnData: the layer that holds the values, instead of `X`.
 
         Notes
         -----
@@ -110,11 +136,13 @@ class FeatureData:
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
+        parts = parts_of(X, y, groups, target, layer)
+        y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
-            check_aligned(name, labeled, X)
-        matrix, names = _read_matrix(X)
+            check_aligned(name, labeled, parts.samples)
+        matrix, names = _read_matrix(parts.values, parts.feature_names)
         n_samples = matrix.shape[0]
-        return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples), path)
+        return cls(matrix, read_target(y, n_samples, task), names, read_groups(groups, n_samples), path)
 
     @classmethod
     def of_fit(cls, X: Any, feature_names: Any) -> FeatureData:
@@ -140,7 +168,8 @@ class FeatureData:
         if unknown:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
-        return cls(data.X[:, order], data.target, names, data.groups, missing=data.missing)
+        ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else data.X[:, order]
+        return replace(data, X=ordered, feature_names=names, path=None)
 
     @property
     def n_samples(self) -> int:
@@ -155,6 +184,8 @@ class FeatureData:
     @cached_property
     def extremes(self) -> tuple[Array, Array]:
         """Smallest and largest value of each column, both of shape (n_features,)."""
+        if isinstance(self.X, SparseColumns):
+            return self.X.extremes()
         low, high = np.empty((2, self.n_features), dtype=self.X.dtype)
         for part in feature_chunks(self.n_features):
             low[part], high[part] = self.X[:, part].min(axis=0), self.X[:, part].max(axis=0)
@@ -168,8 +199,8 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known about the values: columns whose spread is that of one value far from all others."""
-        return lone_value_advice(self.X, *self.extremes, self.feature_names)
+        """What must be known: how the files were read, and columns whose spread is one value far from all others."""
+        return self.notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
@@ -201,14 +232,15 @@ def _some(names: Any, limit: int = 5) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _read_matrix(X: Any) -> tuple[Array, Array]:
-    """Return X as a finite float matrix, and its feature names."""
+def _read_matrix(X: Any, labels: Any = None) -> tuple[Any, Array]:
+    """Return X as a finite float matrix, dense or sparse, and its feature names, those of a frame or `labels`."""
     if X is None:
         raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
+    names = None if labels is None else _distinct(labels)
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         values, names = _read_frame(X)
     else:
-        values, names = _read_array(X), None
+        values = _read_array(X)
     if values.ndim != 2:
         raise InputError.of(
             "X",
@@ -228,13 +260,16 @@ def _read_matrix(X: Any) -> tuple[Array, Array]:
         raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
-    _check_finite(values, names)
+    # What is not finite shows in the extremes of its column.
+    _check_finite(np.stack(values.extremes()) if isinstance(values, SparseColumns) else values, names)
     return values, names
 
 
-def _read_array(X: Any) -> Array:
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InputError.of("X", "is a sparse matrix; dense data are needed, for example X.toarray().")
+def _read_array(X: Any) -> Any:
+    if isinstance(X, SparseColumns):
+        return X
+    if issparse(X):
+        return SparseColumns.of(X) if X.ndim == 2 else X
     if isinstance(X, np.ma.MaskedArray):
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
     try:
@@ -285,16 +320,22 @@ def _why_not_numbers(column: Array) -> str | None:
     return f"object: {', '.join(sorted(wrong))}" if wrong else None
 
 
-def _read_frame(frame: Any) -> tuple[Array, Array]:
-    """Read a pandas or polars frame; text, dates and categories are refused by name."""
-    import pandas as pd
-
-    names = np.array([str(c) for c in frame.columns], dtype=object)
+def _distinct(labels: Any) -> Array:
+    """Return labels of columns as names of features, or raise if one stands there twice."""
+    names = np.array([str(label) for label in labels], dtype=object)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
         raise InputError.of(
             "X", f"has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
         )
+    return names
+
+
+def _read_frame(frame: Any) -> tuple[Array, Array]:
+    """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
+    names = _distinct(frame.columns)
     dtypes = list(frame.dtypes)
     is_pandas = isinstance(frame, pd.DataFrame)
     if is_pandas:
@@ -342,28 +383,3 @@ def _check_finite(values: Array, names: Array) -> None:
             "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
             f"UBayFSSelector()).{way}",
         )
-
-
-def _read_groups(groups: Any, n_samples: int) -> Ints | None:
-    if groups is None:
-        return None
-    from pandas import factorize
-
-    try:
-        values = np.asarray(groups)
-    except ValueError as error:
-        raise InputError.of("groups", f"must be one column, one group per sample of X; {error}.") from error
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
-    check_length("groups", len(values), n_samples)
-    check_not_complex("groups", values)
-    if any_missing(values):
-        raise InputError.of("groups", "contains missing values; give each sample its group.")
-    codes = np.asarray(factorize(values)[0], dtype=np.intp)
-    if codes.max() == 0:
-        raise InputError.of(
-            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
-        )
-    return codes

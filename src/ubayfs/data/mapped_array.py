@@ -6,11 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from socket import gethostname
+from typing import Any
 
 import numpy as np
 
 from .._arguments import Array
 from ..exceptions import EnsembleError, InputError
+from .sparse_columns import SparseColumns
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,10 @@ def map_table(path: str) -> Array:
     return X
 
 
-def hash_values(X: Array) -> str:
-    """Return a hash of the shape, the precision and the values of a table, whatever its layout in memory."""
+def hash_values(X: Any) -> str:
+    """Return a hash of the shape, the precision and the values of a table, whatever its layout, dense or sparse."""
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
-    for rows in range(0, len(X), 64):
-        digest.update(np.ascontiguousarray(X[rows : rows + 64]).data)
+    sparse = isinstance(X, SparseColumns)
+    for rows in X.row_blocks() if sparse else (X[start : start + 64] for start in range(0, len(X), 64)):
+        digest.update(np.ascontiguousarray(rows).data)
     return digest.hexdigest()

@@ -84,7 +84,7 @@ def run_batch(
     leaves both alone. `n_column_threads` is for joint selectors, which share blocks of columns among threads.
     """
     X = table.open() if isinstance(table, TableFile) else table
-    if not X.flags.aligned:
+    if isinstance(X, np.ndarray) and not X.flags.aligned:
         # As Dask hands over what came through the network; numpy would be several times slower on it.
         X = X.copy(order="K")
     runs = tuple(runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +16,7 @@ from numpy.random import SeedSequence
 
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
 from .._version import __version__
+from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..exceptions import EnsembleWarning, InputError
@@ -48,13 +49,16 @@ def collect_evidence(
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
+    target: str | Sequence[str] | None = None,
+    layer: str | None = None,
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
     Parameters
     ----------
-    X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
-        FeatureData bring their own target and groups; `y`, `task` and `groups` are ignored then.
+    X : array-like, DataFrame, sparse matrix, AnnData or FeatureData of shape (n_samples, n_features)
+        FeatureData bring their own target and groups; `y`, `task` and `groups` are ignored then. "fisher", "mrmr" and
+        "laplacian" never make a sparse matrix dense as a whole; the result is that of the dense one.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
@@ -69,7 +73,8 @@ def collect_evidence(
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     groups : array-like of shape (n_samples,), optional
-        Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample.
+        Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample. Of AnnData
+        also the name of a column of `obs`.
     random_state : int, Generator, SeedSequence, RandomState or None
         The same one gives the same result, whatever `n_jobs`; run m is the same for every `n_models`. None takes
         fresh entropy, which ``Evidence.settings["seed"]`` records.
@@ -86,6 +91,10 @@ def collect_evidence(
     part : (int, int), optional
         ``(3, 20)`` does the third of 20 parts of the ensemble, for example in a job of its own; it needs a
         `random_state`. :meth:`Evidence.join` puts all parts together to what one call finds.
+    target : str or sequence of str, optional
+        Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for a multi-label task.
+    layer : str, optional
+        Of AnnData: the layer that holds the values, instead of `X`.
 
     Returns
     -------
@@ -112,7 +121,11 @@ def collect_evidence(
         raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
-    data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
+    if isinstance(X, FeatureData):
+        data = X
+        parts_of(X, target=target, layer=layer)  # refuses both
+    else:
+        data = FeatureData.from_table(X, y, task=task, groups=groups, target=target, layer=layer)
     check_task(selectors, data.target.task)
     per_model = features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)

@@ -49,8 +49,8 @@ class ElementarySelector(ABC):
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features_total)
-            All samples; never written to.
+        X : ndarray or SparseColumns of shape (n_samples, n_features_total)
+            All samples; never written to. ``X[:, columns]`` and ``X[samples]`` are dense arrays in both cases.
         target : Target
             Of all samples.
         subsamples : ndarray of bool of shape (n_models, n_samples)

@@ -27,7 +27,6 @@ from .yaml_io import dump_document, read_document
 
 # Keys of each part that are paths.
 PATHS = {
-    "data": ("path",),
     "prior": ("table", "aliases"),
     "blocks": ("table", "gene_sets", "aliases"),
     "outputs": ("directory",),
@@ -180,8 +179,9 @@ class Study:
         """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""
         from .resolve import resolve_study
 
+        study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
         names, n_models = evidence.feature_names, evidence.n_models
-        resolved = resolve_study(self, data=None, feature_names=names, n_models=n_models)
+        resolved = resolve_study(study, data=None, feature_names=names, n_models=n_models)
         return decide_with(resolved.decision, evidence, data, resolved.prior)
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,6 +216,7 @@ class Study:
         """Return the study with its paths relative to another folder."""
         old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
         parts: dict[str, Any] = {}
+        parts["data"] = self.data.with_paths(lambda path: moved_path(path, old, folder))
         for key, names in PATHS.items():
             part = getattr(self, key)
             paths = {name: path for name in names if (path := getattr(part, name, None)) is not None}
@@ -233,9 +234,9 @@ class Study:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that the study rests on."""
-        named = [getattr(getattr(self, key), name, None) for key in ("data", "prior", "blocks") for name in PATHS[key]]
+        named = [getattr(getattr(self, key), name, None) for key in ("prior", "blocks") for name in PATHS[key]]
         lists = [names for _, names in getattr(self.prior.weights, "lists", ()) if isinstance(names, str)]
-        return tuple(path for path in (*named, *lists) if isinstance(path, str))
+        return tuple(path for path in (*self.data.files, *named, *lists) if isinstance(path, str))
 
     @property
     def version_advice(self) -> tuple[Advice, ...]:
