@@ -273,7 +273,12 @@ def test_weights_of_another_length_or_kind(evidence):
         evidence,
         "much",
     )
-    refused("weights must be positive numbers; 'area' has 'much'", decide, evidence, {"area": "much"})
+    refused(
+        "weights of 'area' must be one of 'likely', ",
+        decide,
+        evidence,
+        {"area": "much"},
+    )
 
 
 def test_overlapping_blocks_with_different_weights(evidence):

@@ -14,7 +14,6 @@ LAYERS = [
     ["_version", "exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
-    ["tables"],
     ["knowledge"],
     ["selectors"],
     ["ensemble"],
@@ -27,7 +26,7 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["attribution", "estimator"],
+    ["attribution", "estimator", "tables"],
     ["study"],
     ["plotting"],
     ["summary"],
@@ -43,6 +42,7 @@ CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
     ("data.blocks", "knowledge.tied"),
+    ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs._arguments import feature_hint
+from ubayfs.knowledge.damaged_names import symbols_before_damage
 from ubayfs.knowledge.matching import Aliases, NameMatcher
-from ubayfs.tables.damaged_names import symbols_before_damage
 
 
 def literal(name, features, pairs):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .._arguments import feature_hint
 from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError
-from ..tables.damaged_names import symbols_before_damage
+from .damaged_names import symbols_before_damage
 from .matching import Match, NameMatcher
 from .rows import Knowledge, Report, Row, read_aliases, read_rows
 from .scale import Stated, as_stated

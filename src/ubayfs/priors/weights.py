@@ -282,7 +282,7 @@ def _contradiction(name: str, first: Statement, second: Statement) -> None:
     raise InputError.of(
         "weights",
         f"give feature {name!r} two values: {a} by {first.source} and {b} by {second.source}. Give this feature its "
-        "own weight, or both the same.",
+        "own weight, or both blocks the same.",
     )
 
 

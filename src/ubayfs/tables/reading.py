@@ -20,7 +20,7 @@ from ..data.reading_rules import (
     default_keep,
 )
 from ..exceptions import InputError, Problem
-from .damaged_names import symbols_before_damage
+from ..knowledge.damaged_names import symbols_before_damage
 from .detection import replace_below_detection
 from .features import read_features
 from .formats import read_table
