@@ -60,8 +60,7 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     if data.groups is not None:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
-    if data.missing is not None:
-        lines.append(f"missing     {data.missing}")
+    lines += [f"note        {note}" for note in data.notes]
     constant = data.feature_names[data.constant].tolist()
     if constant:
         shown = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")

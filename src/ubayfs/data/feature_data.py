@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,12 +14,12 @@ import numpy as np
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
+from .blocks import Blocks
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
+from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
 from .target import Target, any_missing, check_aligned, check_length, plain, read_target
 
-# What may be done about missing values of a table.
-MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
 
@@ -30,41 +30,9 @@ def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
         yield slice(start, min(start + size, n_features))
 
 
-@dataclass(frozen=True)
-class MissingValues:
-    """What became of values that a table did not have.
-
-    Attributes
-    ----------
-    rule : {"drop_rows", "drop_columns", "median"}
-    n_values : int
-        Values of features that were missing.
-    n_rows : int
-        Rows that had any; with the first rule they are gone.
-    columns : tuple of str
-        Columns that had any; with the second rule they are gone.
-    """
-
-    rule: str
-    n_values: int
-    n_rows: int
-    columns: tuple[str, ...]
-
-    def __str__(self) -> str:
-        n = len(self.columns)
-        found = f"{self.n_values:,} value{'s were' if self.n_values > 1 else ' was'} missing in " + (
-            f"{n:,} feature column{'s' if n > 1 else ''} ({_some(self.columns)})"
-        )
-        if self.rule == "drop_rows":
-            return f"{found}: {self.n_rows:,} sample{'s were' if self.n_rows > 1 else ' was'} dropped."
-        if self.rule == "drop_columns":
-            return f"{found}: {'these columns were' if n > 1 else 'this column was'} dropped."
-        return f"{found}: {'each' if self.n_values > 1 else 'it'} was filled with the median of its column."
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureData:
-    """A checked table: finite numbers, distinct names, a target that fits.
+    """A checked table: numbers (finite, or NaN where a value is missing), distinct names, a target that fits.
 
     Attributes
     ----------
@@ -76,8 +44,12 @@ class FeatureData:
         Rows with the same number stay together in every subsample.
     path : str or None
         The file that X is mapped from, when the caller named one.
-    missing : MissingValues or None
-        What the reader of the table did about missing values; None if there were none.
+    missing : {"available", "drop_rows", "drop_columns", "median"} or None
+        The rule that was applied to missing values; None if there were none.
+    notes : tuple of Advice
+        What became of missing values, and whatever else the reader of the table did.
+    blocks : Blocks or None
+        Groups of features that were measured together, such as those of one file.
     """
 
     X: Array
@@ -85,10 +57,21 @@ class FeatureData:
     feature_names: Array
     groups: Ints | None = None
     path: str | None = None
-    missing: MissingValues | None = None
+    missing: str | None = None
+    notes: tuple[Advice, ...] = ()
+    blocks: Blocks | None = None
 
     @classmethod
-    def from_table(cls, X: Any, y: Any = None, *, task: str | None = None, groups: Any = None) -> FeatureData:
+    def from_table(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        task: str | None = None,
+        groups: Any = None,
+        missing: str = "error",
+        max_missing: float = MAX_MISSING,
+    ) -> FeatureData:
         """Read and check a table.
 
         Parameters
@@ -99,25 +82,42 @@ class FeatureData:
             Default: inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
             Patient, mouse, subject... of each sample.
+        missing : {"error", "available", "drop_rows", "drop_columns", "median"}
+            What to do about missing values (NaN) of X: refuse them; let each feature count with the samples that have
+            it; leave out the samples, or the features, that lack any; as "available", but with medians where a
+            selector needs complete data.
+        max_missing : float in [0, 1]
+            With "available" and "median": features of which a larger share is missing are left out.
 
         Notes
         -----
         Samples count by position. When X and `y` (or `groups`) both come from pandas, their indexes must agree: the
         same labels in another order and other labels are refused, nothing is put in order silently. An index that was
         made up (0, 1, 2, ...) agrees with every other one that is not a permutation of it.
+
+        A feature that is left out keeps its position: it is 0 in all samples, and so it cannot be chosen. `notes` lists
+        all of them.
         """
+        missing, max_missing = check_missing(missing, max_missing)
         path = None
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
         for name, labeled in (("y", y), ("groups", groups)):
             check_aligned(name, labeled, X)
-        matrix, names = _read_matrix(X)
-        n_samples = matrix.shape[0]
-        return cls(matrix, read_target(y, n_samples, task), names, _read_groups(groups, n_samples), path)
+        matrix, names = _read_matrix(X, missing)
+        target, own_groups = read_target(y, len(matrix), task), _read_groups(groups, len(matrix))
+        gaps = None if missing == "error" else Gaps.of(matrix, names, missing, max_missing)
+        if gaps is None:
+            return cls(matrix, target, names, own_groups, path)
+        left = gaps.left_of(matrix, missing)
+        if len(left) < len(matrix):
+            y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
+            target, own_groups = read_target(y, len(left), task), _read_groups(groups, len(left))
+        return cls(left, target, names, own_groups, path if left is matrix else None, missing, gaps.notes)
 
     @classmethod
-    def of_fit(cls, X: Any, feature_names: Any) -> FeatureData:
+    def of_fit(cls, X: Any, feature_names: Any, missing: str | None = None) -> FeatureData:
         """Read the data that features were chosen on: one column per feature, in their order.
 
         Parameters
@@ -126,8 +126,10 @@ class FeatureData:
             Columns of a frame are put into the order of the features by name. When they share no name with the
             features (those of an array are made up), columns count by position.
         feature_names : array-like of str of shape (n_features,)
+        missing : str, optional
+            The rule for missing values at the fit; all features with any value stay.
         """
-        data = X if isinstance(X, FeatureData) else cls.from_table(X)
+        data = X if isinstance(X, FeatureData) else cls.from_table(X, missing=missing or "error", max_missing=1.0)
         names = np.asarray(feature_names, dtype=object)
         if data.n_features != len(names):
             raise InputError.of(
@@ -140,7 +142,7 @@ class FeatureData:
         if unknown:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
-        return cls(data.X[:, order], data.target, names, data.groups, missing=data.missing)
+        return replace(data, X=data.X[:, order], feature_names=names, path=None)
 
     @property
     def n_samples(self) -> int:
@@ -154,17 +156,28 @@ class FeatureData:
 
     @cached_property
     def extremes(self) -> tuple[Array, Array]:
-        """Smallest and largest value of each column, both of shape (n_features,)."""
+        """Smallest and largest present value of each column, both of shape (n_features,); NaN if there is none."""
         low, high = np.empty((2, self.n_features), dtype=self.X.dtype)
         for part in feature_chunks(self.n_features):
-            low[part], high[part] = self.X[:, part].min(axis=0), self.X[:, part].max(axis=0)
+            low[part], high[part] = (extreme.reduce(self.X[:, part], axis=0) for extreme in (np.fmin, np.fmax))
         return low, high
 
     @cached_property
     def constant(self) -> Mask:
-        """Mask of columns that have one value in all samples, of shape (n_features,)."""
+        """Mask of columns that have one value in all samples (that have any), of shape (n_features,)."""
         low, high = self.extremes
-        return np.asarray(low == high)
+        return np.asarray(~(low < high))
+
+    @property
+    def fill(self) -> str | None:
+        """What selectors that need complete data see in gaps, "mean" or "median"; None: there are no gaps."""
+        return FILLS.get(self.missing or "")
+
+    def warn_of_left_out(self) -> None:
+        """Warn of features that cannot be chosen because most of their values are missing."""
+        for note in self.notes:
+            if note.code == "mostly_missing":
+                note.warn(stacklevel=3)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
@@ -201,8 +214,8 @@ def _some(names: Any, limit: int = 5) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _read_matrix(X: Any) -> tuple[Array, Array]:
-    """Return X as a finite float matrix, and its feature names."""
+def _read_matrix(X: Any, missing: str) -> tuple[Array, Array]:
+    """Return X as a matrix of finite floats, or NaN if `missing` allows it, and its feature names."""
     if X is None:
         raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
@@ -228,7 +241,7 @@ def _read_matrix(X: Any) -> tuple[Array, Array]:
         raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
-    _check_finite(values, names)
+    _check_finite(values, names, missing)
     return values, names
 
 
@@ -317,7 +330,7 @@ def _read_frame(frame: Any) -> tuple[Array, Array]:
     return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
 
 
-def _check_finite(values: Array, names: Array) -> None:
+def _check_finite(values: Array, names: Array, missing: str) -> None:
     # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
     bad: list[str] = []
     kinds: set[str] = set()
@@ -326,22 +339,22 @@ def _check_finite(values: Array, names: Array) -> None:
         with np.errstate(all="ignore"):
             if np.isfinite(chunk.sum(dtype=np.float64)):
                 continue
-        wrong = ~np.isfinite(chunk)
+        wrong = ~np.isfinite(chunk) if missing == "error" else np.isinf(chunk)
         bad.extend(names[part][wrong.any(axis=0)])
-        if np.isnan(chunk).any():
+        if missing == "error" and np.isnan(chunk).any():
             kinds.add("missing values (NaN)")
         if np.isinf(chunk).any():
             kinds.add("infinite values (inf)")
     if bad:
-        way = (
-            " Imputers fill NaN only: turn infinite values into NaN before." if "infinite values (inf)" in kinds else ""
-        )
-        raise InputError.of(
-            "X",
-            f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
-            "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
-            f"UBayFSSelector()).{way}",
-        )
+        nan = "missing values (NaN)" in kinds
+        ways = [
+            "Use missing='available', by which each feature counts with the samples that have it (other rules: "
+            "'drop_rows', 'drop_columns', 'median'). Or drop or fill them first, for example with "
+            "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
+        ] * nan
+        ways += ["Correct infinite values, or turn infinite values into NaN before."] * (len(kinds) > nan)
+        found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
+        raise InputError.of("X", " ".join([found, *ways]))
 
 
 def _read_groups(groups: Any, n_samples: int) -> Ints | None:

@@ -68,8 +68,14 @@ def map_table(path: str) -> Array:
 
 
 def hash_values(X: Array) -> str:
-    """Return a hash of the shape, the precision and the values of a table, whatever its layout in memory."""
+    """Return a hash of the shape, the precision and the values of a table, whatever its layout in memory.
+
+    All NaN are the same: a missing value, whichever bits it has.
+    """
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     for rows in range(0, len(X), 64):
-        digest.update(np.ascontiguousarray(X[rows : rows + 64]).data)
+        values = np.ascontiguousarray(X[rows : rows + 64])
+        if np.isnan(values.min()):
+            values = np.where(np.isnan(values), values.dtype.type(np.nan), values)
+        digest.update(values.data)
     return digest.hexdigest()

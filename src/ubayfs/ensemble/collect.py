@@ -17,6 +17,7 @@ from numpy.random import SeedSequence
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
 from ..exceptions import EnsembleWarning, InputError
 from ..selectors.adapters import as_selector, check_task, describe
 from .batches import EnsembleTask, Outcome
@@ -47,13 +48,16 @@ def collect_evidence(
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
+    missing: str = "error",
+    max_missing: float = MAX_MISSING,
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
     Parameters
     ----------
     X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
-        FeatureData bring their own target and groups; `y`, `task` and `groups` are ignored then.
+        FeatureData bring their own target, groups and rule for missing values; `y`, `task`, `groups`, `missing` and
+        `max_missing` are ignored then.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
@@ -84,6 +88,14 @@ def collect_evidence(
     part : (int, int), optional
         ``(3, 20)`` does the third of 20 parts of the ensemble, for example in a job of its own; it needs a
         `random_state`. :meth:`Evidence.join` puts all parts together to what one call finds.
+    missing : {"error", "available", "drop_rows", "drop_columns", "median"}
+        What to do about missing values (NaN) of X. "error" refuses them. With "available" a feature counts with the
+        samples that have it: `fisher` and `mrmr` multiply its scores by their share, and other selectors see means of
+        their own samples in the gaps. "median" is the same with medians. "drop_rows" and "drop_columns" leave out the
+        samples, or the features, that lack any value.
+    max_missing : float in [0, 1], default 0.5
+        With "available" and "median": features of which a larger share is missing cannot be chosen; a warning lists
+        them.
 
     Returns
     -------
@@ -110,7 +122,10 @@ def collect_evidence(
         raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
-    data = X if isinstance(X, FeatureData) else FeatureData.from_table(X, y, task=task, groups=groups)
+    data = X
+    if not isinstance(data, FeatureData):
+        data = FeatureData.from_table(X, y, task=task, groups=groups, missing=missing, max_missing=max_missing)
+        data.warn_of_left_out()
     check_task(selectors, data.target.task)
     n_features = check_features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
@@ -129,10 +144,13 @@ def collect_evidence(
         "data_fingerprint": data.fingerprint,
         "versions": versions(),
     }
+    if data.missing is not None:
+        settings["missing"] = data.missing
     if part is not None:
         settings |= part_settings(part, n_models)
     store = None if directory is None else Checkpoint.open(directory, settings)
-    ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], tuple(seed["spawn_key"]))
+    key = tuple(seed["spawn_key"])
+    ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], key, data.fill)
     with nullcontext() if store is None else closing(store):
         watch = _Watch(len(runs), n_models, on_progress)
         outcomes = _run_all(data, ensemble, runs, n_jobs, watch, store)

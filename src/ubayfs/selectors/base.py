@@ -32,12 +32,16 @@ class ElementarySelector(ABC):
     n_together : int
         Of a selector that is not joint: how many runs in one call take notably less time than each alone, on small
         data. Runs that are stored one by one are done in calls of so many.
+    takes_gaps : bool
+        True when :meth:`select_many` knows what to do about missing values (NaN). To others the ensemble gives the
+        samples of each run with gaps filled from these samples.
     """
 
     name: ClassVar[str]
     tasks: ClassVar[frozenset[str]]
     joint: ClassVar[bool] = False
     n_together: ClassVar[int] = 1
+    takes_gaps: ClassVar[bool] = False
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
@@ -46,7 +50,7 @@ class ElementarySelector(ABC):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features_total)
-            All samples; never written to.
+            All samples; never written to. NaN where a value is missing, if the selector `takes_gaps`.
         target : Target
             Of all samples.
         subsamples : ndarray of bool of shape (n_models, n_samples)

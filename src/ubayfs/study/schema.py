@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from .._arguments import check_choice, check_int, nearest
-from ..data.feature_data import MISSING_RULES
+from .._arguments import check_choice, check_int, check_real, nearest
+from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
 from ..workflow import Decision
@@ -159,6 +159,7 @@ class Section:
 _count = partial(check_int, low=0)
 _task = partial(check_choice, choices=TASKS)
 _missing_rule = partial(check_choice, choices=MISSING_RULES)
+_share = partial(check_real, low=0.0, high=1.0)
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
 
@@ -202,8 +203,12 @@ class DataSection(Section):
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", _missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
+        "error", _missing_rule, "missing values: `error`, `available`, `drop_rows`, `drop_columns` or `median`",
         option=Option("--missing", "RULE")
+    )
+    max_missing: float = setting(
+        MAX_MISSING, _share, "features of which a larger share is missing leave (`available`, `median`)",
+        option=Option("--max-missing", "SHARE", float)
     )
 
 

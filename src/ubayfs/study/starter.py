@@ -134,7 +134,7 @@ def _data(table: Table, path: str, sheet: str | None, roles: ColumnRoles, inferr
     ignored = ", ".join(dump_scalar(name) for name in roles.ignored) or 'NAME, "id*"'
     text += _line("data", "ignore", f"[{ignored}]", active=bool(roles.ignored))
     note = f"; {roles.n_missing} cells are empty" if roles.n_missing else ""
-    return text + _line("data", "missing", "median" if roles.n_missing else "error", note)
+    return text + _line("data", "missing", "available" if roles.n_missing else "error", note)
 
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:

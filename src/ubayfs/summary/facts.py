@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
@@ -93,8 +92,10 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     if data is not None:
         constant = data.constant
         facts |= {"n_samples": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
-        if data.missing is not None:
-            facts["missing"] = plain({**asdict(data.missing), "words": str(data.missing)})
+        about = [note for note in data.notes if note.code.startswith("missing_") or note.code == "mostly_missing"]
+        if about:
+            words = " ".join(sentences.advice_message(note) for note in about)
+            facts["missing"] = plain({"rule": data.missing, **about[0].facts, "words": words[0].upper() + words[1:]})
         if data.target.values is not None:
             facts |= {"task": data.target.task, **_target_facts(data)}
     if constant is not None:

@@ -4,7 +4,7 @@ CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of the
 :data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
 """
 
-from ..data.feature_data import MISSING_RULES
+from ..data.missing import MISSING_RULES
 from .features import feature_columns, matches, read_features
 from .formats import SUFFIXES, likely_sheet, read_table, write_table
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
