@@ -46,7 +46,7 @@ def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
         total, condition = scatter(subsamples[runs], x, n)
         weights = class_weights[:, runs].astype(x.dtype, copy=False)
         sizes = np.maximum(counts, 1.0).astype(x.dtype)  # an absent class has sums of zero
-        class_sums = (weights.reshape(-1, len(x)) @ x).reshape(*weights.shape[:2], -1)
+        class_sums = (weights.reshape(-1, len(x)) @ x).reshape(*weights.shape[:2], x.shape[1])
         overall_sums = class_sums.sum(axis=0)
         # sum_c n_c mu_c^2 - n mu^2
         between = (class_sums**2 / sizes).sum(axis=0) - overall_sums**2 / np.maximum(n, 1.0)

@@ -238,10 +238,14 @@ class _Search:
         n_together = max(1, max(_DIRECTION_ENTRIES, self._X.size // _DIRECTION_SHARE) // len(self._X))
         for start in range(0, len(rho), n_together):
             runs = slice(start, start + n_together)
-            of_runs = (choice.values if self._has_gaps else choice.directions)(self._X, self._subsamples, runs)
+            directions = None if self._has_gaps else choice.directions(self._X, self._subsamples, runs)
             for part in blocks_of(len(self._X), len(columns)):
-                x = self._X[:, columns[part]].astype(np.float64) * centering.scale[part] - centering.center[part]
-                rho[runs, part] = _shared(of_runs, self._subsamples[runs], x) if self._has_gaps else of_runs @ x
+                block = self._X[:, columns[part]].astype(np.float64)
+                x = block * centering.scale[part] - centering.center[part]
+                if directions is None:
+                    rho[runs, part] = choice.shared(self._X, self._subsamples, runs, block, x)
+                else:
+                    rho[runs, part] = directions @ x
         if self._has_gaps:
             return rho  # information already
         # A column that is constant in a run has no redundancy there; it cannot be chosen anyway.
@@ -263,11 +267,6 @@ class _Choice:
     lengths: Floats  # 0 where there is none, and where `alone`
     alone: Mask
 
-    def values(self, X: Array, subsamples: Mask, runs: slice) -> Floats:
-        """Return the columns of some runs, centered, of shape (n_runs, n_samples); NaN outside the run and in gaps."""
-        values = (X[:, self.columns[runs]].astype(np.float64) * self.scale[runs] - self.center[runs]).T
-        return np.where(subsamples[runs], values, np.nan)
-
     def directions(self, X: Array, subsamples: Mask, runs: slice) -> Floats:
         """Return the columns of some runs with mean 0 and length 1, of shape (n_runs, n_samples), 0 outside the run."""
         columns, lengths = self.columns[runs], self.lengths[runs]
@@ -280,19 +279,19 @@ class _Choice:
             values[number, rows] = own_columns(X, rows, columns[[number]])[:, 0]
         return values
 
+    def shared(self, X: Array, subsamples: Mask, runs: slice, block: Floats, x: Floats) -> Floats:
+        """Return the redundancy of a block of columns in some runs, from the samples that have both values.
 
-def _shared(chosen: Floats, subsamples: Mask, x: Floats) -> Floats:
-    """Return the redundancy of columns with the chosen one of each run, from the samples that have both.
-
-    `chosen`, of shape (n_runs, n_samples), and `x`, of shape (n_samples, k), are centered and have NaN in their gaps;
-    the result has shape (n_runs, k).
-    """
-    there, present = ~np.isnan(chosen), ~np.isnan(x)
-    found = PairSums.of(there.astype(np.float64), np.where(there, chosen, 0.0), np.where(present, x, 0.0), present)
-    enough = found.n >= _FEWEST_SHARED
-    rho = np.where(enough, found.rho, 0.0)
-    doubtful = enough & ~has_digits(found.condition)
-    for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
-        rows = there[run]
-        rho[run, doubtful[run]] = own_correlations(chosen[run, rows], x[np.ix_(rows, doubtful[run])])
-    return mutual_information(rho) * (found.n / subsamples.sum(axis=1)[:, None])
+        `x` is the block, centered; both have NaN in gaps. The result has shape (n_runs, k).
+        """
+        own = np.where(subsamples[runs], X[:, self.columns[runs]].astype(np.float64).T, np.nan)
+        values = own * self.scale[runs, None] - self.center[runs, None]
+        there, present = ~np.isnan(own), ~np.isnan(x)
+        found = PairSums.of(there.astype(np.float64), np.where(there, values, 0.0), np.where(present, x, 0.0), present)
+        enough = found.n >= _FEWEST_SHARED
+        rho = np.where(enough, found.rho, 0.0)
+        doubtful = enough & ~has_digits(found.condition)
+        for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
+            rows = there[run]
+            rho[run, doubtful[run]] = own_correlations(own[run, rows], block[np.ix_(rows, doubtful[run])])
+        return mutual_information(rho) * (found.n / subsamples[runs].sum(axis=1)[:, None])

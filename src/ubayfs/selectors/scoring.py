@@ -149,7 +149,7 @@ class ClassCounts:
         # Counts are exact in single precision up to 16 million samples.
         weights = self._single.reshape(self.weights.shape)[:, runs].reshape(-1, len(present))
         counts = (weights @ present.astype(np.float32)).astype(np.float64)
-        return counts.reshape(len(self.weights), -1, present.shape[1])
+        return counts.reshape(len(self.weights), len(weights) // len(self.weights), present.shape[1])
 
 
 def has_digits(condition: Array) -> Mask:
