@@ -13,6 +13,8 @@ from ubayfs.data.mapped_array import hash_values
 from ubayfs.ensemble.subsampling import missing_blocks, plan_subsamples
 from ubayfs.metrics import redundancy_rate
 from ubayfs.plotting.base import signed_correlations
+from ubayfs.plotting.correlation import CorrelationDisplay
+from ubayfs.summary import summarize
 
 GAP = np.nan
 
@@ -137,11 +139,15 @@ def test_decisions_take_the_data_with_their_gaps(rng):
     X[:, 1] = X[:, 0] + 0.01 * rng.normal(size=60)
     X[rng.random(X.shape) < 0.1] = GAP
     evidence = collect_evidence(X, y, "fisher", 20, n_features_per_model=2, random_state=0, missing="available")
-    selection = decide(evidence, constraints=[decorrelate(0.5), max_size(2)], X=X)
+    selection = decide(evidence, constraints=[decorrelate(0.5), max_size(2)], X=X, min_votes=1)
     assert len({0, 1} & set(selection.indices.tolist())) == 1
-    data = FeatureData.from_table(X, missing="available")
-    assert selection.metrics.redundancy == redundancy_rate(data, selection.indices)
-    assert selection.report(data=X)  # shows correlations
+    pair = decide(evidence, constraints=max_size(2, rho=np.inf), X=X)
+    assert pair.indices.tolist() == [0, 1]
+    assert pair.metrics.redundancy == redundancy_rate(FeatureData.from_table(X, missing="available"), [0, 1]) > 0.99
+    display = CorrelationDisplay.from_selection(pair, X)
+    assert display.correlation[0][1] == pytest.approx(by_loops(X[:, :2], "spearman")[0, 1])
+    assert CorrelationDisplay.from_selection(pair) == display
+    assert summarize(pair, X, n_draws=0)["correlation"]["redundancy"] == pytest.approx(pair.metrics.redundancy)
     with pytest.raises(InputError, match="missing values"):
         decide(Evidence.from_sets(evidence.sets), constraints=max_size(2), X=X)
 

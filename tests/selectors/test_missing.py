@@ -99,7 +99,7 @@ def relevance_by_loops(X, target, rows):
             else:
                 counts = [(somers(c == k, c != k), (c == k).mean()) for k in range(target.n_classes)]
                 rho = sum(share * abs(s) / max(n, 1) for (s, n), share in counts)
-        scores.append(information(rho) * there.mean())
+        scores.append(information(rho * np.sqrt(there.mean())))
     return np.array(scores)
 
 
@@ -116,7 +116,7 @@ def mrmr_by_loops(X, target, rows, n_features):
         for j in range(X.shape[1]):
             both = ~np.isnan(X[:, best]) & ~np.isnan(X[:, j])
             if both.sum() >= 3:
-                redundancy[j] += information(pearson(X[both, best], X[both, j])) * both.mean()
+                redundancy[j] += information(pearson(X[both, best], X[both, j]) * np.sqrt(both.mean()))
     return chosen
 
 
@@ -172,7 +172,7 @@ def test_redundancy_agrees_with_loops():
             both = rows & ~np.isnan(X[:, pick]) & ~np.isnan(X[:, column])
             expected = 0.0
             if both.sum() >= 3:
-                expected = information(pearson(X[both, pick], X[both, column])) * both.sum() / rows.sum()
+                expected = information(pearson(X[both, pick], X[both, column]) * np.sqrt(both.sum() / rows.sum()))
             if np.isfinite(search.relevance[run, place]):
                 assert search.redundancy[run, place] == pytest.approx(expected, abs=1e-10)
 
@@ -267,8 +267,8 @@ def test_columns_without_a_value_in_a_run_are_not_chosen_there(name):
     assert evidence.counts[3:].sum() > 0
 
 
-@pytest.mark.parametrize(("name", "most"), [("fisher", 0.6), ("mrmr", 0.65)])
-def test_noise_with_gaps_gets_no_more_votes_than_its_share(name, most):
+@pytest.mark.parametrize("name", ["fisher", "mrmr"])
+def test_noise_with_gaps_gets_no_more_votes_than_its_share(name):
     share = []
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -278,7 +278,7 @@ def test_noise_with_gaps_gets_no_more_votes_than_its_share(name, most):
             X, np.arange(100) % 2, name, 40, random_state=seed, missing="available", max_missing=1.0
         ).counts
         share.append(counts[::2].sum() / counts.sum())
-    assert 0.4 < np.mean(share) < most
+    assert 0.4 < np.mean(share) < 0.6
 
 
 def test_data_keep_their_gaps_and_nothing_else_changes():

@@ -10,7 +10,7 @@ import numpy as np
 from .._arguments import Array, Generators, Ints, Mask
 from ..data.target import CLASSIFICATION, Target
 from .base import ElementarySelector
-from .scoring import ClassCounts, Statistic, best_of_each_run, by_share, scatter
+from .scoring import ClassCounts, Statistic, best_of_each_run, scatter, where_two
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,6 @@ def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
         scores = np.clip(between / total, 0.0, 1.0)
         if present is None:
             return scores, condition
-        return by_share(scores, condition, n, everything[:, runs].sum(axis=0))
+        return where_two(scores * (n / everything[:, runs].sum(axis=0).astype(x.dtype)), condition, n)
 
     return statistic

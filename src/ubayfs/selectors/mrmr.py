@@ -20,12 +20,12 @@ from .scoring import (
     ClassCounts,
     Statistic,
     blocks_of,
-    by_share,
     has_digits,
     own_columns,
     present_in,
     run_scores,
     scatter,
+    where_two,
     with_gaps,
 )
 from .threads import each_block
@@ -63,8 +63,11 @@ class MRMR(ElementarySelector):
     - classes without order: the mean of abs(D) of each class against all others, weighted by class frequency;
     - a continuous target: Pearson's correlation.
 
-    Where values are missing, an association is that of the samples that have the feature (of two features, both), and
-    what it counts is multiplied by their share of the subsample; redundancy from fewer than 3 samples is 0.
+    Where values are missing, rho is the association in the samples that have the feature (of two features, both) times
+    the root of their share of the subsample: by chance rho^2 is inversely proportional to the number of samples, hence
+    features with and without gaps that mean equally little score equally low. (The share as a factor of the information
+    itself favors gaps: noise of which 60 % is missing got up to 0.68 of the votes on 60 samples, and gets 0.52 now,
+    where 0.50 is fair.) Redundancy from fewer than 3 samples is 0.
 
     Redundancy is never negative, so relevance bounds every later score of a feature. Only features whose relevance
     reaches the score of a current best are compared with the chosen ones; the result is the same as with all of them.
@@ -98,10 +101,7 @@ def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
     values = np.asarray(target.values)
     if target.task == "regression":
         statistic = _pearson_relevance(values, subsamples)
-        # Single precision would not do for associations close to 1 once they are multiplied by a share.
-        return lambda block: run_scores(
-            statistic, subsamples, block if present_in(block) is None else block.astype(np.float64)
-        )
+        return lambda block: run_scores(statistic, subsamples, block)
     classes = ClassCounts(values, target.n_classes, subsamples)
     if target.n_classes == 2 or target.ordered:
         contrasts = [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
@@ -121,8 +121,7 @@ def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
             n_pairs = counts * (n - counts)
             factors = counts / np.maximum(n, 1) / np.maximum(n_pairs, 1)
             rho = (np.abs(concordance(block, subsamples, contrasts, n_pairs)) * factors).sum(axis=0)
-        information = mutual_information(rho)
-        return information if present is None else information * (n / sizes)
+        return mutual_information(rho if present is None else rho * np.sqrt(n / sizes))
 
     return relevance
 
@@ -148,7 +147,8 @@ def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
         if len(rho) == 1:  # the last resort of run_scores: sums of one run alone
             rows = subsamples[runs][0]
             rho = own_correlations(directions[runs][0, rows], np.where(present, x, np.nan)[rows])[None]
-        return by_share(mutual_information(rho), condition, found.n, weights[runs].sum(axis=1, keepdims=True))
+        share = found.n / weights[runs].sum(axis=1, keepdims=True)
+        return where_two(mutual_information(rho * np.sqrt(share)), condition, found.n)
 
     return statistic
 
@@ -294,4 +294,4 @@ class _Choice:
         for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
             rows = there[run]
             rho[run, doubtful[run]] = own_correlations(own[run, rows], block[np.ix_(rows, doubtful[run])])
-        return mutual_information(rho) * (found.n / subsamples[runs].sum(axis=1)[:, None])
+        return mutual_information(rho * np.sqrt(found.n / subsamples[runs].sum(axis=1)[:, None]))

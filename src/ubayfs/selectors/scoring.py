@@ -40,7 +40,7 @@ SCREENING_ERROR = {np.dtype(np.float64): 2 * TIE, np.dtype(np.float32): 1e-3}
 
 # (runs, x) or (runs, x, present) -> (scores, condition): `x` of shape (n_samples, k) is centered and has the dtype that
 # the products shall have, `runs` says for which runs; both results have shape (n_runs, k). `present`, if values are
-# missing, is the mask of those that are there: x is 0 elsewhere, and :func:`by_share` is applied to the results.
+# missing, is the mask of those that are there: x is 0 elsewhere, and scores count by their share of the run.
 Statistic = Callable[..., tuple[Array, Array]]
 
 
@@ -125,14 +125,10 @@ def scatter(weights: Array, x: Array, n: Array | None = None) -> tuple[Array, Ar
     return around_mean, around_mean / np.maximum(squares, tiny / np.finfo(x.dtype).eps)
 
 
-def by_share(scores: Array, condition: Array, n_present: Array, sizes: Array) -> tuple[Array, Array]:
-    """Let scores of order one count by the share of the samples of the run, `sizes`, that have the feature.
-
-    Fewer than 2 values cannot vary.
-    """
-    varies = n_present >= 2
-    share = (n_present / sizes).astype(scores.dtype)
-    return np.where(varies, scores * share, -np.inf), np.where(varies, condition, 1.0).astype(condition.dtype)
+def where_two(scores: Array, condition: Array, n_present: Array) -> tuple[Array, Array]:
+    """Return scores and condition of columns with gaps: fewer than 2 values cannot vary, and nothing is in doubt."""
+    enough = n_present >= 2
+    return np.where(enough, scores, -np.inf), np.where(enough, condition, 1.0).astype(condition.dtype)
 
 
 class ClassCounts:
