@@ -240,6 +240,7 @@ def _fitted(selector: str) -> ubayfs.UBayFSSelector:
     blocks = {kind: [name for name in X if kind in name] for kind in ("error", "worst")}
     constraints = [ubayfs.decorrelate(0.8), ubayfs.max_per_block(3, rho=1.0)]
     settings: dict[str, Any] = {"n_models": 20, "random_state": 3, "n_alternatives": 2, "max_features": 8}
+    settings["n_features_per_model"] = 8
     return ubayfs.UBayFSSelector(selector, blocks=blocks, constraints=constraints, **settings).fit(X, y)
 
 

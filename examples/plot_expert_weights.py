@@ -28,7 +28,7 @@ def main() -> None:
 
     X, y = load_breast_cancer(as_frame=True, return_X_y=True)
     blocks = {block: [name for name in X.columns if block in name.split()] for block in ("mean", "error", "worst")}
-    evidence = ubayfs.collect_evidence(X, y, n_models=100, random_state=0)
+    evidence = ubayfs.collect_evidence(X, y, n_models=100, n_features_per_model=10, random_state=0)
     ten = max_size(10, rho=np.inf)
 
     figure, axes = plt.subplots(1, 2, sharex=True, figsize=(7.2, 3.2), layout="constrained")

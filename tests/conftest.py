@@ -1,6 +1,7 @@
 """Fixtures shared by the tests."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,21 @@ class _Blank:
         return encode_png(np.zeros((1, 1, 4), dtype=np.uint8), dpi) if format == "png" else b"<svg/>"
 
 
+@pytest.fixture(scope="session")
+def without_figures():
+    """Function that gives a context in which figures are empty: they take longer than everything else."""
+
+    @contextmanager
+    def context():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Display, "plot", lambda self, ax=None: _Blank())
+            yield
+
+    return context
+
+
 @pytest.fixture
-def blank_figures(monkeypatch):
-    """Leave figures empty: they take longer than everything else."""
-    monkeypatch.setattr(Display, "plot", lambda self, ax=None: _Blank())
+def blank_figures(without_figures):
+    """Leave figures empty."""
+    with without_figures():
+        yield

@@ -368,14 +368,17 @@ def test_n_models_must_be_at_least_1(X, y, n_models):
 
 def test_more_features_per_model_than_there_are(X, y):
     refused(
-        "n_features_per_model must be at most the number of features, 5; got 6. Leave it out to take 5",
+        "n_features_per_model must be at most the number of features, 5; got 6. Leave it out to take 1",
         collect,
         X,
         y,
         n_features_per_model=6,
     )
     refused("n_features_per_model must be a whole number >= 1; got 0", collect, X, y, n_features_per_model=0)
-    assert collect(X, y, n_features_per_model=None).sets.sum(axis=1).max() <= 5
+    assert collect(X, y, n_features_per_model=None).sets.sum(axis=1).max() == 1
+    for wrong in ("auto", "Random", ""):
+        rule = f"n_features_per_model must be a whole number >= 1 or 'random'; got {wrong!r}"
+        refused(rule, collect, X, y, n_features_per_model=wrong)
 
 
 def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):

@@ -33,7 +33,7 @@ def test_column_transformer(cancer):
     X, y = cancer
     means = [name for name in X if name.startswith("mean")]
     parts = ColumnTransformer(
-        [("chosen", UBayFSSelector("fisher", n_models=4, max_features=3, random_state=0), means)],
+        [("chosen", UBayFSSelector("fisher", n_models=4, max_features=2, random_state=0), means)],
         remainder="drop",
         verbose_feature_names_out=False,
     ).set_output(transform="pandas")
@@ -69,7 +69,7 @@ def test_grid_results_are_those_of_each_candidate(cancer, pipeline):
 
 def test_parameters_of_a_nested_estimator():
     X, y = load_iris(return_X_y=True)
-    selector = UBayFSSelector(LogisticRegression(max_iter=500), n_models=2, max_features=2, random_state=0)
+    selector = UBayFSSelector(LogisticRegression(max_iter=500), n_models=2, max_features=1, random_state=0)
     steps = make_pipeline(StandardScaler(), selector, GaussianNB())
     search = GridSearchCV(steps, {"ubayfsselector__selector__C": [0.1, 10.0]}, cv=2, error_score="raise").fit(X, y)
     refitted = search.best_estimator_["ubayfsselector"].selector
@@ -136,7 +136,7 @@ class TestGroups:
 def test_a_target_in_another_order_is_refused_and_shuffled_folds_are_not():
     X, y = load_iris(return_X_y=True, as_frame=True)
     order = np.random.default_rng(0).permutation(len(y))
-    selector = UBayFSSelector("fisher", max_features=2, n_models=5, random_state=0)
+    selector = UBayFSSelector("fisher", max_features=2, n_features_per_model=2, n_models=5, random_state=0)
     with pytest.raises(ValueError, match=r"y has an index with the labels of X in another order"):
         selector.fit(X, y.iloc[order])
     expected = selector.fit(X, y).get_support()

@@ -10,7 +10,7 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
-    ["exceptions"],
+    ["_version", "exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
     ["selectors"],
@@ -36,7 +36,11 @@ LAYERS = [
     ["__main__"],
 ]
 # Methods that import when they are called: the value knows what can be done with it.
-CALLED_LATER = {("study.study", "study.resolve"), ("ensemble.evidence", "ensemble.parts")}
+CALLED_LATER = {
+    ("study.study", "study.resolve"),
+    ("ensemble.evidence", "ensemble.parts"),
+    ("workflow", "attribution"),
+}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent
 

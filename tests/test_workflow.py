@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+import ubayfs
 from problems import all_sets
 from ubayfs import (
     Dirichlet,
@@ -189,11 +190,32 @@ def test_selection_probabilities_of_a_selection_are_found_by_its_optimizer(evide
 
 
 @pytest.mark.parametrize(
-    "again", [{"constraints": max_size(2)}, {"blocks": {"x": ["a"]}}, {"constraint_strength": 2.0}, {"min_votes": 1}]
+    "again",
+    [
+        {"constraints": max_size(2)},
+        {"blocks": {"x": ["a"]}},
+        {"constraint_strength": 2.0},
+        {"min_votes": 1},
+        {"X": [[1.0]]},
+    ],
 )
 def test_what_is_part_of_a_selection_cannot_be_given_again(evidence, again):
-    with pytest.raises(InputError, match=r"min_votes are part of a selection; pass selection\.posterior"):
+    with pytest.raises(InputError, match=r"is part of a selection; pass selection\.posterior") as caught:
         selection_probabilities(decide(evidence, constraints=max_size(3)), **again)
+    assert [caught.value.argument] == list(again)
+
+
+def test_selection_probabilities_take_the_arguments_of_a_decision(evidence):
+    posterior = decide(evidence, constraints=max_size(3)).posterior
+    found = selection_probabilities(posterior, max_size(2), time_limit=60.0, n_draws=5, random_state=0)
+    np.testing.assert_array_equal(found, selection_probabilities(posterior, max_size(2), n_draws=5, random_state=0))
+    for name in ("min_vote", "weights", "n_alternatives"):  # misspelled; part of the posterior; of no use for draws
+        with pytest.raises(InputError, match="is not an argument of selection_probabilities") as caught:
+            selection_probabilities(posterior, **{name: 1})
+        assert caught.value.argument == name
+    with pytest.raises(InputError, match="time_limit is not supported by Genetic"):
+        selection_probabilities(posterior, optimizer="genetic", time_limit=1.0)
+    assert ubayfs.workflow.selection_probabilities is ubayfs.selection_probabilities is selection_probabilities
 
 
 def test_a_selection_without_a_posterior_has_no_probabilities(evidence):

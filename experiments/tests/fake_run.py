@@ -184,6 +184,18 @@ EXPERIMENTS = {
 
 
 COMMON = {"experiment", "data", "scheme", "method", "split", "n_features", "features", "size", "seconds"}
+
+# Experiment -> names of its figures, of one data set of each simulation.
+FIGURES = {
+    "1a": ["1a"],
+    "1b": ["1b_blocks"],
+    "1c": ["1c_blocks"],
+    "1d": ["1d_redundant"],
+    "2": ["2", "2_blocks", "2_schemes", "2_seconds"],
+    "optimizers": ["optimizers"],
+    "causes": [],
+    "controls": [],
+}
 SETTINGS = {"selector", "n_models", "weighted", "weight", "constraint", "rho", "prior", "decorrelate", "scenario",
             "variant", "cause", "stands_for", "of", "problem", "optimizer", "target"}  # fmt: skip
 

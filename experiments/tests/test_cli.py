@@ -239,8 +239,12 @@ def test_the_terminal_shows_the_cell_its_place_and_the_splits():
 
 
 def test_ctrl_c_keeps_what_is_done():
-    """A real signal to a real process, once a split is there."""
-    code = "import sys; from ubayfs_experiments.cli import main; sys.exit(main(sys.argv[1:]))"
+    """A real signal to a real process, once a split is there.
+
+    Tests that were started in the background of a shell ignore the signal, and so would the process.
+    """
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heard}; import sys; from ubayfs_experiments.cli import main; sys.exit(main(sys.argv[1:]))"
     arguments = ["run", "2", "--only", "2/BCW/ubayfs_tree", "-o", "out"]
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
     cell = Path("out/cells/2/BCW/ubayfs_tree.jsonl")

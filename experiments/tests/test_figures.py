@@ -16,17 +16,7 @@ from ubayfs_experiments.report.figure_parts import png
 
 pytest.importorskip("matplotlib")
 
-NAMES = {
-    "1a": ["1a"],
-    "1b": ["1b_blocks"],
-    "1c": ["1c_blocks"],
-    "1d": ["1d_redundant"],
-    "2": ["2", "2_blocks", "2_schemes", "2_seconds"],
-    "optimizers": ["optimizers"],
-    "causes": [],
-    "controls": [],
-}
-ALL_NAMES = [name for names in NAMES.values() for name in names]
+ALL_NAMES = [name for names in fake.FIGURES.values() for name in names]
 
 
 def two_methods(experiment, n_splits=3):
@@ -41,7 +31,7 @@ def drawings(drawn):
 
 
 def test_every_experiment_has_its_figures(drawn):
-    assert {experiment: list(found) for experiment, found in drawn.items()} == NAMES
+    assert {experiment: list(found) for experiment, found in drawn.items()} == fake.FIGURES
 
 
 def test_each_data_set_of_the_simulation_has_a_figure_of_its_own():
@@ -49,7 +39,7 @@ def test_each_data_set_of_the_simulation_has_a_figure_of_its_own():
     assert list(figures.draw("1b", frame)) == ["1b_blocks", "1b_blocks-authors"]
 
 
-@pytest.mark.parametrize("experiment", NAMES)
+@pytest.mark.parametrize("experiment", fake.FIGURES)
 def test_an_empty_frame_draws_nothing(experiment):
     assert figures.draw(experiment, pd.DataFrame()) == {}
 
@@ -221,5 +211,4 @@ def test_one_split_has_no_bars_but_is_drawn():
     for experiment in ("1a", "1b", "1c", "1d", "2", "optimizers"):
         frame = fake.EXPERIMENTS[experiment](n_splits=1)
         few = frame[frame["method"].isin(["mrmr", "ubayfs_mrmr"]) & ~frame["data"].str.endswith("-authors")]
-        names = NAMES[experiment]
-        assert list(figures.draw(experiment, few)) == names
+        assert list(figures.draw(experiment, few)) == fake.FIGURES[experiment]

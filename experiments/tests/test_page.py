@@ -61,15 +61,15 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, drawn):
+def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("experiments") / "run"
     fake.write_run(directory, {name: few(name) for name in fake.EXPERIMENTS})
     store.pack(directory)
     read = Content.read(directory)
     with pytest.MonkeyPatch.context() as patch:
-        # Figures that are drawn already are as good in a page, and so are bytes that stand for their pictures.
-        patch.setattr(content, "draw", lambda experiment, frame: drawn[experiment])
-        patch.setattr(content, "png", lambda drawing: b"\x89PNG " + str(id(drawing)).encode())
+        # A page needs the names of figures, which test_figures.py draws, and bytes that stand for their pictures.
+        patch.setattr(content, "draw", lambda experiment, frame: {name: name for name in fake.FIGURES[experiment]})
+        patch.setattr(content, "png", lambda drawing: b"\x89PNG " + drawing.encode())
         return directory, write_content(read, directory), read
 
 

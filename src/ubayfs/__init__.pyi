@@ -14,6 +14,7 @@ from . import summary as summary
 from . import tables as tables
 from . import workers as workers
 from . import workflow as workflow
+from .attribution import selection_probabilities as selection_probabilities
 from .constraints import Constraint as Constraint
 from .constraints.links import at_least_one as at_least_one
 from .constraints.links import cannot_link as cannot_link
@@ -55,10 +56,10 @@ from .priors import GeneralizedDirichlet as GeneralizedDirichlet
 from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import Posterior as Posterior
 from .selection import Selection as Selection
+from .tables.annotation import annotate as annotate
 from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence
 from .workflow import decide as decide
 from .workflow import maximize as maximize
-from .workflow import selection_probabilities as selection_probabilities
 
 __version__: str

@@ -10,7 +10,7 @@ from .exceptions import Advice, OptimizationError
 from .optimize.base import Limit
 from .optimize.exact import Exact
 from .optimize.infeasibility import find_conflict
-from .selection import FeatureSet, Problem
+from .selection import DecisionProblem, FeatureSet
 from .utility import Utility
 
 # Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.
@@ -20,7 +20,10 @@ _MOST_NODES = 200
 
 
 def advice_on(
-    best: FeatureSet, problem: Problem, alternatives: tuple[int, int] | None = None, deadline: float | None = None
+    best: FeatureSet,
+    problem: DecisionProblem,
+    alternatives: tuple[int, int] | None = None,
+    deadline: float | None = None,
 ) -> tuple[Advice, ...]:
     """Return the advice on a decision: early end, ineffective constraints, unlimited size, members without votes.
 

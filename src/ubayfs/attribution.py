@@ -1,19 +1,25 @@
-"""Attribution: which members of a set are there by the data, which by the prior, which by the constraints."""
+"""What a set rests on: members that are there by the data, by the prior, by the constraints; and how sure each is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ._arguments import Array, Floats, Mask, RandomState
+from ._arguments import Array, Floats, Mask, RandomState, as_generator, check_int, did_you_mean
 from .constraints.sizes import exactly
+from .ensemble.collect import Progress
+from .exceptions import InputError
 from .optimize import Optimizer, as_optimizer
+from .optimize.base import best_solution
+from .optimize.exact import warm_started
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
-from .selection import Problem, Selection, problem_of
+from .selection import DecisionProblem, Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
+from .workflow import Decision
 
 # What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
 # seen by an optimizer that works to it.
@@ -111,13 +117,13 @@ def _names(names: Array, mask: Mask) -> tuple[str, ...]:
     return tuple(names[mask].tolist())
 
 
-def _raised(problem: Problem) -> Mask:
+def _raised(problem: DecisionProblem) -> Mask:
     """Return which features the prior prefers; the same weight for all is no preference."""
     assert problem.weights is not None
     return problem.weights > max(DEFAULT_WEIGHT, float(problem.weights.min()))
 
 
-def _unvoted(problem: Problem, chosen: Mask) -> dict[int, str]:
+def _unvoted(problem: DecisionProblem, chosen: Mask) -> dict[int, str]:
     """Return the members without a vote, by position, and what they are there for."""
     if problem.counts is None:
         return {}
@@ -135,7 +141,11 @@ def _unvoted(problem: Problem, chosen: Mask) -> dict[int, str]:
 
 
 def _without_constraints(
-    problem: Problem, theta: Floats, chosen: Mask, unvoted: Mapping[int, str], nearest_best: Callable[[Utility], Mask]
+    problem: DecisionProblem,
+    theta: Floats,
+    chosen: Mask,
+    unvoted: Mapping[int, str],
+    nearest_best: Callable[[Utility], Mask],
 ) -> Mask:
     """Return the best set of the same size under the prior alone, of features that something speaks for.
 
@@ -209,3 +219,102 @@ def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:
     rank = np.where(tied, threshold, theta)[candidates]
     most[candidates[np.lexsort((candidates, ~chosen[candidates], -rank))[:size]]] = True
     return most
+
+
+# -- draws from the posterior ------------------------------------------------------------------------------------------
+
+
+def selection_probabilities(
+    posterior: Posterior | Selection,
+    constraints: Any = (),
+    blocks: Any = None,
+    constraint_strength: float = 1.0,
+    optimizer: Any = None,
+    X: Any = None,
+    min_votes: int = 0,
+    n_draws: int = 100,
+    random_state: RandomState = None,
+    on_progress: Progress | None = None,
+    **others: Any,
+) -> Floats:
+    """Return how often each feature is selected when the decision is made on draws from the posterior.
+
+    A feature close to 1 is chosen whatever the exact importances are; one near 0.5 is a matter of chance. Like
+    credible intervals this tells how sure the *ensemble* is: it sharpens with the number of models, not with the
+    number of samples in the data.
+
+    Parameters
+    ----------
+    posterior : Posterior or Selection
+        A selection from :func:`decide` brings its posterior and everything it was decided with. A posterior, from
+        ``selection.posterior``, needs the following arguments.
+    constraints, blocks, constraint_strength, X, min_votes, random_state
+        As in :func:`decide`.
+    optimizer : {"exact", "genetic"} or Optimizer, optional
+        Default: that of the selection, else "exact".
+    n_draws : int, default 100
+        Each takes one decision.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` after each decision. When it returns False the draws so far count.
+    **others
+        Further arguments of :func:`decide` that do not belong to the posterior, such as `time_limit` for each draw.
+
+    Returns
+    -------
+    probability : ndarray of float of shape (n_features,)
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide, max_size
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]] * 5, ["a", "b", "c"])
+    >>> selection = decide(evidence, constraints=max_size(2, rho=10))
+    >>> selection_probabilities(selection, n_draws=50, random_state=0)
+    array([1.  , 0.88, 0.12])
+    """
+    known = Decision.names(part="constraints")
+    for name in others.keys() - set(known):
+        raise InputError.of(name, f"is not an argument of selection_probabilities.{did_you_mean(name, known)}")
+    decision = Decision.of({**locals(), **others, "optimizer": "exact", "random_state": None})
+    n_draws = check_int("n_draws", n_draws, low=1)
+    if isinstance(posterior, Selection):
+        problem, posterior = _decided(posterior, decision, X)
+    elif isinstance(posterior, Posterior):
+        problem, optimizer = decision._problem(posterior, X), "exact" if optimizer is None else optimizer
+    else:
+        rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
+        raise InputError.of("posterior", rule, posterior)
+    if optimizer is not None:
+        problem = replace(problem, optimizer=as_optimizer(optimizer, decision.time_limit))
+    return decide_on_draws(problem, posterior, n_draws, random_state, on_progress)
+
+
+def decide_on_draws(
+    problem: DecisionProblem,
+    posterior: Posterior,
+    n_draws: int,
+    random_state: RandomState,
+    on_progress: Progress | None,
+) -> Floats:
+    """Return how often each feature is selected; see :func:`selection_probabilities`, which checks its arguments."""
+    chooser = warm_started(as_optimizer("exact" if problem.optimizer is None else problem.optimizer))
+    rng = as_generator(random_state)
+    times = np.zeros(posterior.n_features)
+    for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):
+        times += best_solution(chooser, replace(problem.utility, theta=theta), rng).chosen
+        if on_progress is not None and on_progress(done, n_draws) is False:
+            break
+    return times / done
+
+
+def _decided(selection: Selection, given: Decision, X: Any) -> tuple[DecisionProblem, Posterior]:
+    """Return what a selection was decided with; none of it can be given a second time."""
+    names, default = Decision.names(part="constraints"), Decision()
+    again = [name for name in names if getattr(given, name) != getattr(default, name)] + ["X"] * (X is not None)
+    if again:
+        raise InputError.of(again[0], "is part of a selection; pass selection.posterior to decide with another.")
+    if selection.posterior is None or selection.problem is None:
+        raise InputError(
+            "a selection by maximize() or from a file has no posterior to draw from; use one that decide() returned.",
+            argument="posterior",
+        )
+    return selection.problem, selection.posterior

@@ -12,12 +12,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import Mask, RandomState, check_int, did_you_mean
+from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
 from .constraints.sizes import max_size
+from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .data.missing import MAX_MISSING
 from .ensemble.collect import Progress
+from .ensemble.features_per_model import check_per_model, features_per_model
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
@@ -48,8 +50,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         Elementary runs, each on a subsample of the samples.
     train_size : float in (0, 1), default 0.75
         Share of the samples (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
-    n_features_per_model : int, optional
-        The most that one run may choose. Default: `max_features`, or 10 if that is None; never more than there are.
+    n_features_per_model : int or "random", optional
+        The most that one run may choose. Default: `max_features`, or 10 if that is None, but at most a quarter of the
+        features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}, default "error"
@@ -110,7 +113,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         constraint_strength: float = 1.0,
         n_models: int = 100,
         train_size: float = 0.75,
-        n_features_per_model: int | None = None,
+        n_features_per_model: int | str | None = None,
         task: str | None = None,
         missing: str = "error",
         max_missing: float = MAX_MISSING,
@@ -150,7 +153,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
+        X : array-like, DataFrame, sparse matrix, AnnData or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
             Classes, numbers, a 0/1 matrix of labels; not needed by selectors that do without.
         groups : array-like of shape (n_samples,), optional
@@ -175,7 +178,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         for result in ("evidence_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
-        validate_data(self, X if data.path is None else data.X, skip_check_array=True)
+        validate_data(self, _with_names(X, data), skip_check_array=True)
         self._fit_params = self.get_params(deep=False)
         self.evidence_ = collect_evidence(
             data,
@@ -190,6 +193,24 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         )
         return self._decide(data)
 
+    def transform(self, X: Any) -> Any:
+        """Reduce X to the selected features.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame, sparse matrix or AnnData of shape (n_samples, n_features)
+
+        Returns
+        -------
+        reduced : array, DataFrame or sparse matrix of shape (n_samples, n_selected)
+            Sparse if X is. Of AnnData, the columns of its `X` that are named like the selected features.
+        """
+        if not is_anndata(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        values, names, *_ = parts_of(X)
+        return values[:, FeatureIndex(list(names)).positions(self.selection_.features, "selection")]
+
     def redecide(self, *, X: Any = None, **changes: Any) -> UBayFSSelector:
         """Decide again from the same evidence; the ensemble does not run.
 
@@ -199,9 +220,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             The data of the fit, which a fitted selector does not keep: needed by :func:`~ubayfs.decorrelate`, and
             for the redundancy in ``selection_.metrics``.
         **changes
-            New values of `max_features`, `constraints`, `weights`, `prior`, `blocks`, `constraint_strength`,
-            `optimizer`, `min_votes`, `time_limit`, `n_alternatives` or `random_state`. All other parameters are those
-            of the fit. The posterior is reused unless `weights`, `prior`, `blocks` or `random_state` change.
+            New values of `max_features` and of parameters that :func:`~ubayfs.decide` has, too. All others are those
+            of the fit. The posterior is reused unless something changes that it depends on.
 
         Returns
         -------
@@ -224,7 +244,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_target()
-        tags.input_tags.sparse = False
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing != "error"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -242,10 +262,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         except InputError:
             return False  # fit reports the selector; tags must not fail
 
-    def _features_per_model(self, n_features: int) -> int | None:
-        if self.n_features_per_model is not None or self.max_features is None:
-            return self.n_features_per_model
-        return min(self.max_features, n_features)
+    def _features_per_model(self, n_features: int) -> int | str:
+        check_per_model(self.n_features_per_model)
+        return features_per_model(self.n_features_per_model, n_features, self.max_features)
 
     def _decision(self) -> dict[str, Any]:
         """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""
@@ -293,3 +312,12 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}.",
                 argument=name,
             )
+
+
+def _with_names(X: Any, data: FeatureData) -> Any:
+    """Return what scikit-learn finds the names of the features in, if there are any."""
+    if not is_anndata(X):
+        return X if data.path is None else data.X
+    from pandas import DataFrame
+
+    return DataFrame(columns=data.feature_names)

@@ -90,9 +90,12 @@ class ConstraintError(InputError):
     ----------
     position : int or None
         Position of the constraint in the list that was resolved, from 0.
+    against : str or None
+        Another argument that the argument in question does not fit; either of them may be wrong.
     """
 
     position: int | None = None
+    against: str | None = None
 
 
 class InfeasibleError(InputError):
@@ -180,7 +183,9 @@ class MissingDependencyError(UBayFSError, ImportError):
 
 
 class UBayFSWarning(UserWarning):
-    """Base of every warning that the package issues."""
+    """Base of every warning that the package issues; `advice` has what it is about as a value."""
+
+    advice: Advice | None = None
 
 
 class EnsembleWarning(UBayFSWarning):
@@ -210,8 +215,8 @@ class Advice:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    # The category of the Python warning and its sentence.
-    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning], str]]] = {
+    # The category of the Python warning, None where the caller's own wish is none, and its sentence.
+    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str]]] = {
         "time_limit": (
             OptimizationWarning,
             "time_limit was reached: the set returned has the score {value:.6g}, and no set has a higher one than "
@@ -256,6 +261,20 @@ class Advice:
             EnsembleWarning,
             "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
             "runs without a vote.",
+        ),
+        "many_features_per_model": (
+            None,
+            "a run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+            "tell nothing get many votes too. Use n_features_per_model={quarter}, or fewer.",
+        ),
+        "changed_default": (
+            None,
+            "the study leaves {key} to its default, which is now: {default}. In ubayfs {written}, which wrote the "
+            "study, it was: {former}. Write the key into the study to have either.",
+        ),
+        "other_version": (
+            None,
+            "the study was written by ubayfs {written}, this is {present}; results may differ.",
         ),
         "lone_values": (
             UBayFSWarning,
@@ -339,13 +358,17 @@ class Advice:
         return cls(str(content["code"]), facts)
 
     @property
-    def category(self) -> type[UBayFSWarning]:
-        """The kind of Python warning."""
+    def category(self) -> type[UBayFSWarning] | None:
+        """The kind of Python warning; None if it is shown by reports and commands only."""
         return self.CODES[self.code][0]
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
-        warnings.warn(str(self), self.category, stacklevel=stacklevel + 1)
+        if self.category is None:
+            return
+        warning = self.category(str(self))
+        warning.advice = self
+        warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
 def _first(entries: Sequence[Any], limit: int = 5) -> str:

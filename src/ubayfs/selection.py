@@ -84,7 +84,7 @@ class SetMetrics:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class DecisionProblem:
     """Everything a decision rests on: utility, names, votes, weights and, if given, the data."""
 
     utility: Utility
@@ -174,7 +174,7 @@ class FeatureSet:
         return self.bound - self.value
 
     @classmethod
-    def of(cls, problem: Problem, solution: Solution) -> FeatureSet:
+    def of(cls, problem: DecisionProblem, solution: Solution) -> FeatureSet:
         """Make a FeatureSet of an optimizer's solution."""
         indices = np.flatnonzero(solution.chosen)
         names = tuple(problem.feature_names[indices].tolist())
@@ -201,7 +201,7 @@ class Selection:
     provenance : mapping
         How the selection was made, in plain types.
     posterior : Posterior or None
-    problem : Problem or None
+    problem : DecisionProblem or None
         None after :meth:`from_dict`; then other sets cannot be evaluated.
     advice : tuple of Advice
         What a careful reader must know about the decision: early end, unlimited size, members without votes.
@@ -215,7 +215,7 @@ class Selection:
     weights: Floats | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     posterior: Posterior | None = None
-    problem: Problem | None = None
+    problem: DecisionProblem | None = None
     advice: tuple[Advice, ...] = ()
     alternatives_complete: bool = True
 
@@ -359,7 +359,7 @@ def check_selection(selection: Any) -> None:
         raise InputError.of("selection", rule, selection)
 
 
-def problem_of(selection: Selection, purpose: str) -> Problem:
+def problem_of(selection: Selection, purpose: str) -> DecisionProblem:
     """Return the problem behind a selection, or raise when it was read from a file."""
     check_selection(selection)
     if selection.problem is None:

@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._arguments import (
-    Floats,
     RandomState,
-    as_generator,
     check_feature_names,
     check_int,
     check_random_state,
@@ -27,14 +25,14 @@ from .advice import advice_on
 from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
-from .ensemble.collect import Progress, collect_evidence
+from .ensemble.collect import collect_evidence
 from .ensemble.evidence import Evidence
-from .exceptions import InputError, OptimizationError
+from .exceptions import InputError
 from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
-from .optimize.exact import warm_started
+from .optimize.base import best_solution
 from .priors import DEFAULT_WEIGHT, Posterior, as_prior, resolve_weights
-from .selection import FeatureSet, Problem, Selection
+from .selection import DecisionProblem, FeatureSet, Selection
 from .utility import Utility, check_importance, log_admissibility
 
 __all__ = [
@@ -44,7 +42,7 @@ __all__ = [
     "decide",
     "log_admissibility",
     "maximize",
-    "selection_probabilities",
+    "selection_probabilities",  # noqa: F822 - by __getattr__
 ]
 
 
@@ -141,7 +139,7 @@ class Decision:
             )
         return as_prior(self.prior).update(evidence, self.weights, self.blocks, self.random_state)
 
-    def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> Problem:
+    def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
         data = None if X is None else FeatureData.of_fit(X, names, posterior.evidence.settings.get("missing"))
         if system is None:
@@ -158,13 +156,13 @@ class Decision:
                 value=self.min_votes,
             )
         utility = Utility(posterior.mean, system, self.constraint_strength, selectable)
-        return Problem(utility, names, counts, posterior.weights, None if data is None else data.X)
+        return DecisionProblem(utility, names, counts, posterior.weights, None if data is None else data.X)
 
-    def _select(self, problem: Problem, posterior: Posterior | None) -> Selection:
+    def _select(self, problem: DecisionProblem, posterior: Posterior | None) -> Selection:
         optimizer = as_optimizer(self.optimizer, self.time_limit)
         seconds = getattr(optimizer, "time_limit", None)
         deadline = None if seconds is None else time.monotonic() + seconds  # of the set and its alternatives together
-        solution = _best(optimizer, problem.utility, self.random_state)
+        solution = best_solution(optimizer, problem.utility, self.random_state)
         others = find_alternatives(
             optimizer, problem.utility, solution, self.n_alternatives, self.random_state, deadline
         )
@@ -300,7 +298,7 @@ def maximize(
     system = resolve(decision.constraints, names, decision.blocks, data)
     selectable = np.ones(len(importance), dtype=bool) if data is None else ~data.constant
     utility = Utility(importance, system, decision.constraint_strength, selectable)
-    problem = Problem(utility, names, X=None if data is None else data.X)
+    problem = DecisionProblem(utility, names, X=None if data is None else data.X)
     return _with_warnings(decision._select(problem, None))
 
 
@@ -309,106 +307,16 @@ def check_decision(feature_names: Any, **arguments: Any) -> None:
     Decision(**arguments).check(feature_names)
 
 
-def selection_probabilities(
-    posterior: Posterior | Selection,
-    constraints: Any = (),
-    blocks: Any = None,
-    constraint_strength: float = 1.0,
-    optimizer: Any = None,
-    X: Any = None,
-    min_votes: int = 0,
-    n_draws: int = 100,
-    random_state: RandomState = None,
-    on_progress: Progress | None = None,
-) -> Floats:
-    """Return how often each feature is selected when the decision is made on draws from the posterior.
-
-    A feature close to 1 is chosen whatever the exact importances are; one near 0.5 is a matter of chance. Like
-    credible intervals this tells how sure the *ensemble* is: it sharpens with the number of models, not with the
-    number of samples in the data.
-
-    Parameters
-    ----------
-    posterior : Posterior or Selection
-        A selection from :func:`decide` brings its posterior and everything it was decided with. A posterior, from
-        ``selection.posterior``, needs the following arguments.
-    constraints, blocks, constraint_strength, X, min_votes, random_state
-        As in :func:`decide`.
-    optimizer : {"exact", "genetic"} or Optimizer, optional
-        Default: that of the selection, else "exact".
-    n_draws : int, default 100
-        Each takes one decision.
-    on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each decision. When it returns False the draws so far count.
-
-    Returns
-    -------
-    probability : ndarray of float of shape (n_features,)
-
-    Examples
-    --------
-    >>> from ubayfs import Evidence, decide, max_size
-    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]] * 5, ["a", "b", "c"])
-    >>> selection = decide(evidence, constraints=max_size(2, rho=10))
-    >>> selection_probabilities(selection, n_draws=50, random_state=0)
-    array([1.  , 0.88, 0.12])
-    """
-    decision = Decision.of({**locals(), "optimizer": "exact", "random_state": None})
-    n_draws = check_int("n_draws", n_draws, low=1)
-    if isinstance(posterior, Selection):
-        problem, posterior = _decided(posterior, X is not None or decision != Decision())
-    elif isinstance(posterior, Posterior):
-        problem = decision._problem(posterior, X)
-    else:
-        rule = f"must be a Posterior, as in selection.posterior, or a Selection; got {type(posterior).__name__}."
-        raise InputError.of("posterior", rule, posterior)
-    if optimizer is not None:
-        problem = replace(problem, optimizer=as_optimizer(optimizer))
-    return decide_on_draws(problem, posterior, n_draws, random_state, on_progress)
-
-
-def decide_on_draws(
-    problem: Problem, posterior: Posterior, n_draws: int, random_state: RandomState, on_progress: Progress | None
-) -> Floats:
-    """Return how often each feature is selected; see :func:`selection_probabilities`, which checks its arguments."""
-    chooser = warm_started(as_optimizer("exact" if problem.optimizer is None else problem.optimizer))
-    rng = as_generator(random_state)
-    times = np.zeros(posterior.n_features)
-    for done, theta in enumerate(posterior.draws(n_draws, rng), start=1):
-        times += _best(chooser, replace(problem.utility, theta=theta), rng).chosen
-        if on_progress is not None and on_progress(done, n_draws) is False:
-            break
-    return times / done
-
-
-def _decided(selection: Selection, given_again: bool) -> tuple[Problem, Posterior]:
-    """Return what a selection was decided with; none of it can be given a second time."""
-    if given_again:
-        raise InputError(
-            "constraints, blocks, constraint_strength, X and min_votes are part of a selection; pass "
-            "selection.posterior to decide with others.",
-            argument="constraints",
-        )
-    if selection.posterior is None or selection.problem is None:
-        raise InputError(
-            "a selection by maximize() or from a file has no posterior to draw from; use one that decide() returned.",
-            argument="posterior",
-        )
-    return selection.problem, selection.posterior
-
-
 def _with_warnings(selection: Selection) -> Selection:
     for advice in selection.advice:
         advice.warn(stacklevel=3)
     return selection
 
 
-def _best(optimizer: Optimizer, utility: Utility, random_state: RandomState) -> Solution:
-    """Return what the optimizer finds, unless it violates a hard constraint."""
-    solution = optimizer.maximize(utility, random_state)
-    if np.isneginf(solution.value):
-        raise OptimizationError(
-            f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
-            "optimizer='exact', which finds one or names the constraints that contradict each other."
-        )
-    return solution
+def __getattr__(name: str) -> Any:
+    """Return what stands above this module and has been found here since the first version."""
+    if name == "selection_probabilities":
+        from .attribution import selection_probabilities
+
+        return selection_probabilities
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

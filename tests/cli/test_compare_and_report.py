@@ -13,15 +13,16 @@ from ubayfs.results import read_result
 
 
 @pytest.fixture(scope="module")
-def changed(finished, tmp_path_factory):
+def changed(finished, tmp_path_factory, without_figures):
     folder = tmp_path_factory.mktemp("changed")
     options = {
         "smaller": ["--max-size", "2"],
         "believed": ["--weight", "mean smoothness=very likely"],
         "both": ["--max-size", "2", "--weight", "mean smoothness=very likely"],
     }
-    for name, given in options.items():
-        assert main(["decide", str(finished), *given, "-o", str(folder / name)]) == 0
+    with without_figures():
+        for name, given in options.items():
+            assert main(["decide", str(finished), *given, "-o", str(folder / name)]) == 0
     return folder
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from ubayfs.cli import console
 from ubayfs.cli.main import main
 from ubayfs.exceptions import UBayFSError
 from ubayfs.plotting import DISPLAYS, Display, Drawing
-from ubayfs.results import read_result
+from ubayfs.results import read_result, write_result
+from ubayfs.study import ResolvedStudy
 
 FILES = {
     "manifest.json",
@@ -129,7 +131,10 @@ def test_what_was_read_is_never_replaced(folder, run):
 
 
 def test_a_result_is_written_even_if_nobody_reads_the_answer(folder):
-    command = f"'{sys.executable}' -u -m ubayfs select study.yaml -o"
+    """In real processes, as `python -m ubayfs`; their figures, which take longest, are left out of the reports."""
+    figures = "from ubayfs.plotting import DISPLAYS; DISPLAYS.clear()"
+    program = f"{figures}; import runpy; runpy.run_module('ubayfs', run_name='__main__', alter_sys=True)"
+    command = f'"{sys.executable}" -u -c "{program}" select study.yaml -o'
     for name, output in (("piped", "| true"), ("closed", ">&-"), ("full", "> /dev/full")):
         run = subprocess.run(
             ["bash", "-c", f"{command} {name} {output}"], cwd=folder, capture_output=True, text=True, check=False
@@ -216,9 +221,47 @@ def test_notes_are_told_once_and_reported(folder, run):
     assert done.err.count("No constraint limits the size") == 1
     summary = json.loads((folder / "results" / "summary.json").read_text(encoding="utf-8"))
     assert any("No constraint limits the size" in text for text in summary["warnings"])
-    assert [advice["code"] for advice in summary["advice"]] == ["size_not_limited"]
+    assert [advice["code"] for advice in summary["advice"]] == ["size_not_limited", "without_votes"]
     assert "--max-size N" in done.err
     assert "--max-size" not in summary["warnings"][0]
+
+
+def test_advice_before_the_ensemble_is_shown_once_and_reported(finished, folder, run, monkeypatch):
+    text = Path("study.yaml").read_text(encoding="utf-8").replace("  n_features_per_model: 4\n", "")
+    Path("old.yaml").write_text(text + "versions: {ubayfs: 0.1.0}\n", encoding="utf-8")
+    assert run("check", "old.yaml").err.count("evidence.n_features_per_model") == 1
+    done = run("select", "old.yaml", "-o", "old")
+    assert done.err.count("evidence.n_features_per_model") == 1
+    assert [advice["code"] for advice in read_result("old").summary["advice"]] == ["changed_default", "without_votes"]
+    assert "10, or all features if there are fewer" in Path("old/report.md").read_text(encoding="utf-8")
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ResolvedStudy, "collect", interrupted)
+    done = run("select", "study.yaml", "-o", "new", "--features-per-model", "3")
+    assert "a run may choose 3 of 8 features" in done.err
+    assert "--features-per-model 2" in done.err
+
+
+def test_a_default_of_another_version_is_stated_in_the_next_result(finished, folder, run):
+    """Evidence that an earlier version collected by its default: the study of the next decision repeats it."""
+    stored = read_result(finished)
+    unset = replace(stored.study, evidence=replace(stored.study.evidence, n_features_per_model=None))
+    write_result("early", replace(stored, study=unset))
+    assert run("decide", "early", "--max-size", 2, "-o", "next").code == 0
+    assert read_result("next").study.evidence.n_features_per_model == 4
+
+
+def test_numbers_drawn_at_random_from_the_command_line(folder, run):
+    shown = run("check", "study.yaml", "--features-per-model", "random")
+    assert "at random 1 to 4 features per run" in shown.out
+    assert run("select", "study.yaml", "--features-per-model", "random", "-o", "out").code == 0
+    result = read_result("out")
+    assert result.study.evidence.n_features_per_model == result.evidence.settings["n_features_per_model"] == "random"
+    assert "each choosing at most a number drawn from 1 to 4 of features" in Path("out/report.md").read_text("utf-8")
+    refused = run("select", "study.yaml", "--features-per-model", "auto", "-o", "x")
+    assert (refused.code, "'random'; got 'auto'" in refused.err) == (2, True)
 
 
 # -- decide ------------------------------------------------------------------------------------------------------------

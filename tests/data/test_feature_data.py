@@ -231,7 +231,10 @@ def test_arrays_that_are_not_numbers_name_their_columns(X):
         (np.ones((2, 2, 2)), r"got an array of shape \(2, 2, 2\)"),
         ([[1.0, 2.0], [3.0]], "X must be a table whose rows have the same length"),
         ("text", "X must be a table of numbers"),
-        (sparse.csr_array(np.eye(3)), r"X is a sparse matrix; dense data are needed, for example X\.toarray\(\)"),
+        (sparse.csr_array(np.ones((1, 3))), r"X has only 1 sample; subsamples need at least 2"),
+        (sparse.coo_array(np.ones(3)), r"X must be a table with rows and columns; got an array of shape \(3,\)"),
+        (sparse.csc_array((3, 0)), r"X has no columns \(0 feature"),
+        (sparse.csr_array(np.eye(3) * 1j), "Complex data not supported: X must hold real numbers"),
         (np.ones((2, 2)) * 1j, "Complex data not supported: X must hold real numbers"),
     ],
 )

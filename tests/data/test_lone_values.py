@@ -96,7 +96,7 @@ def test_evidence_names_them_in_every_form(tmp_path):
 
 def test_runs_that_choose_nothing_are_counted():
     rng = np.random.default_rng(3)
-    X, y = rng.normal(size=(40, 6)), np.arange(40) % 2
+    X, y = rng.normal(size=(40, 8)), np.arange(40) % 2
 
     def moody(X, y, n_features, rng):
         return [0, 1] if rng.random() < 0.5 else []

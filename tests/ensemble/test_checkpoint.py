@@ -502,7 +502,7 @@ directory, log = Path(sys.argv[1]), Path(sys.argv[2])
 class Slow(ElementarySelector):
     """Chooses at random, writes down every run, and at run `stop_at` of this process waits to be killed.
 
-    With a negative `stop_at` it is merely slow.
+    With a negative `stop_at` it is slow, and waits in the last run of all.
     """
 
     name = "slow"
@@ -513,10 +513,11 @@ class Slow(ElementarySelector):
         chosen = []
         for rows, rng in zip(subsamples, rngs, strict=True):
             self.n_runs += 1
+            run = rng.bit_generator.seed_seq.spawn_key[0]
             with log.open("a") as file:
-                print(rng.bit_generator.seed_seq.spawn_key[0], file=file)
+                print(run, file=file)
             time.sleep(0.005 if stop_at < 0 else 0)
-            if self.n_runs == stop_at:
+            if self.n_runs == stop_at or (stop_at < 0 and run == 109):
                 log.with_suffix(".waiting").touch()
                 while True:
                     time.sleep(1)

@@ -130,7 +130,7 @@ def test_threads_do_not_change_the_result(table, n_jobs):
 
 
 def test_threads_are_used_when_asked_for(table):
-    barrier = threading.Barrier(2, timeout=60)
+    barrier = threading.Barrier(2, timeout=600)
 
     class Meeting(Noisy):
         def select_many(self, *arguments):
@@ -265,7 +265,7 @@ def test_settings_are_plain_and_complete(cancer):
     settings = evidence.settings
     assert json.loads(json.dumps(settings)) == settings
     assert list(evidence.feature_names) == list(X.columns)
-    assert settings["n_features_per_model"] == 10
+    assert settings["n_features_per_model"] == 7
     assert settings["data_fingerprint"] == FeatureData.from_table(X, y).fingerprint
     assert settings["seed"] == {"entropy": 1, "spawn_key": []}
     assert (settings["task"], settings["n_samples"], settings["train_size"]) == ("binary", 569, 0.75)
@@ -296,10 +296,12 @@ def test_evidence_of_two_seeds_can_be_merged_and_of_one_cannot(table):
         first.merge(collect(table, n_models=30))
 
 
-def test_ten_features_unless_there_are_fewer(table):
-    X, y = table
-    assert collect(table, n_features_per_model=None).settings["n_features_per_model"] == 10
-    assert collect((X[:, :3], y), n_features_per_model=None).settings["n_features_per_model"] == 3
+@pytest.mark.parametrize(("n_columns", "expected"), [(1, 1), (3, 1), (8, 2), (12, 3), (43, 10), (50, 10)])
+def test_a_quarter_of_the_features_and_at_most_ten(table, n_columns, expected):
+    X, y = np.resize(table[0], (60, 50))[:, :n_columns], np.arange(60) % 2
+    evidence = collect((X, y), n_features_per_model=None)
+    assert evidence.settings["n_features_per_model"] == expected
+    assert evidence.advice == ()
 
 
 # Constant columns and empty answers
@@ -490,7 +492,7 @@ def test_cancelling_in_threads_keeps_whole_runs(table, monkeypatch):
         def select_many(self, *arguments):
             # The two workers' first batches run; whatever begins later waits until the cancelling is known.
             if len(self.calls) >= 2:
-                assert cancelled.wait(60)
+                assert cancelled.wait(600)
             return super().select_many(*arguments)
 
     monkeypatch.setattr(ensemble._Watch, "report", report_and_tell)

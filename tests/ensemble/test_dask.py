@@ -44,7 +44,7 @@ def cluster(tmp_path_factory):
 @pytest.fixture
 def client(cluster):
     with distributed.Client(cluster, set_as_default=True) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=600)
         yield client
 
 
@@ -126,7 +126,7 @@ def test_sixteen_threads_of_a_cluster_are_busy(table, n_models, n_tasks):
             worker = distributed.get_worker().address
             tasks[worker] = tasks.get(worker, 0) + 1
             if tasks[worker] == 1:
-                barrier.wait(60)
+                barrier.wait(600)
             return [np.array([0])] * len(rngs)
 
         def __reduce__(self):  # workers are threads here, and meet at one barrier
@@ -295,7 +295,7 @@ def test_killed_workers_change_nothing(table, client, tmp_path, n_victims):
     killer = threading.Thread(target=lambda: killed.extend(kill_victims(tmp_path, n_victims)), daemon=True)
     killer.start()
     evidence = on_dask(table, waiting_selector(tmp_path, n_victims))
-    killer.join(60)
+    killer.join(600)
     assert set(killed) <= before
     assert len(set(killed)) == n_victims
     assert rows_of(evidence) == rows_of(collect(table, noisy_selector()))

@@ -95,7 +95,7 @@ def test_more_work_of_joint_selectors_is_shared_among_threads_by_columns(table, 
 
     class Meeting(Joint):
         def meet(self):
-            barrier.wait(60)
+            barrier.wait(600)
 
     selector = Meeting()
     evidence = collect(table, selector, n_models=100, n_jobs=3)  # 12 columns
@@ -115,7 +115,7 @@ def test_fisher_and_mrmr_share_columns_among_threads(table, selector, work, monk
     def meet_first(*arguments):
         if threading.get_ident() not in threads:
             threads.add(threading.get_ident())
-            barrier.wait(60)
+            barrier.wait(600)
         return do_work(*arguments)
 
     monkeypatch.setattr(f"{module}.{name}", meet_first)
@@ -280,7 +280,7 @@ def test_sixteen_threads_are_busy(table, n_models, n_tasks):
             first = threading.get_ident() not in tasks
             tasks[threading.get_ident()] = tasks.get(threading.get_ident(), 0) + 1
             if first:
-                barrier.wait(60)
+                barrier.wait(600)
             return super().select_many(X, target, subsamples, n_features, rngs)
 
     evidence = collect(table, Busy(), n_models=n_models, n_jobs=16)
@@ -291,7 +291,7 @@ def test_sixteen_threads_are_busy(table, n_models, n_tasks):
 
 def waiting_for_others(directory, n_workers):
     """Choose the first feature once so many worker processes, each of which leaves a file, are at work."""
-    deadline = 60.0
+    deadline = 600.0
 
     def choose(X, y, n_features, rng):
         (directory / f"worker-{os.getpid()}").touch()
@@ -332,12 +332,12 @@ def test_threads_begin_nothing_once_the_caller_has_left(table):
             working.add(threading.current_thread())
             if len(self.calls) >= 2:
                 seen.release()
-                assert go_on.wait(60)
+                assert go_on.wait(600)
             return super().select_many(*arguments)
 
     def leave(done, total):
         for _ in range(2):
-            assert seen.acquire(timeout=60)
+            assert seen.acquire(timeout=600)
         raise RuntimeError("the window was closed")
 
     selector = Waiting()
@@ -345,7 +345,7 @@ def test_threads_begin_nothing_once_the_caller_has_left(table):
         collect(table, selector, n_models=500, n_jobs=2, on_progress=leave)
     go_on.set()
     for thread in working:
-        thread.join(60)
+        thread.join(600)
     assert len(selector.calls) <= 6  # of 20
 
 
@@ -450,14 +450,14 @@ def test_threads_stop_when_the_others_cannot_be_started(table, always_worth_a_th
             super().start()
 
         def run(self):
-            failed.wait(60)
+            failed.wait(600)
             super().run()
 
     monkeypatch.setattr(workers, "Thread", Refused)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         collect(table, selector, n_jobs=2)
     failed.set()
-    started[0].join(timeout=60)
+    started[0].join(timeout=600)
     assert not started[0].is_alive()
     assert sum(selector.calls) == 0
 

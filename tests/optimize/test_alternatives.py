@@ -53,9 +53,9 @@ def test_an_optimizer_without_proof_lists_no_set_that_breaks_a_hard_row():
 def test_the_time_limit_covers_all_alternatives_and_a_list_cut_short_says_so():
     utility = utility_of([0.5, 0.3, 0.2], [one_row([1, 1, 1], 2, np.inf)])
     best = Exact().maximize(utility)
-    late = find_alternatives(Exact(time_limit=60.0), utility, best, 3, deadline=time.monotonic() - 1.0)
+    late = find_alternatives(Exact(time_limit=1e6), utility, best, 3, deadline=time.monotonic() - 1.0)
     assert late == ((), False)
-    in_time = find_alternatives(Exact(time_limit=60.0), utility, best, 3, deadline=time.monotonic() + 60.0)
+    in_time = find_alternatives(Exact(time_limit=1e6), utility, best, 3, deadline=time.monotonic() + 1e6)
     assert (len(in_time.found), in_time.complete) == (3, True)
 
 

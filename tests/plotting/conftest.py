@@ -44,7 +44,7 @@ def cancer_blocks(cancer):
 @pytest.fixture(scope="session")
 def cancer_selection(cancer, cancer_blocks):
     X, y = cancer
-    evidence = collect_evidence(X, y, selector="mrmr", n_models=30, random_state=0)
+    evidence = collect_evidence(X, y, selector="mrmr", n_models=30, n_features_per_model=10, random_state=0)
     constraints = [
         max_size(8, rho=math.inf),
         must_link(["mean texture", "worst texture", "texture error"], rho=0.01),

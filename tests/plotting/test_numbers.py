@@ -37,13 +37,13 @@ from ubayfs.plotting import (
     SizeUtilityDisplay,
 )
 from ubayfs.plotting.sizes import _default_sizes
-from ubayfs.selection import FeatureSet, Problem, Selection
+from ubayfs.selection import DecisionProblem, FeatureSet, Selection
 
 
 def select(utility):
     """The best set for a utility, as a selection."""
     names = np.array([f"x{i}" for i in range(utility.n_features)], dtype=object)
-    problem = Problem(utility, names)
+    problem = DecisionProblem(utility, names)
     best = FeatureSet.of(problem, Exact().maximize(utility))
     return Selection(best, (), names, utility.theta, problem=problem)
 

@@ -90,6 +90,19 @@ def test_many_at_once_equals_one_by_one(name, task):
 
 
 @cases
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_nested_choices_begin_with_those_of_fewer_features(name, task, dtype):
+    if not SELECTORS[name].nested:
+        return
+    data, subsamples = make_data(task, dtype), make_subsamples()
+    most = SELECTORS[name].select_many(data.X, data.target, subsamples, N_COLUMNS, generators())
+    for n_features in range(1, N_COLUMNS):
+        fewer = SELECTORS[name].select_many(data.X, data.target, subsamples, n_features, generators())
+        for picks, all_picks in zip(fewer, most, strict=True):
+            np.testing.assert_array_equal(picks, all_picks[:n_features])
+
+
+@cases
 def test_memory_layout_changes_nothing(name, task):
     data, subsamples = make_data(task), make_subsamples()
     layouts = [np.ascontiguousarray(data.X), np.asfortranarray(data.X), np.repeat(data.X, 2, axis=1)[:, ::2]]

@@ -212,10 +212,10 @@ def test_a_mask_without_holes_gives_the_same_votes(name, kind, dtype, monkeypatc
 def test_selectors_that_need_complete_data_do_the_same_run_by_run(name):
     _, target, subsamples = example("two", "block", np.float64)
     X = np.random.default_rng(3).normal(size=(N, 60))
-    task = batches.EnsembleTask(target, None, (SELECTORS[name],), 5, 0, (), "mean")
+    task = batches.EnsembleTask(target, None, (SELECTORS[name],), 5, 0, fill="mean")
     rngs = [[np.random.default_rng(m) for m in range(M)] for _ in range(2)]
     together = SELECTORS[name].select_many(X, target, subsamples, 5, rngs[0])
-    one_by_one = batches._select(X, task, SELECTORS[name], subsamples, rngs[1])
+    one_by_one = batches._select(X, task, SELECTORS[name], subsamples, 5, rngs[1])
     assert [picks.tolist() for picks in one_by_one] == [picks.tolist() for picks in together]
 
 

@@ -279,3 +279,100 @@ def test_a_member_of_a_block_that_is_not_a_name(folder):
     text = DATA + "constraints: [{linear: {A: {p: 1}, b: 1, blocks: {p: [{radius: 1}]}}}]\n"
     ((path, line),) = places_of(folder, text)
     assert (path[:3], line) == (("constraints", 0, "linear"), 5)
+
+
+# A study with places for mistakes: key -> (right, wrong, path of the mistake). Each wrong value is wrong whatever the
+# others are, so that it is listed with any of them.
+MISTAKES = {
+    "target": ("class", "klass", ("data", "target")),
+    "groups": ("patient", "patent", ("data", "groups")),
+    "ignore": ("[center]", "[center, nothing]", ("data", "ignore")),
+    "missing": ("error", "drop_all", ("data", "missing")),
+    "task": ("binary", "binry", ("data", "task")),
+    "n_models": ("50", "many", ("evidence", "n_models")),
+    "train_size": ("0.5", "2", ("evidence", "train_size")),
+    "per_model": ("2", "60", ("evidence", "n_features_per_model")),
+    "selector": ("[mrmr, fisher, tree]", "[mrmr, fishr, tree]", ("evidence", "selector", 1)),
+    "kind": ("dirichlet", "dirichlett", ("prior", "kind")),
+    "feature": ("radius", "raduis", ("prior", "weights", "features", "raduis")),
+    "weight": ("likely", "often", ("prior", "weights", "features", "area")),
+    "sheet": ("", "sheet: one", ("prior", "sheet")),
+    "block": ("area", "aera", ("blocks", "size", 1)),
+    "link": ("smooth", "smoth", ("constraints", 0, "must_link", "features", 1)),
+    "rho": ("1", "-1", ("constraints", 0, "must_link", "rho")),
+    "row": ("[[1, 0, 0, 0, 0]]", "[[1]]", ("constraints", 1, "linear", "A")),
+    "bound": ("1", "x", ("constraints", 1, "linear", "b")),
+    "costs": ("[1, 2, 3, 4, 5]", "[1, 2, 3, 4, 5, 6, 7, 8, 9]", ("constraints", 2, "cost_budget", "costs")),
+    "budget": ("4", "lots", ("constraints", 2, "cost_budget", "budget")),
+    "size": ("3", "1", ("constraints", 4, "require")),
+    "also": ("smooth", "radius", ("constraints", 6, "require")),
+    "limit": ("seed: 1", "time_limit: 3", ("decision", "time_limit")),
+    "votes": ("1", "-1", ("decision", "min_votes")),
+    "figure": ("png", "gif", ("outputs", "figures")),
+}
+STUDY = """\
+data: {{path: cells.csv, target: {target}, groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}}}
+evidence: {{n_models: {n_models}, train_size: {train_size}, n_features_per_model: {per_model}, selector: {selector}}}
+prior: {{kind: {kind}, weights: {{features: {{{feature}: likely, area: {weight}}}}}, {sheet}}}
+blocks: {{size: [radius, {block}]}}
+constraints:
+  - must_link: {{features: [radius, {link}], rho: {rho}}}
+  - linear: {{A: {row}, b: {bound}}}
+  - cost_budget: {{costs: {costs}, budget: {budget}}}
+  - max_size: {{n: {size}, rho: hard}}
+  - require: [texture, area]
+  - exclude: [radius]
+  - require: [{also}]
+decision: {{optimizer: genetic, {limit}, min_votes: {votes}}}
+outputs: {{figures: [{figure}]}}
+"""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_mistake_hides_another(folder, seed):
+    rng = np.random.default_rng(seed)
+    wrong = {name for name in MISTAKES if rng.random() < rng.choice([0.1, 0.5, 0.9])} or {"votes"}
+    text = STUDY.format(**{name: MISTAKES[name][name in wrong] for name in MISTAKES})
+    found = {path for path, _ in places_of(folder, text)}
+    assert found == {MISTAKES[name][2] for name in wrong}
+
+
+def test_all_selectors_that_cannot_do_the_task_are_listed(folder):
+    data = "data:\n  path: cells.csv\n  target: radius\n  task: regression\n  ignore: [class, patient, center]\n"
+    text = data + "evidence:\n  selector:\n    - fisher\n    - mrmrr\n    - mrmr\n    - fisher\n"
+    place = ("evidence", "selector")
+    assert places_of(folder, text) == [((*place, 0), 8), ((*place, 1), 9), ((*place, 3), 11)]
+
+
+def test_all_contradictions_are_listed(folder):
+    text = """\
+constraints:
+  - exclude: [radius]
+  - require: [radius]
+  - must_link: {features: [area, texture], rho: hard}
+  - require: [area]
+  - exclude: [texture]
+  - linear: {A: [[1, 1, 1]], b: [1, 2], rho: [x]}
+  - linear: {b: [1, 2], rho: [x]}
+"""
+    places = [(1, "require"), (4, "exclude")]
+    expected = [(("constraints", position, kind), 6 + position) for position, kind in places]
+    linear = [(5, "rho"), (5, "b"), (5, "A"), (6, None), (6, "rho")]
+    expected += [(("constraints", i, "linear", *([key] if key else [])), 6 + i) for i, key in linear]
+    assert sorted(places_of(folder, DATA + text), key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize(
+    ("roles", "place"),
+    [
+        ("target: radius, task: multiclass", ("data", "target")),
+        ("target: steady, groups: center, task: regression", ("data", "groups")),
+        ("target: class, ignore: [patient, center]", ("evidence", "train_size")),
+    ],
+)
+def test_a_wrong_feature_hides_no_problem_of_the_samples(folder, roles, place):
+    frame = pd.read_csv(folder / "cells.csv").assign(steady=lambda frame: frame["radius"], note="text")
+    frame.to_csv(folder / "cells.csv", index=False)
+    share = 0.05 if place == ("evidence", "train_size") else 0.75
+    text = f"data: {{path: cells.csv, {roles}}}\nevidence: {{train_size: {share}}}\n"
+    assert {path for path, _ in places_of(folder, text)} == {("data", "ignore"), place}

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import ubayfs
 from ubayfs import Genetic, cost_budget, decorrelate, linear, max_size, must_link, require
 from ubayfs.constraints import KINDS, Constraint
 from ubayfs.exceptions import InputError, StudyError
@@ -316,7 +317,22 @@ def test_every_builder_has_a_name_in_the_file(load, kind):
 
 
 def test_a_study_of_another_version_is_noted(load):
-    assert load(MINIMAL).version_note() is None
-    assert (
-        load(MINIMAL + "versions: {ubayfs: 9.1.0}").version_note().startswith("The study was written by ubayfs 9.1.0")
-    )
+    assert load(MINIMAL).version_advice == ()
+    assert load(MINIMAL + f"versions: {{ubayfs: {ubayfs.__version__}}}").version_advice == ()
+    for version in ("9.1.0", "unknown"):
+        (advice,) = load(MINIMAL + f"versions: {{ubayfs: {version}}}").version_advice
+        assert (advice.code, advice.facts["written"]) == ("other_version", version)
+
+
+def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
+    written = "versions: {ubayfs: 0.1.0}\n"
+    (advice,) = load(MINIMAL + written).version_advice
+    assert advice.code == "changed_default"
+    assert advice.facts == {
+        "key": "evidence.n_features_per_model",
+        "former": "10, or all features if there are fewer",
+        "default": EvidenceSection.default_text("n_features_per_model"),
+        "written": "0.1.0",
+    }
+    (advice,) = load(MINIMAL + "evidence: {n_features_per_model: random}\n" + written).version_advice
+    assert advice.code == "other_version"

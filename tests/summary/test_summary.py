@@ -36,6 +36,7 @@ from ubayfs._plain import listing, plain, rounded
 from ubayfs.attribution import attribution
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.ensemble.evidence import RunFailure
+from ubayfs.exceptions import Advice
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
 from ubayfs.report.tables import key_figures
@@ -313,8 +314,22 @@ def test_warnings_are_stated_once_each(evidence):
         selection = decide(evidence)
     stated = summarize(selection, n_draws=0, warnings=[warning.message for warning in caught])["warnings"]
     assert stated == summarize(selection, n_draws=0)["warnings"]
-    assert [advice["code"] for advice in answer(selection)["advice"]] == ["size_not_limited"]
-    assert len(stated) == len(caught) == 1
+    codes = [advice["code"] for advice in answer(selection)["advice"]]
+    assert codes == ["many_features_per_model", "size_not_limited"]
+    assert (len(stated), len(caught)) == (2, 1)
+
+
+def test_warnings_carry_their_advice_and_no_text_is_compared(evidence):
+    with pytest.warns(OptimizationWarning) as caught:
+        selection = decide(evidence)
+    (advice,) = selection.advice
+    assert caught[0].message.advice == advice
+    further = Advice("missing_letters", {"letters": "x"})
+    given = [caught[0].message, "before", further, str(advice), further, "before", UserWarning("of another package")]
+    summary = summarize(selection, n_draws=0, warnings=given)
+    assert [entry["code"] for entry in summary["advice"]] == ["size_not_limited", "missing_letters"]
+    messages = [entry["message"] for entry in summary["advice"]]
+    assert summary["warnings"] == ["before", str(advice), "of another package", *messages]
 
 
 def test_given_warnings_come_first(summary):
@@ -549,6 +564,7 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
         knowledge={"texture": "very likely", "area": 10.0, "symmetry": "likely", "radius": "neutral"},
+        study=SimpleNamespace(version_advice=()),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import options
-from .console import echo, echo_error
+from .console import echo
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -33,13 +33,9 @@ def run(arguments: argparse.Namespace) -> None:
     from .steps import echo_advice
 
     resolved = resolve_study(options.requested_study(arguments))
-    note = resolved.study.version_note()
-    if note is not None:
-        echo_error(f"Note: {note}")
     for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
         echo(line)
-    assert resolved.data is not None
-    echo_advice(advice_facts(resolved.data.advice))
+    echo_advice(advice_facts(resolved.advice))
     if arguments.time:
         echo(_time(resolved))
     echo("\nThe study is valid.")
@@ -69,12 +65,15 @@ def _data(resolved: ResolvedStudy) -> list[str]:
 
 
 def _ensemble(resolved: ResolvedStudy) -> list[str]:
+    from ..ensemble.features_per_model import RANDOM, most_features
     from ..selectors import as_selector
 
     section, data = resolved.study.evidence, resolved.data
     assert data is not None
     names = ", ".join(selector.name for selector in as_selector(resolved.study.selector))
-    per_model = section.n_features_per_model or min(10, data.n_features)
+    per_model: Any = resolved.features_per_model
+    if per_model == RANDOM:
+        per_model = f"at random 1 to {most_features(per_model, data.n_features)}"
     n = round(section.train_size * data.n_samples)
     return [
         f"ensemble    {section.n_models:,} runs of {names} on about {n:,} samples each, {per_model} features per run",

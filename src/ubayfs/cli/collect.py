@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         except KeyboardInterrupt:
             echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
             raise
-        for advice in evidence.advice:
+        for advice in (*resolved.study.version_advice, *evidence.advice):
             echo_error(f"Note: {advice}")
         used = resolved.standalone()
         write(replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"])), evidence)
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return the part that a task of a Slurm job array has, as (number, of how many); None if this is no such task.
+    """Return the part that a task of a Slurm job array has, as (number, of how many); None if this is not such a task.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def slurm_part(environment: Mapping[str, str]) -> tuple[int, int] | None:
         last = int(found["MAX"] or first + step * (count - 1))
     except ValueError:
         shown = ", ".join(f"{_SLURM}{name}={value!r}" for name, value in found.items())
-        rule = f"the variables of the Slurm array are no numbers ({shown}). Name the part by --part K/N."
+        rule = f"the variables of the Slurm array are not numbers ({shown}). Name the part by --part K/N."
         raise InputError(rule) from None
     if step != 1 or last - first + 1 != count:
         raise InputError(
@@ -145,4 +145,5 @@ def _is_finished(directory: Path, study: ResolvedStudy, part: tuple[int, int] | 
     found = None if "part" not in settings else (settings["part"]["number"], settings["part"]["of"])
     assert study.data is not None
     same_runs = found == part and settings["data_fingerprint"] == study.data.fingerprint
+    same_runs = same_runs and settings["n_features_per_model"] == study.features_per_model
     return same_runs and steps.asked_for(earlier) == steps.asked_for(study.standalone())

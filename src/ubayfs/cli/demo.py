@@ -28,9 +28,9 @@ data:
   target: diagnosis
 
 evidence:
-  selector: mrmr
+  selector: [mrmr, tree]  # in turns
   n_models: 100
-  n_features_per_model: 10
+  n_features_per_model: 5
   seed: 0
 
 prior:

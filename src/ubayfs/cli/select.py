@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, show and write."""
     from ..results import reserve
     from ..study import resolve_study
+    from ..summary import advice_facts
 
     study = options.requested_study(arguments)
     # The command line names a directory relative to here, the study one relative to its file.
@@ -39,12 +40,13 @@ def run(arguments: argparse.Namespace) -> None:
     study = steps.written_to(study, directory)
     with reserve(directory, study, force=arguments.force, source=arguments.source) as write:
         resolved = resolve_study(study)
+        steps.echo_advice(advice_facts(resolved.advice))
         runs = steps.runs_directory(directory, resolved)
         try:
             with console.progress("ensemble", "runs") as update, console.advice_as_values():
                 update(0, study.evidence.n_models)
                 evidence = resolved.collect(on_progress=update, checkpoint=runs)
-            steps.finish(resolved.with_seeds(evidence), evidence, directory, write)
+            steps.finish(resolved.with_seeds(evidence), evidence, directory, write, shown=resolved.advice)
         except KeyboardInterrupt:
             echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
             raise

@@ -16,6 +16,7 @@ from .console import advice_as_values, echo, echo_error, progress, stoppable, ta
 if TYPE_CHECKING:
     from ..data.feature_data import FeatureData
     from ..ensemble.evidence import Evidence
+    from ..exceptions import Advice
     from ..results import StoredResult
     from ..selection import Selection
     from ..study import ResolvedStudy, Study
@@ -31,6 +32,10 @@ _ADVICE = {
         "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
         "nothing speaks against them. Add --max-size N."
     ),
+    "many_features_per_model": (
+        "a run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+        "tell nothing get many votes too. Use --features-per-model {quarter}, or fewer."
+    ),
     "without_votes": (
         "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
         "alone are the reason. Exclude such features with --min-votes 1."
@@ -43,6 +48,7 @@ def runs_directory(directory: Path, study: ResolvedStudy) -> Path:
     assert study.data is not None
     section = study.study.to_dict().get("evidence", {})
     ensemble = {key: value for key, value in section.items() if key not in ("n_models", "n_jobs")}
+    ensemble["n_features_per_model"] = study.features_per_model  # the default may be another one in another version
     identity = json.dumps([ensemble, study.data.fingerprint], sort_keys=True, default=str)
     return directory / f"unfinished-runs-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
 
@@ -91,14 +97,16 @@ def finish(
     directory: Path | None,
     write: Callable[..., list[Path]] | None,
     earlier: StoredResult | None = None,
+    shown: Iterable[Advice] = (),
 ) -> None:
-    """Decide, show the answer, and write the result if there is a directory; `write` is from `results.reserve`."""
-    from ..summary import answer
+    """Decide, show the answer and advice not shown yet, and write the result; `write` is from `results.reserve`."""
+    from ..summary import advice_facts, answer
 
     with advice_as_values():
         selection = study.decide(evidence)
     known = answer(selection, study=study)
-    echo_advice(known["advice"])
+    before = advice_facts(shown)
+    echo_advice(given for given in known["advice"] if given not in before)
     unread = None  # whoever reads the answer may have left, which must not lose the result
     try:
         print_answer(known)

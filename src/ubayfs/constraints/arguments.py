@@ -153,9 +153,10 @@ def per_inequality(argument: str, values: Floats, n: int) -> float | tuple[float
     if values.ndim == 0:
         return float(values)
     if values.shape != (n,):
-        raise ConstraintError.of(
-            argument, f"must be one number or one per row of A, which has {n}; got shape {values.shape}.", values
-        )
+        rule = f"must be one number or one per row of A, which has {n}; got shape {values.shape}."
+        error = ConstraintError(f"{argument} {rule}", argument=argument, value=values, rule=rule)
+        error.against = "A"
+        raise error
     return tuple(values.tolist())
 
 

@@ -127,7 +127,9 @@ class Context:
     def _blocks(self, items: Any, kind: str) -> Ints:
         found = np.array([self.blocks.position(item, kind) for item in items], dtype=np.intp)
         if len(np.unique(found)) < len(found):
-            raise ConstraintError.of(kind, f"names a block more than once: {listing(self.blocks.names, found)}.", items)
+            raise ConstraintError.of(
+                kind, f"names a block more than once: {names_at(self.blocks.names, found)}.", items
+            )
         return found
 
     def values(self, kind: str) -> Array:
@@ -184,9 +186,9 @@ def builder(
             try:
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:
-                raise ConstraintError(
-                    f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule
-                ) from None
+                found = ConstraintError(f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule)
+                found.against = getattr(error, "against", None)
+                raise found from None
 
         build.__signature__ = inspect.signature(check).replace(return_annotation="Constraint")  # type: ignore[attr-defined]
         KINDS[kind] = Kind(build, inequalities, needs_data)
@@ -215,7 +217,7 @@ def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
 # Labels are partials of plain functions rather than closures, so that systems, and all that holds one, can be pickled.
 
 
-def listing(names: Any, positions: Ints) -> str:
+def names_at(names: Any, positions: Ints) -> str:
     """Return the first few names at some positions."""
     first = ", ".join(str(names[int(i)]) for i in positions[:_LISTED])
     return first + (f" and {len(positions) - _LISTED:,} more" if len(positions) > _LISTED else "")

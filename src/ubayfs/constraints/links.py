@@ -17,7 +17,7 @@ from .constraint import (
     Inequalities,
     builder,
     inequalities,
-    listing,
+    names_at,
     one_name,
     one_row,
     pair_rows,
@@ -46,7 +46,7 @@ def _implications(
 def _together(context: Context, features: Any, rho: float, on: str) -> Inequalities:
     positions = context.positions(features, on, "must_link")
     i, j = np.nonzero(~np.eye(len(positions), dtype=bool))
-    title = f"must-link {listing(context.names(on), positions)}"
+    title = f"must-link {names_at(context.names(on), positions)}"
     return _implications(context, positions[i], positions[j], rho, on, "must-link {}, {}", title)
 
 
@@ -71,7 +71,7 @@ def must_link(features: Items, rho: float = 1.0, on: str = "features") -> dict[s
 
 def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, kind: str) -> Inequalities:
     positions, names = context.positions(features, on, kind), context.names(on)
-    label = f"{kind.replace('_', '-')} {listing(names, positions)}"
+    label = f"{kind.replace('_', '-')} {names_at(names, positions)}"
     return inequalities(one_row(positions, sign, len(names)), sign, rho, label, on=on)
 
 
@@ -93,7 +93,7 @@ def _if_then(context: Context, if_features: Any, then_features: Any, rho: float,
     names, both = context.names(on), np.intersect1d(left, right)
     if len(both):
         raise ConstraintError.of("implies", f"has {names[int(both[0])]!r} on both sides; drop it from one.")
-    title = f"implies {listing(names, left)} -> {listing(names, right)}"
+    title = f"implies {names_at(names, left)} -> {names_at(names, right)}"
     first, second = np.repeat(left, len(right)), np.tile(right, len(left))
     return _implications(context, first, second, rho, on, "implies {} -> {}", title)
 
@@ -126,7 +126,7 @@ def _each(
 ) -> Inequalities:
     positions, names = context.positions(features, on, kind), context.names(on)
     A, label = single_rows(positions, coefficient, len(names)), partial(one_name, kind, names, positions)
-    return inequalities(A, b, rho, label, f"{kind} {listing(names, positions)}", on)
+    return inequalities(A, b, rho, label, f"{kind} {names_at(names, positions)}", on)
 
 
 @builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"))

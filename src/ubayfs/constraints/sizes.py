@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._arguments import check_int
 from .arguments import as_items, as_relaxation
-from .constraint import Context, Inequalities, builder, inequalities, listing, one_name, one_row
+from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
 
 
 def _size(n: Any, rho: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequaliti
     chosen = np.arange(len(names)) if blocks is None else context.positions(blocks, "blocks", "max_per_block", "blocks")
     A = sparse.csr_array(context.membership[chosen], dtype=np.float64)
     text = f"max-per-block {n}:"
-    return inequalities(A, n, rho, partial(one_name, text, names, chosen), f"{text} {listing(names, chosen)}")
+    return inequalities(A, n, rho, partial(one_name, text, names, chosen), f"{text} {names_at(names, chosen)}")
 
 
 @builder(_each_block)

@@ -110,7 +110,7 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
 
 
 @builder(_as_given)
-def linear(A: Any, b: Bounds, rho: Any = 1.0, blocks: Any = None) -> dict[str, Any]:
+def linear(A: Costs, b: Bounds, rho: Any = 1.0, blocks: Any = None) -> dict[str, Any]:
     """Inequalities A z <= b over features or blocks, as they are.
 
     Parameters

@@ -38,7 +38,7 @@ def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[s
     Entry (i, j) of the values, in [0, 1] and of shape (len(part), n_features - part.start), belongs to the features
     ``part.start + i`` and ``part.start + j``. A constant feature has correlation 0 with everything, itself included.
     """
-    for part, values in METHODS[method](X):
+    for part, values in METHODS[method](X[:]):  # a sparse table becomes dense here
         np.abs(values, out=values)
         values[values > 1.0 - _ROUNDING] = 1.0
         yield part, values

@@ -11,14 +11,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
+from .anndata_object import parts_of
 from .blocks import Blocks
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
-from .target import Target, any_missing, check_aligned, check_length, plain, read_target
+from .sparse_columns import SparseColumns
+from .target import Target, check_aligned, read_groups, read_target
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
@@ -36,8 +39,8 @@ class FeatureData:
 
     Attributes
     ----------
-    X : ndarray of float32 or float64 of shape (n_samples, n_features)
-        Shares memory with the caller's array where it could; never written to.
+    X : ndarray of float32 or float64 of shape (n_samples, n_features), or SparseColumns
+        Shares memory with the caller's array where it could; never written to. A sparse table stays sparse.
     target : Target
     feature_names : ndarray of str (object) of shape (n_features,)
     groups : ndarray of int of shape (n_samples,) or None
@@ -69,6 +72,8 @@ class FeatureData:
         *,
         task: str | None = None,
         groups: Any = None,
+        target: Any = None,
+        layer: str | None = None,
         missing: str = "error",
         max_missing: float = MAX_MISSING,
     ) -> FeatureData:
@@ -76,12 +81,16 @@ class FeatureData:
 
         Parameters
         ----------
-        X : array-like, DataFrame (pandas, polars) or path of a .npy file, of shape (n_samples, n_features)
+        X : array-like, DataFrame, sparse matrix, AnnData or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
         task : str, optional
             Default: inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
         groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each sample.
+            Patient, mouse, subject... of each sample; of AnnData also the name of a column of `obs`.
+        target : str or list of str, optional
+            Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for multi-label.
+        layer : str, optional
+            Of AnnData: the layer that holds the values, instead of `X`.
         missing : {"error", "available", "drop_rows", "drop_columns", "median"}
             What to do about missing values (NaN) of X: refuse them; let each feature count with the samples that have
             it; leave out the samples, or the features, that lack any; as "available", but with medians where a
@@ -103,18 +112,21 @@ class FeatureData:
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
+        parts = parts_of(X, y, groups, target, layer)
+        y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
-            check_aligned(name, labeled, X)
-        matrix, names = _read_matrix(X, missing)
-        target, own_groups = read_target(y, len(matrix), task), _read_groups(groups, len(matrix))
-        gaps = None if missing == "error" else Gaps.of(matrix, names, missing, max_missing)
+            check_aligned(name, labeled, parts.samples)
+        matrix, names = _read_matrix(parts.values, missing, parts.feature_names)
+        read, own_groups = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
+        no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
+        gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
         if gaps is None:
-            return cls(matrix, target, names, own_groups, path)
+            return cls(matrix, read, names, own_groups, path)
         left = gaps.left_of(matrix, missing)
         if len(left) < len(matrix):
             y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
-            target, own_groups = read_target(y, len(left), task), _read_groups(groups, len(left))
-        return cls(left, target, names, own_groups, path if left is matrix else None, missing, gaps.notes)
+            read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
+        return cls(left, read, names, own_groups, path if left is matrix else None, missing, gaps.notes)
 
     @classmethod
     def of_fit(cls, X: Any, feature_names: Any, missing: str | None = None) -> FeatureData:
@@ -142,7 +154,8 @@ class FeatureData:
         if unknown:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
-        return replace(data, X=data.X[:, order], feature_names=names, path=None)
+        ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else data.X[:, order]
+        return replace(data, X=ordered, feature_names=names, path=None)
 
     @property
     def n_samples(self) -> int:
@@ -157,6 +170,8 @@ class FeatureData:
     @cached_property
     def extremes(self) -> tuple[Array, Array]:
         """Smallest and largest present value of each column, both of shape (n_features,); NaN if there is none."""
+        if isinstance(self.X, SparseColumns):
+            return self.X.extremes()
         low, high = np.empty((2, self.n_features), dtype=self.X.dtype)
         for part in feature_chunks(self.n_features):
             low[part], high[part] = (extreme.reduce(self.X[:, part], axis=0) for extreme in (np.fmin, np.fmax))
@@ -191,7 +206,7 @@ class FeatureData:
 
     @property
     def file(self) -> TableFile | None:
-        """The file of X in a form that can be sent to other machines; None when X is no file."""
+        """The file of X in a form that can be sent to other machines; None when X is not a file."""
         return None if self.path is None else TableFile(self.path, self.values_hash)
 
     @cached_property
@@ -214,14 +229,18 @@ def _some(names: Any, limit: int = 5) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _read_matrix(X: Any, missing: str) -> tuple[Array, Array]:
-    """Return X as a matrix of finite floats, or NaN if `missing` allows it, and its feature names."""
+def _read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array]:
+    """Return X as a matrix of finite floats, or NaN if `missing` allows it, dense or sparse, and its feature names.
+
+    These are those of a frame, or `labels`.
+    """
     if X is None:
         raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
+    names = None if labels is None else _distinct(labels)
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         values, names = _read_frame(X)
     else:
-        values, names = _read_array(X), None
+        values = _read_array(X)
     if values.ndim != 2:
         raise InputError.of(
             "X",
@@ -241,13 +260,18 @@ def _read_matrix(X: Any, missing: str) -> tuple[Array, Array]:
         raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
-    _check_finite(values, names, missing)
+    if isinstance(values, SparseColumns):  # what is not finite shows in the extremes of its column
+        _check_finite(np.stack(values.extremes()), names, "error", " Missing values need a dense table, X.toarray().")
+    else:
+        _check_finite(values, names, missing)
     return values, names
 
 
-def _read_array(X: Any) -> Array:
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise InputError.of("X", "is a sparse matrix; dense data are needed, for example X.toarray().")
+def _read_array(X: Any) -> Any:
+    if isinstance(X, SparseColumns):
+        return X
+    if issparse(X):
+        return SparseColumns.of(X) if X.ndim == 2 else X
     if isinstance(X, np.ma.MaskedArray):
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
     try:
@@ -298,16 +322,22 @@ def _why_not_numbers(column: Array) -> str | None:
     return f"object: {', '.join(sorted(wrong))}" if wrong else None
 
 
-def _read_frame(frame: Any) -> tuple[Array, Array]:
-    """Read a pandas or polars frame; text, dates and categories are refused by name."""
-    import pandas as pd
-
-    names = np.array([str(c) for c in frame.columns], dtype=object)
+def _distinct(labels: Any) -> Array:
+    """Return labels of columns as names of features, or raise if one stands there twice."""
+    names = np.array([str(label) for label in labels], dtype=object)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
         raise InputError.of(
             "X", f"has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
         )
+    return names
+
+
+def _read_frame(frame: Any) -> tuple[Array, Array]:
+    """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
+    names = _distinct(frame.columns)
     dtypes = list(frame.dtypes)
     is_pandas = isinstance(frame, pd.DataFrame)
     if is_pandas:
@@ -330,7 +360,7 @@ def _read_frame(frame: Any) -> tuple[Array, Array]:
     return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
 
 
-def _check_finite(values: Array, names: Array, missing: str) -> None:
+def _check_finite(values: Array, names: Array, missing: str, about: str = "") -> None:
     # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
     bad: list[str] = []
     kinds: set[str] = set()
@@ -354,29 +384,4 @@ def _check_finite(values: Array, names: Array, missing: str) -> None:
         ] * nan
         ways += ["Correct infinite values, or turn infinite values into NaN before."] * (len(kinds) > nan)
         found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
-        raise InputError.of("X", " ".join([found, *ways]))
-
-
-def _read_groups(groups: Any, n_samples: int) -> Ints | None:
-    if groups is None:
-        return None
-    from pandas import factorize
-
-    try:
-        values = np.asarray(groups)
-    except ValueError as error:
-        raise InputError.of("groups", f"must be one column, one group per sample of X; {error}.") from error
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
-    check_length("groups", len(values), n_samples)
-    check_not_complex("groups", values)
-    if any_missing(values):
-        raise InputError.of("groups", "contains missing values; give each sample its group.")
-    codes = np.asarray(factorize(values)[0], dtype=np.intp)
-    if codes.max() == 0:
-        raise InputError.of(
-            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
-        )
-    return codes
+        raise InputError.of("X", " ".join([found, *ways]) + about * nan)

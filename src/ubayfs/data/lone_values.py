@@ -18,6 +18,9 @@ _FAR_FOR_NINES = 10.0
 # A row of every so many is looked at first: nearly all columns have an entry there that acquits them.
 _PROBED_ROWS = 32
 
+# Entries of a block of columns; bounds memory only.
+_BLOCK_ENTRIES = 1 << 20
+
 # Columns that advice lists, and that its sentence names.
 _LISTED, _SHOWN = 100, 3
 
@@ -53,14 +56,15 @@ def lone_values(X: Array, low: Array, high: Array) -> Iterator[LoneValue]:
     [LoneValue(column=1, value=1e+18, n_samples=1, low=2.0, high=19.0)]
     """
     columns = np.flatnonzero(low < high)
+    step = max(1, min(256, _BLOCK_ENTRIES // len(X)))
     # Nothing but the value lies in the middle, nor within one eleventh of the extreme that it is not near to.
     for rows in (slice(None, None, -(-len(X) // _PROBED_ROWS)), slice(None)):
         bottom, top = _quarter(low[columns]), _quarter(high[columns])
         margin = (top - bottom) / (_FAR_FOR_NINES + 1)
         acquitted = np.zeros(len(columns), dtype=bool)
-        for start in range(0, len(columns), 256):
-            part = slice(start, start + 256)
-            x = _quarter(X[rows][:, columns[part]])
+        for start in range(0, len(columns), step):
+            part = slice(start, start + step)
+            x = _quarter(X[rows, columns[part]])
             acquitted[part] = ((x > bottom[part] + margin[part]) & (x < top[part] - margin[part])).any(axis=0)
         columns = columns[~acquitted]
     for column in columns.tolist():

@@ -6,11 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
 from socket import gethostname
+from typing import Any
 
 import numpy as np
 
 from .._arguments import Array
 from ..exceptions import EnsembleError, InputError
+from .sparse_columns import SparseColumns
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,15 @@ def map_table(path: str) -> Array:
     return X
 
 
-def hash_values(X: Array) -> str:
-    """Return a hash of the shape, the precision and the values of a table, whatever its layout in memory.
+def hash_values(X: Any) -> str:
+    """Return a hash of the shape, the precision and the values of a table, whatever its layout, dense or sparse.
 
     All NaN are the same: a missing value, whichever bits it has.
     """
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
-    for rows in range(0, len(X), 64):
-        values = np.ascontiguousarray(X[rows : rows + 64])
+    sparse = isinstance(X, SparseColumns)
+    for rows in X.row_blocks() if sparse else (X[start : start + 64] for start in range(0, len(X), 64)):
+        values = np.ascontiguousarray(rows)
         if np.isnan(values.min()):
             values = np.where(np.isnan(values), values.dtype.type(np.nan), values)
         digest.update(values.data)

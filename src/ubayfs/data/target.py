@@ -279,3 +279,29 @@ def _task_for(labels: Array) -> str:
         return "It holds fractions: use task='regression'."
     quantity = ", or task='regression' if y is a quantity" if labels.dtype.kind in "iuf" else ""
     return f"Use task='multiclass'{quantity}."
+
+
+def read_groups(groups: Any, n_samples: int) -> Ints | None:
+    """Return the group of each sample as a number, of shape (n_samples,)."""
+    if groups is None:
+        return None
+    from pandas import factorize
+
+    try:
+        values = np.asarray(groups)
+    except ValueError as error:
+        raise InputError.of("groups", f"must be one column, one group per sample of X; {error}.") from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
+    check_length("groups", len(values), n_samples)
+    check_not_complex("groups", values)
+    if any_missing(values):
+        raise InputError.of("groups", "contains missing values; give each sample its group.")
+    codes = np.asarray(factorize(values)[0], dtype=np.intp)
+    if codes.max() == 0:
+        raise InputError.of(
+            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
+        )
+    return codes

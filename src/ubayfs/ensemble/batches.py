@@ -35,9 +35,10 @@ class EnsembleTask:
     target: Target  # of all samples
     plan: SubsamplePlan
     selectors: tuple[ElementarySelector, ...]  # run m uses number m modulo their count
-    n_features: int  # the most that a run may choose
+    n_features: int  # the most that any run may choose
     entropy: int | Sequence[int]  # with `spawn_key`, the seed of the ensemble
     spawn_key: tuple[int, ...] = ()
+    random_sizes: bool = False  # whether the most that a run may choose is drawn for it, from 1 to `n_features`
     fill: str | None = None  # what is put into gaps for selectors that need complete data; None: there are no gaps
 
     @property
@@ -47,11 +48,15 @@ class EnsembleTask:
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return fresh generators of one run: for its subsample, and for its selector."""
+        return self._generator(run, 0), self._generator(run, 1)
+
+    def size(self, run: int) -> int:
+        """Return the most that one run may choose."""
+        return int(self._generator(run, 2).integers(1, self.n_features + 1)) if self.random_sizes else self.n_features
+
+    def _generator(self, run: int, child: int) -> np.random.Generator:
         # What SeedSequence.spawn makes of the seed of the run, without making that one first.
-        rows, selector = (
-            np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, run, child)) for child in range(2)
-        )
-        return np.random.default_rng(rows), np.random.default_rng(selector)
+        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, run, child)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +86,7 @@ def run_batch(
     leaves both alone. `n_column_threads` is for joint selectors, which share blocks of columns among threads.
     """
     X = table.open() if isinstance(table, TableFile) else table
-    if not X.flags.aligned:
+    if isinstance(X, np.ndarray) and not X.flags.aligned:
         # As Dask hands over what came through the network; numpy would be several times slower on it.
         X = X.copy(order="K")
     runs = tuple(runs)
@@ -125,13 +130,16 @@ def _libraries(n_modules: int) -> Any:
 
 def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, runs: Sequence[int]) -> list[Outcome]:
     """Run one selector; when it raises on many runs, find out which by running them one at a time."""
+    sizes = [task.size(run) for run in runs]
+    if len(set(sizes)) > 1 and not selector.nested:
+        return [outcome for run in runs for outcome in _run_selector(X, task, selector, [run])]
     subsamples, rngs = [], []
     for run in runs:
         rows_rng, selector_rng = task.generators(run)
         subsamples.append(task.plan.draw(rows_rng))
         rngs.append(selector_rng)
     try:
-        found = _select(X, task, selector, np.array(subsamples), rngs)
+        found = _select(X, task, selector, np.array(subsamples), max(sizes), rngs)
         if len(found) != len(runs):
             raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
     except Exception as error:
@@ -139,9 +147,9 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
             return [outcome for run in runs for outcome in _run_selector(X, task, selector, [run])]
         return [_failure(runs[0], selector, error)]
     outcomes: list[Outcome] = []
-    for run, rows, picks in zip(runs, subsamples, found, strict=True):
+    for run, rows, picks, size in zip(runs, subsamples, found, sizes, strict=True):
         try:
-            columns = checked_columns(picks, X.shape[1], task.n_features, selector.name)
+            columns = checked_columns(picks, X.shape[1], max(sizes), selector.name)[:size]
         except InputError as error:
             outcomes.append(_failure(run, selector, error))
             continue
@@ -151,15 +159,15 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
 
 
 def _select(
-    X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, rngs: Generators
+    X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, most: int, rngs: Generators
 ) -> Sequence[Any]:
     """Return what a selector chooses; one that needs complete data sees only the samples of a run, gaps filled."""
     if task.fill is None or selector.takes_gaps:
-        return selector.select_many(X, task.target, subsamples, task.n_features, rngs)
+        return selector.select_many(X, task.target, subsamples, most, rngs)
     found: list[Any] = []
     for rows, rng in zip(subsamples, rngs, strict=True):
         own, everything = filled(X[rows], task.fill), np.ones((1, np.count_nonzero(rows)), dtype=bool)
-        found += selector.select_many(own, task.target.take(rows), everything, task.n_features, [rng])
+        found += selector.select_many(own, task.target.take(rows), everything, most, [rng])
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +15,8 @@ from typing import Any
 from numpy.random import SeedSequence
 
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
+from .._version import __version__
+from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
@@ -23,12 +25,12 @@ from ..selectors.adapters import as_selector, check_task, describe
 from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure, check_failures
+from .features_per_model import RANDOM, check_per_model, features_per_model, most_features
 from .parts import part_runs, part_settings
 from .subsampling import plan_subsamples
 from .units import Units
 from .workers import completed_batches
 
-_DEFAULT_FEATURES_PER_MODEL = 10
 MOST_MODELS = 1_000_000  # of one ensemble, about a gigabyte of records
 
 Progress = Callable[[int, int], Any]
@@ -40,7 +42,7 @@ def collect_evidence(
     selector: Any = "mrmr",
     n_models: int = 100,
     train_size: float = 0.75,
-    n_features_per_model: int | None = None,
+    n_features_per_model: int | str | None = None,
     task: str | None = None,
     groups: Any = None,
     random_state: RandomState = None,
@@ -48,6 +50,8 @@ def collect_evidence(
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
+    target: str | Sequence[str] | None = None,
+    layer: str | None = None,
     missing: str = "error",
     max_missing: float = MAX_MISSING,
 ) -> Evidence:
@@ -55,9 +59,10 @@ def collect_evidence(
 
     Parameters
     ----------
-    X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+    X : array-like, DataFrame, sparse matrix, AnnData or FeatureData of shape (n_samples, n_features)
         FeatureData bring their own target, groups and rule for missing values; `y`, `task`, `groups`, `missing` and
-        `max_missing` are ignored then.
+        `max_missing` are ignored then. "fisher", "mrmr" and "laplacian" never make a sparse matrix dense as a whole;
+        the result is that of the dense one.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
@@ -66,12 +71,14 @@ def collect_evidence(
         Number of runs.
     train_size : float in (0, 1)
         Share of the samples in a subsample; share of the groups when `groups` is given.
-    n_features_per_model : int, optional
-        The most that a run may choose. Default: 10, or all if there are fewer.
+    n_features_per_model : int or "random", optional
+        The most that a run may choose. Default: a quarter of the features, at least 1 and at most 10. "random" draws
+        the number anew for each run, from 1 to half of the features, at most 20.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     groups : array-like of shape (n_samples,), optional
-        Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample.
+        Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample. Of AnnData
+        also the name of a column of `obs`.
     random_state : int, Generator, SeedSequence, RandomState or None
         The same one gives the same result, whatever `n_jobs`; run m is the same for every `n_models`. None takes
         fresh entropy, which ``Evidence.settings["seed"]`` records.
@@ -88,6 +95,10 @@ def collect_evidence(
     part : (int, int), optional
         ``(3, 20)`` does the third of 20 parts of the ensemble, for example in a job of its own; it needs a
         `random_state`. :meth:`Evidence.join` puts all parts together to what one call finds.
+    target : str or sequence of str, optional
+        Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for a multi-label task.
+    layer : str, optional
+        Of AnnData: the layer that holds the values, instead of `X`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}
         What to do about missing values (NaN) of X. "error" refuses them. With "available" a feature counts with the
         samples that have it: `fisher` and `mrmr` multiply its scores by their share, and other selectors see means of
@@ -122,12 +133,15 @@ def collect_evidence(
         raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
-    data = X
-    if not isinstance(data, FeatureData):
-        data = FeatureData.from_table(X, y, task=task, groups=groups, missing=missing, max_missing=max_missing)
+    if isinstance(X, FeatureData):
+        data = X
+        parts_of(X, target=target, layer=layer)  # refuses both
+    else:
+        gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
+        data = FeatureData.from_table(X, y, task=task, groups=groups, target=target, layer=layer, **gaps)
         data.warn_of_left_out()
     check_task(selectors, data.target.task)
-    n_features = check_features_per_model(n_features_per_model, data.n_features)
+    per_model = features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
     runs = _runs(n_models, part, random_state)
     seed = _seed(random_state, directory)
@@ -135,7 +149,7 @@ def collect_evidence(
         "selector": [describe(elementary) for elementary in selectors],
         "n_models": n_models,
         "train_size": train_size,
-        "n_features_per_model": n_features,
+        "n_features_per_model": per_model,
         "task": data.target.task,
         "n_samples": data.n_samples,
         "n_features": data.n_features,
@@ -149,8 +163,10 @@ def collect_evidence(
     if part is not None:
         settings |= part_settings(part, n_models)
     store = None if directory is None else Checkpoint.open(directory, settings)
-    key = tuple(seed["spawn_key"])
-    ensemble = EnsembleTask(data.target, plan, selectors, n_features, seed["entropy"], key, data.fill)
+    most, key = most_features(per_model, data.n_features), tuple(seed["spawn_key"])
+    ensemble = EnsembleTask(
+        data.target, plan, selectors, most, seed["entropy"], key, random_sizes=per_model == RANDOM, fill=data.fill
+    )
     with nullcontext() if store is None else closing(store):
         watch = _Watch(len(runs), n_models, on_progress)
         outcomes = _run_all(data, ensemble, runs, n_jobs, watch, store)
@@ -170,25 +186,10 @@ def check_ensemble(
         rule = f"must be at most {MOST_MODELS:,}; got {n_models}. Merge evidence of several ensembles to have more."
         raise InputError.of("n_models", rule, n_models)
     train_size = check_real("train_size", train_size, low=0, high=1, low_open=True, high_open=True)
-    if n_features_per_model is not None:
-        check_int("n_features_per_model", n_features_per_model, low=1)
+    check_per_model(n_features_per_model)
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
         raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
     return n_models, train_size
-
-
-def check_features_per_model(n_features_per_model: Any, n_features: int) -> int:
-    """Return how many features a run may choose of `n_features`, or raise as :func:`collect_evidence` does."""
-    if n_features_per_model is None:
-        return min(_DEFAULT_FEATURES_PER_MODEL, n_features)
-    wanted = int(n_features_per_model)
-    if wanted > n_features:
-        raise InputError.of(
-            "n_features_per_model",
-            f"must be at most the number of features, {n_features}; got {wanted}. Leave it out "
-            f"to take {min(_DEFAULT_FEATURES_PER_MODEL, n_features)}.",
-        )
-    return wanted
 
 
 def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
@@ -219,7 +220,7 @@ def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that a result may depend on."""
-    return {package: _version(package) for package in ("ubayfs", "numpy", "scipy", "scikit-learn")}
+    return {"ubayfs": __version__, **{package: _version(package) for package in ("numpy", "scipy", "scikit-learn")}}
 
 
 @lru_cache  # reading metadata takes longer than a small ensemble's share of anything else

@@ -18,6 +18,7 @@ from .._arguments import Array, Mask, check_feature_names, freeze
 from .._files import load_record, save_record
 from .._plain import plain
 from ..exceptions import Advice, EnsembleError, InputError
+from .features_per_model import features_advice
 
 _KIND, _VERSION = "ubayfs evidence", 1
 
@@ -133,7 +134,7 @@ class Evidence:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: failed, cancelled and empty runs, no votes at all, suspicious values of the data."""
+        """What must be known: failed, cancelled and empty runs, no votes at all, large sets, suspicious values."""
         found: list[Advice] = []
         n_runs, n_asked = self.n_models + len(self.failures), self.settings.get("n_models")
         if self.failures:
@@ -146,7 +147,8 @@ class Evidence:
             found.append(Advice("no_votes"))
         elif self.n_empty:
             found.append(Advice("runs_without_choice", {"n_empty": self.n_empty, "n_runs": self.n_models}))
-        return (*found, *self.notes)
+        per_model = [part.get("n_features_per_model") for part in self.settings.get("parts", [self.settings])]
+        return (*found, *features_advice(per_model, self.n_features), *self.notes)
 
     def __repr__(self) -> str:
         return f"Evidence(n_models={self.n_models}, n_features={self.n_features}, failures={len(self.failures)})"

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from .._arguments import Mask
+from ..exceptions import OptimizationError
 from ..utility import Utility
 
 
@@ -80,3 +83,14 @@ class Limit:
         if self.nodes is not None:
             options["node_limit"] = max(self.nodes, 1)
         return options
+
+
+def best_solution(optimizer: Optimizer, utility: Utility, random_state: Any) -> Solution:
+    """Return what the optimizer finds, unless it violates a hard constraint."""
+    solution = optimizer.maximize(utility, random_state)
+    if np.isneginf(solution.value):
+        raise OptimizationError(
+            f"{type(optimizer).__name__} found no set that keeps all hard constraints (rho = inf); use "
+            "optimizer='exact', which finds one or names the constraints that contradict each other."
+        )
+    return solution

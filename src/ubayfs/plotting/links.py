@@ -17,7 +17,7 @@ from ..utility import Admissibility
 from .style import BLACK, VERMILION, draw_heading, right_margin, short, text_width
 
 # How a constraint is drawn follows from its inequalities, whatever its kind: style of the line
-# (None: no line), marker of a member, and the words for a mark that is no circle.
+# (None: no line), marker of a member, and the words for a mark that is not a circle.
 _STYLES: dict[str, tuple[Any, str, str]] = {
     "together": ("-", "o", ""),
     "if-then": ("-.", "o", "Triangle upside down: needed by the other members. "),

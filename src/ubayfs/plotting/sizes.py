@@ -15,7 +15,7 @@ from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
 from ..optimize.size_bounds import SizeBounds
-from ..selection import Problem, Selection, problem_of
+from ..selection import DecisionProblem, Selection, problem_of
 from ..utility import Utility, score_tolerance
 from .base import Display, ReportData
 from .style import BLACK, BLUE, VERMILION, divided, label_lines
@@ -38,7 +38,7 @@ class SizePoint:
     complete: bool  # False when the search was ended early: a better set, within the bound, may exist
 
     @classmethod
-    def of(cls, problem: Problem, solution: Solution) -> SizePoint:
+    def of(cls, problem: DecisionProblem, solution: Solution) -> SizePoint:
         """Make a point of an optimizer's solution."""
         metrics = problem.measure(solution.chosen)
         parts = metrics.importance, metrics.admissibility

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ..exceptions import MissingDependencyError
+from ..exceptions import Advice, MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
 from .content import document
 from .document import Document, made_visible
@@ -25,9 +25,10 @@ def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> s
     report = document(summary)
     if figures is None:
         figures = render_figures(read_displays(summary["displays"]))
-    warnings = dict.fromkeys([*report.warnings, *map(str, figures.advice)])
+    known = [Advice.from_dict(given) for given in summary["advice"]]
+    further = [str(advice) for advice in figures.advice if advice not in known]
     pictures = {name: figures.data_uri(name) for name in summary["displays"]}
-    return render_document(replace(report, warnings=tuple(warnings)), pictures)
+    return render_document(replace(report, warnings=(*report.warnings, *further)), pictures)
 
 
 def render_document(report: Document, pictures: Mapping[str, str]) -> str:

@@ -32,6 +32,9 @@ class ElementarySelector(ABC):
     n_together : int
         Of a selector that is not joint: how many runs in one call take notably less time than each alone, on small
         data. Runs that are stored one by one are done in calls of so many.
+    nested : bool
+        True when the first k of more features that a run chooses are always those that it chooses with
+        ``n_features=k``: runs that may choose different numbers can be done together then.
     takes_gaps : bool
         True when :meth:`select_many` knows what to do about missing values (NaN). To others the ensemble gives the
         samples of each run with gaps filled from these samples.
@@ -41,6 +44,7 @@ class ElementarySelector(ABC):
     tasks: ClassVar[frozenset[str]]
     joint: ClassVar[bool] = False
     n_together: ClassVar[int] = 1
+    nested: ClassVar[bool] = False
     takes_gaps: ClassVar[bool] = False
 
     @abstractmethod
@@ -49,8 +53,9 @@ class ElementarySelector(ABC):
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features_total)
-            All samples; never written to. NaN where a value is missing, if the selector `takes_gaps`.
+        X : ndarray or SparseColumns of shape (n_samples, n_features_total)
+            All samples; never written to. ``X[:, columns]`` and ``X[samples]`` are dense arrays in both cases, with
+            NaN where a value is missing, if the selector `takes_gaps`.
         target : Target
             Of all samples.
         subsamples : ndarray of bool of shape (n_models, n_samples)

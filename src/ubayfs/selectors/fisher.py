@@ -28,6 +28,7 @@ class Fisher(ElementarySelector):
     name: ClassVar[str] = "fisher"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION
     joint: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:

@@ -77,7 +77,7 @@ class ForeignSelector(ElementarySelector):
             part = X[rows]
             picks = self._choose(part, None if target.labels is None else target.labels[rows], n_features, rng)
             # The foreign code may have written to its copy, so the data themselves are asked.
-            values = X[rows][:, picks]
+            values = X[np.ix_(rows, picks)]
             chosen.append(picks[(values != values[0]).any(axis=0)])
         return chosen
 

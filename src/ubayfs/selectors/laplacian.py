@@ -44,6 +44,7 @@ class Laplacian(ElementarySelector):
     name: ClassVar[str] = "laplacian"
     tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
     n_together: ClassVar[int] = 5
+    nested: ClassVar[bool] = True
 
     n_neighbors: int = 5
 

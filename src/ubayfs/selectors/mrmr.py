@@ -76,6 +76,7 @@ class MRMR(ElementarySelector):
     name: ClassVar[str] = "mrmr"
     tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression"})
     joint: ClassVar[bool] = True
+    nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:

@@ -37,6 +37,7 @@ class Tree(ElementarySelector):
     name: ClassVar[str] = "tree"
     tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression"}
     n_together: ClassVar[int] = 5
+    nested: ClassVar[bool] = True
 
     max_depth: int | None = None
     min_samples_leaf: int = 1

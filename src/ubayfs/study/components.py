@@ -112,7 +112,8 @@ class Family:
         Returns
         -------
         choice : str, Named, object or tuple of these
-            The name if all settings are defaults; an object that is not built-in stays as it is. None if there is none.
+            The name if all settings are defaults; an object that is not built-in stays as it is. None if there is none,
+            or if only one of a list is right.
         """
         if not self.several or not isinstance(value, list | tuple):
             return self._read_single(value, report)
@@ -120,9 +121,8 @@ class Family:
             with reported(report):
                 self.accept(value)
         choices = tuple(self._read_single(entry, below(report, position)) for position, entry in enumerate(value))
-        if not choices or any(choice is None for choice in choices):
-            return None
-        return choices[0] if len(choices) == 1 else choices
+        right = tuple(choice for choice in choices if choice is not None)
+        return right if len(right) > 1 else right[0] if len(right) == len(choices) == 1 else None
 
     def _read_single(self, value: Any, report: Report) -> Any:
         if isinstance(value, Named):

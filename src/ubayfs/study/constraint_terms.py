@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import did_you_mean
+from .._arguments import Mask, did_you_mean
 from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix
 from ..data.blocks import Blocks
@@ -85,19 +85,25 @@ def _make(kind: str, given: dict[str, Any], wrong: set[str], report: Report) -> 
 
     The constraint lacks required arguments that are wrong: its names can be checked, but it cannot be used.
     """
-    replaced, examples = wrong.intersection(KINDS[kind].required), KINDS[kind].examples
-    if not replaced <= examples.keys():
-        return None
     try:
-        made = _build(kind, given | {name: examples[name] for name in replaced})
-        return replace(made, arguments=tuple(item for item in made.arguments if item[0] not in replaced))
+        return _built(kind, given)
     except InputError as error:
         name = error.argument or next(iter(given))
         if name in wrong:
             return None
-        report((name,), error.rule)
+        if getattr(error, "against", None) not in wrong:
+            report((name,), error.rule)
     others = {key: value for key, value in given.items() if key != name}
     return _make(kind, others, {*wrong, name}, report)
+
+
+def _built(kind: str, given: dict[str, Any]) -> Constraint | None:
+    """Return a constraint that lacks required arguments which are not given; examples replace them meanwhile."""
+    absent, examples = set(KINDS[kind].required) - given.keys(), KINDS[kind].examples
+    if not absent <= examples.keys():
+        return None
+    made = _build(kind, given | {name: examples[name] for name in absent})
+    return replace(made, arguments=tuple(item for item in made.arguments if item[0] not in absent))
 
 
 def _build(kind: str, given: dict[str, Any]) -> Constraint:
@@ -122,7 +128,7 @@ def _relaxation(rho: Any) -> Any:
 def expand_constraint(constraint: Constraint, names: Names, block_names: Names, report: Report) -> Constraint | None:
     """Return a constraint with patterns replaced by the names that they match; its note has the patterns.
 
-    Names that mean nothing are reported, and None is returned then, or if a required argument is wrong already.
+    Names that mean nothing are reported, and None is returned then. Required arguments that are wrong stay absent.
     """
     given = dict(constraint.arguments)
     own: Any = given.get("blocks")
@@ -148,13 +154,14 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
             changed[name] = tuple(_expand_pairs(value, columns, below(collect, name)).items())
     for problem in found:
         report(*problem)
-    if found or not given.keys() >= set(KINDS[constraint.kind].required):
+    if found:
         return None
     if all(given[name] == value for name, value in changed.items()):
         return constraint
     with reported(report):
         expanded = replace(constraint, arguments=tuple((given | changed).items()))
-        made = KINDS[constraint.kind].build(**arguments_of(expanded))
+        made = _built(constraint.kind, arguments_of(expanded))
+        assert made is not None
         note = "; ".join(_written(given[name]) for name, value in changed.items() if given[name] != value)
         return replace(made, from_prior=constraint.from_prior, note=constraint.note or note)
     return None
@@ -196,6 +203,7 @@ def _expand_pairs(pairs: Iterable[tuple[Any, float]], names: Names, report: Repo
 def check_constraints(
     constraints: Sequence[Constraint | None],
     feature_names: Sequence[str],
+    n_features: range,
     blocks: Blocks | None,
     data: FeatureData | None,
     problems: Problems,
@@ -203,81 +211,129 @@ def check_constraints(
     """Report constraints that do not fit the features, and hard ones that contradict each other.
 
     The constraints are those of the study in their order; None where something is wrong already. Constraints on blocks
-    are not checked if something is wrong with these, nor those with one number per feature if it is not certain which
-    columns are features. Without data contradictions are not looked for: which features are constant is not known.
+    are not checked if something is wrong with these, nor those with one number per feature if there may be so many:
+    `n_features` are all numbers of features that are possible. Without data contradictions are looked for only if there
+    are problems already, since the decision, which knows the features that cannot be selected, finds them.
 
     Returns
     -------
     system : ConstraintSystem or None
-        All constraints, for the decision; None if some need the data and were not looked at.
+        All constraints, for the decision; None if some are wrong, or need the data and were not looked at.
     """
-    certain = all(problems.is_sound("data", role) for role in ("target", "groups", "ignore"))
-    known = {
+    known = {position: constraint for position, constraint in enumerate(constraints) if constraint is not None}
+    if len(n_features) > 1:
+        known = _of_certain_width(known, n_features, problems)
+    named = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
+    used, system = _fitting(named, feature_names, blocks, problems)
+    others = {
         position: constraint
-        for position, constraint in enumerate(constraints)
-        if constraint is not None and (certain or not _has_number_per_feature(constraint))
+        for position, constraint in known.items()
+        if constraint.needs_data and _is_complete(constraint)
     }
-    correlated = {position for position, constraint in known.items() if constraint.kind == "decorrelate"}
-    used = {position: constraint for position, constraint in known.items() if not constraint.needs_data}
-    system = _fitting(used, feature_names, blocks, problems)
     # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
-    empty_set_holds = len(used) + len(correlated) == len(known) and (system.b[np.isinf(system.rho)] >= 0).all()
-    sound = problems.is_sound("constraints") and problems.is_sound("blocks")
-    if data is not None and sound and not empty_set_holds:
-        if len(used) < len(known):
-            omitted = correlated if data.n_features > _MOST_CORRELATED else set()
-            used = {position: constraint for position, constraint in known.items() if position not in omitted}
-            system = resolve(used.values(), feature_names, blocks, data)
-        _report_contradiction(system, list(used), data, problems)
-    return system if len(used) == len(known) else None
+    correlations_only = all(constraint.kind == "decorrelate" for constraint in others.values())
+    empty_set_holds = correlations_only and (system.b[np.isinf(system.rho)] >= 0).all()
+    if not empty_set_holds and (data is not None or problems.found):
+        if data is not None and not (correlations_only and data.n_features > _MOST_CORRELATED):
+            used = dict(sorted({**used, **others}.items()))
+            system = resolve(used.values(), feature_names, blocks, data) if others else system
+        constant = np.zeros(len(feature_names), dtype=bool) if data is None else data.constant
+        _report_contradictions(system, list(used), constant, problems)
+    return system if len(used) == len(constraints) else None
 
 
-def _has_number_per_feature(constraint: Constraint) -> bool:
-    """Tell whether an argument gives one number per feature, rather than numbers by name."""
-    coefficients = [value for name, value in constraint.arguments if name in ("A", "costs")]
-    return any(not _is_pairs(value) for value in coefficients)
+def _is_complete(constraint: Constraint) -> bool:
+    """Tell whether a constraint has all required arguments; one that was wrong is not there."""
+    return dict(constraint.arguments).keys() >= set(KINDS[constraint.kind].required)
 
 
-def _report_contradiction(
-    system: ConstraintSystem, positions: Sequence[int], data: FeatureData, problems: Problems
+def _of_certain_width(
+    constraints: Mapping[int, Constraint], n_features: range, problems: Problems
+) -> dict[int, Constraint]:
+    """Return those without one number per feature; of the others, those with too many or too few are reported."""
+    certain = {}
+    for position, constraint in constraints.items():
+        given = dict(constraint.arguments)
+        argument = "A" if "A" in given else "costs"
+        values = given.get(argument)
+        if values is None or _is_pairs(values) or given.get("blocks") is not None:
+            certain[position] = constraint
+            continue
+        width = values.shape[1] if isinstance(values, FrozenMatrix) else len(values)
+        if width not in n_features:
+            most = n_features[-1]
+            bound = f"at most {most}" if width > most else f"at least {n_features[0]}"
+            path: Path = ("constraints", position, constraint.kind, argument)
+            problems(path, f"must have one number per feature, {bound}; got {width}.")
+    return certain
+
+
+def _report_contradictions(
+    system: ConstraintSystem, positions: Sequence[int], constant: Mask, problems: Problems
 ) -> None:
-    """Report hard constraints that contradict each other; `positions` are those of the constraints in the study."""
+    """Report hard constraints that contradict each other; `positions` are those of the constraints in the study.
+
+    Without the last of those that contradict each other, the next contradiction shows.
+    """
     # No feature is worth anything: the first set that keeps the hard inequalities is as good as any other.
     hard = system.take(np.flatnonzero(np.isinf(system.rho)))
     try:
-        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(data.n_features), hard, 1.0, ~data.constant))
+        as_optimizer("exact", _SECONDS).maximize(Utility(np.zeros(len(constant)), hard, 1.0, ~constant))
     except OptimizationError:
         pass  # not in this time; the decision may have more
     except InfeasibleError as error:
         involved: list[Path] = [("constraints", positions[i], system.parts[i].kind) for i in error.positions]
         places = [problems.place(path) for path in involved[:-1]]
         also = f" See also {'; '.join(places)}." if places else ""
-        n_constant = int(data.constant.sum())
-        constant = f" ({n_constant} features are constant and cannot be selected.)" if n_constant else ""
+        n_constant = int(constant.sum())
+        excluded = f" ({n_constant} features are constant and cannot be selected.)" if n_constant else ""
         problems(
             involved[-1],
             f"no feature set satisfies all hard constraints. These contradict each other: {error.shown}."
-            f"{constant} Remove one of them, or make it soft with a number for rho.{also}",
+            f"{excluded} Remove one of them, or make it soft with a number for rho.{also}",
         )
+        last = hard.rows_of(hard.parts[error.positions[-1]])
+        rest = hard.take(np.setdiff1d(np.arange(hard.n_inequalities), last))
+        _report_contradictions(rest, positions, constant, problems)
 
 
 def _fitting(
     constraints: Mapping[int, Constraint], feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
-) -> ConstraintSystem:
-    """Return the system of those constraints that fit; the others are reported."""
+) -> tuple[dict[int, Constraint], ConstraintSystem]:
+    """Return those constraints that fit, and their system; the others are reported."""
+    fitting = {position: constraint for position, constraint in constraints.items() if _is_complete(constraint)}
+    for position in constraints.keys() - fitting.keys():  # what it has may be wrong for the features, too
+        _check_incomplete(constraints[position], position, feature_names, blocks, problems)
+    while True:
+        try:
+            return fitting, resolve(fitting.values(), feature_names, blocks)
+        except ConstraintError as error:  # noqa: PERF203 - all of them are wanted
+            position = list(fitting)[error.position or 0]
+            _report_misfit(error, fitting.pop(position), position, blocks, problems)
+
+
+def _check_incomplete(
+    constraint: Constraint, position: int, feature_names: Sequence[str], blocks: Blocks | None, problems: Problems
+) -> None:
+    """Report what does not fit the features, with examples in place of arguments that are wrong already."""
+    given, kind = arguments_of(constraint), KINDS[constraint.kind]
+    absent = set(kind.required) - given.keys()
     try:
-        return resolve(constraints.values(), feature_names, blocks)
+        resolve(kind.build(**given, **{name: kind.examples[name] for name in absent}), feature_names, blocks)
     except ConstraintError as error:
-        position = list(constraints)[error.position or 0]
-        wrong = constraints[position]
-        path: Path = ("constraints", position, wrong.kind)
-        if error.argument is not None and dict(wrong.arguments).get(error.argument) is not None:
-            path = (*path, error.argument)
-        none = error.argument == "blocks" and blocks is None
-        if not none or problems.is_sound("blocks"):
-            problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
-    others = {key: constraint for key, constraint in constraints.items() if key != position}
-    return _fitting(others, feature_names, blocks, problems)
+        if error.argument not in absent:
+            _report_misfit(error, constraint, position, blocks, problems)
+
+
+def _report_misfit(
+    error: ConstraintError, constraint: Constraint, position: int, blocks: Blocks | None, problems: Problems
+) -> None:
+    path: Path = ("constraints", position, constraint.kind)
+    if error.argument is not None and dict(constraint.arguments).get(error.argument) is not None:
+        path = (*path, error.argument)
+    none = error.argument == "blocks" and blocks is None
+    if not none or problems.is_sound("blocks"):
+        problems(path, "is about blocks, but the study has none; add the key blocks." if none else error.rule)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +20,19 @@ from ..constraints import ConstraintSystem
 from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress, check_features_per_model
+from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
+from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.subsampling import plan_subsamples
-from ..exceptions import InputError, StudyError
+from ..exceptions import Advice, InputError, StudyError
 from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .names import Names, PrefixBlocks, TableBlocks
+from .names import Names, PrefixBlocks, TableBlocks, is_pattern
+from .schema import DataSection
 from .study import Study
 from .weights import UNLIKELY, UNLIKELY_RHO, KnowledgeTable, Stated, WeightResolver, Weights, read_knowledge
 
@@ -66,6 +69,17 @@ class ResolvedStudy:
     knowledge: Mapping[str, Stated]
     system: ConstraintSystem | None = None
 
+    @property
+    def features_per_model(self) -> int | str:
+        """The most features that a run may choose, or "random"."""
+        return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known before the ensemble runs."""
+        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
+        return (*self.study.version_advice, *of_ensemble, *(() if self.data is None else self.data.advice))
+
     def collect(
         self,
         on_progress: Progress | None = None,
@@ -80,10 +94,13 @@ class ResolvedStudy:
         return self.decision.make(evidence, self.data, self.system)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
-        """Return the study with the seeds that were drawn where it left the choice, so that it repeats the result."""
+        """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""
         ensemble, decision = self.study.evidence, self.study.decision
-        if ensemble.seed is not None and decision.seed is not None:
+        per_model = evidence.settings.get("n_features_per_model", self.features_per_model)
+        if ensemble.seed is not None and decision.seed is not None and per_model == self.features_per_model:
             return self
+        if per_model != self.features_per_model:
+            ensemble = replace(ensemble, n_features_per_model=per_model)
         if ensemble.seed is None:
             ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
         if decision.seed is None:
@@ -181,53 +198,77 @@ class _Resolver:
         self.n_models = n_models
         self.table: Table | None = None
         self.data: FeatureData | None = None
+        self.samples: FeatureData | None = None  # the data, or target and groups alone if only features are wrong
+        self.features: list[str] | None = None  # all columns that may be features
+        self.n_features = range(0)  # how many of them there may be
         self._tables: dict[tuple[str, str | None], KnowledgeTable | None] = {}
 
     # -- the data table ------------------------------------------------------------------------------------------------
 
     def read_data(self) -> None:
         """Read the data table and take the features out of it."""
-        from ..tables import feature_columns, read_features, read_table
+        from ..tables import read_table
 
-        section = self.study.data
-        if not (self.problems.is_sound("data", "path") and self.problems.is_sound("data", "sheet")):
+        problems, section = self.problems, self.study.data
+        if not (problems.is_sound("data", "path") and problems.is_sound("data", "sheet")):
             return
         try:
             self.table = read_table(self.study.folder / section.path, sheet=section.sheet)
-            if self.problems.is_sound("data"):
-                settings = {name: value for name, value in vars(section).items() if name not in ("path", "sheet")}
-                self.data = read_features(self.table, **settings)
-            else:
-                for problem in feature_columns(self.table, **self._roles())[1]:
-                    self.problems(("data", *problem.path), f"{self.table.path}: {problem.message}")
-        except StudyError as error:
-            for problem in error.problems:
-                self.problems(("data", *problem.path), problem.message)
+            self._read_columns(self.table)
         except InputError as error:
             about_sheet = error.argument == "sheet" and section.sheet is not None
-            self.problems(("data", "sheet" if about_sheet else "path"), str(error))
+            problems(("data", "sheet" if about_sheet else "path"), str(error))
 
-    def _roles(self) -> dict[str, Any]:
-        """Return the roles of columns, as far as they are given rightly."""
-        sound = [name for name in ("target", "groups", "ignore") if self.problems.is_sound("data", name)]
-        return {name: getattr(self.study.data, name) for name in sound}
-
-    def _feature_names(self) -> list[str] | None:
-        if self.data is not None:
-            return list(self.data.feature_names)
-        if self.table is None:
-            return None
+    def _read_columns(self, table: Table) -> None:
+        """Take the features, the target and groups out of the table, as far as the settings are right."""
         from ..tables import feature_columns
 
-        return feature_columns(self.table, **self._roles())[0]  # all columns that may be features
+        problems, section = self.problems, self.study.data
+        settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
+        settings = {name: value for name, value in settings.items() if name not in ("path", "sheet")}
+        roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
+        names, misplaced = feature_columns(table, **roles)
+        wrong, n_least = [problem.path[0] for problem in misplaced], 0
+        if len(roles) < 3:  # columns of an unknown role may seem to be features
+            for problem in misplaced:
+                problems(("data", *problem.path), f"{table.path}: {problem.message}")
+        else:
+            self.data, found = self._read_features(table, settings)
+            # A name that is not that of a column stands for one; how many columns a pattern should match is not known.
+            unknown = wrong.count("ignore") and any(map(is_pattern, section.ignore))
+            if found.count("ignore") == wrong.count("ignore") and not unknown and "missing" not in found:
+                n_least = max(len(names) - len(wrong), 0)
+            if all(problems.is_sound("data", name) for name in ("target", "groups", "task")):
+                self.samples = self.data
+                if self.data is None:
+                    self.samples, _ = self._read_features(_samples_only(table, section), settings | {"ignore": ()})
+        if self.data is not None:
+            names, n_least = list(self.data.feature_names), self.data.n_features
+        self.features, self.n_features = names, range(n_least, len(names) + 1)
+
+    def _read_features(self, table: Table, settings: Mapping[str, Any]) -> tuple[FeatureData | None, list[str | int]]:
+        """Return the data, None if they are wrong, and the keys of all problems; values that are given are reported."""
+        from ..tables import read_features
+
+        try:
+            return read_features(table, **settings), []
+        except StudyError as error:
+            for problem in error.problems:
+                if problem.path[0] in (*settings, "path"):
+                    self.problems(("data", *problem.path), problem.message)
+            return None, [problem.path[0] for problem in error.problems]
 
     # -- everything else -----------------------------------------------------------------------------------------------
 
     def resolve(self, feature_names: Any) -> ResolvedStudy | None:
         """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
         study, problems = self.study, self.problems
-        names = self._feature_names() if feature_names is None else [str(name) for name in feature_names]
+        if feature_names is not None:
+            self.features = [str(name) for name in feature_names]
+            self.n_features = range(len(self.features), len(self.features) + 1)
+        names = self.features
         table = self._read_table(study.prior, "prior", "weight")
+        self._check_ensemble()
         if names is None:  # there is nothing to compare names with
             if isinstance(study.blocks, TableBlocks):
                 self._read_table(study.blocks, "blocks", "feature", "block")
@@ -235,7 +276,10 @@ class _Resolver:
         self.names = Names(names)
         blocks = self._blocks()
         resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
-        weights, knowledge = resolver.resolve(study.prior.weights, table)
+        given_weights = study.prior.weights
+        if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
+            given_weights = Weights()  # there may be one for each feature
+        weights, knowledge = resolver.resolve(given_weights, table)
         prior = self._prior(weights, blocks)
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
@@ -244,9 +288,8 @@ class _Resolver:
         unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
         if unlikely:
             constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
-        self._check_ensemble()
         known_blocks = blocks if problems.is_sound("blocks") else None
-        system = check_constraints(constraints, names, known_blocks, self.data, problems)
+        system = check_constraints(constraints, names, self.n_features, known_blocks, self.data, problems)
         if problems.found:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
@@ -319,26 +362,43 @@ class _Resolver:
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""
-        problems, section, data = self.problems, self.study.evidence, self.data
-        if problems.is_sound("evidence", "n_features_per_model") and self.names.names:
+        problems, section, samples = self.problems, self.study.evidence, self.samples
+        if problems.is_sound("evidence", "n_features_per_model") and self.features:
             with reported(problems, ("evidence", "n_features_per_model")):
-                check_features_per_model(section.n_features_per_model, len(self.names.names))
+                features_per_model(section.n_features_per_model, len(self.features))
         least = self.study.decision.min_votes
         sound = problems.is_sound("decision", "min_votes") and problems.is_sound("evidence", "n_models")
         if least > section.n_models and sound:
             rule = f"must be at most the number of models, {section.n_models}, the most votes that a feature can have"
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
-        if data is None:
-            return
-        if problems.is_sound("evidence", "selector"):
-            with reported(problems, ("evidence", "selector")):
-                check_task(as_selector(self.study.selector), data.target.task)
-        if problems.is_sound("evidence", "train_size"):
+        stated = self.study.data.task if problems.is_sound("data", "task") else None
+        self._check_selectors(stated if samples is None else samples.target.task)
+        if samples is not None and problems.is_sound("evidence", "train_size"):
             try:
-                plan_subsamples(data, section.train_size)
+                plan_subsamples(samples, section.train_size)
             except InputError as error:
                 place: Path = ("data", "target") if error.argument == "y" else ("evidence", "train_size")
                 problems(place, error.rule)
-        if data.constant.all():
+        if self.data is not None and self.data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)
+
+    def _check_selectors(self, task: str | None) -> None:
+        """Report each selector that cannot do the task, if that is known."""
+        given = self.study.evidence.selector
+        several = isinstance(given, tuple)
+        last: Path = (-1,) if several else ()  # a list is wrong as a whole if a position is that no entry has
+        if task is None or not self.problems.is_sound("evidence", "selector", *last):
+            return
+        # Those of a list that are wrong already are not among the given.
+        right = (i for i in count() if self.problems.is_sound("evidence", "selector", i))
+        for choice, position in zip(given if several else (given,), right, strict=False):
+            with reported(self.problems, ("evidence", "selector", *([position] if several else []))):
+                check_task(as_selector(FAMILIES["selector"].build(choice)), task)
+
+
+def _samples_only(table: Table, section: DataSection) -> Table:
+    """Return a table with target and groups, and a feature that is right."""
+    targets = [section.target] if isinstance(section.target, str) else list(section.target or ())
+    frame = table.frame[targets + [section.groups] * (section.groups is not None)]
+    return replace(table, frame=frame.assign(**{"".join(frame) + " feature": np.arange(len(frame))}))

@@ -20,7 +20,7 @@ from ..ensemble.collect import MOST_MODELS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
-from .diagnostics import Problems, Report, below, known_only, refuse, reported
+from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
 from .weights import Weights, file_form, read_weights
 from .yaml_io import plain
 
@@ -124,15 +124,19 @@ class Section:
 
     def changed(self: S, values: Mapping[str, Any], problems: Problems) -> S:
         """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
-        checked = {}
+        checked: dict[Any, Any] = {}
         for name, value in values.items():
             n_before = problems.n_reports
             entry = self._checked(name, value, below(problems, self.key, name))
             if entry is not None or problems.n_reports == n_before:
                 checked[name] = entry
-        n_before = problems.n_reports
-        self.check_together({**vars(self), **checked}, below(problems, self.key))
-        return self if problems.n_reports > n_before else replace(self, **checked)  # type: ignore[type-var]
+
+        def report(path: Path, message: str) -> None:
+            problems((self.key, *path), message)
+            checked[path[0]] = self.defaults()[str(path[0])]
+
+        self.check_together({**vars(self), **checked}, report)
+        return replace(self, **checked)  # type: ignore[type-var]
 
     def plain(self) -> dict[str, Any]:
         """Return the section as it is written to a file: what differs from the defaults, and what readers ask first."""
@@ -166,6 +170,10 @@ _NO_LIMIT = "none"
 
 def _seconds(text: str) -> float | None:
     return None if text.strip().lower() == _NO_LIMIT else float(text)
+
+
+def _number_or_word(text: str) -> int | str:
+    return int(text) if text.strip().lstrip("+-").isdecimal() else text
 
 
 # Few lines per key, as in a table.
@@ -233,9 +241,11 @@ class EvidenceSection(Section):
         0.75, components.ensemble_argument, "share of the samples in a run",
         option=Option("--train-size", "SHARE", float)
     )
-    n_features_per_model: int | None = setting(
-        None, components.ensemble_argument, "the most features that a run may choose", default_text="10",
-        option=Option("--features-per-model", "N", int)
+    n_features_per_model: int | str | None = setting(
+        None, components.ensemble_argument, "the most features that a run may choose",
+        details="`random` draws it anew for each run, from 1 to half of the features, at most 20",
+        default_text="a quarter of the features, at most 10",
+        option=Option("--features-per-model", "N", _number_or_word)
     )
     seed: int | None = setting(
         0, _count, "the same seed gives the same result",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import did_you_mean
+from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
 from .names import PrefixBlocks
 from .schema import SECTIONS
@@ -89,13 +90,14 @@ def starter_text(
 ) -> tuple[str, ColumnRoles]:
     """Return what :func:`template` returns, and the roles of the columns that were inferred for it."""
     roles = infer_columns(table, target)
-    n = max(1, min(_SIZE, len(roles.features) // 2))  # a model that takes every feature tells nothing
+    n = max(1, min(_SIZE, len(roles.features) // 2))
+    per_model = str(features_per_model(None, len(roles.features)))
     selector = "laplacian" if roles.target is None and not roles.is_undecided else "mrmr"
     ensemble = ("selector", "n_models", "train_size", "n_features_per_model", "seed")
     parts = [
         _HEADER,
         "data:\n" + _data(table, str(data_path), sheet, roles, target is None),
-        _section("evidence", *ensemble, selector=selector, n_features_per_model=str(n)),
+        _section("evidence", *ensemble, selector=selector, n_features_per_model=per_model),
         _PRIOR + _prior(roles),
         _blocks(roles),
         _CONSTRAINTS + _constraints(roles, n),

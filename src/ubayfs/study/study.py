@@ -11,11 +11,12 @@ from typing import Any
 from .._files import write_atomically
 from ..constraints import Constraint
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress, collect_evidence, versions
+from ..ensemble.collect import Progress, collect_evidence
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
 from ..selection import Selection
 from ..workflow import Decision, decide
+from .changes import version_advice
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
@@ -210,12 +211,10 @@ class Study:
             parts[key] = part if path is None else replace(part, **{name: moved_path(path, old, folder)})
         return replace(self, **parts)
 
-    def version_note(self) -> str | None:
-        """Return a sentence if another version of ubayfs wrote the study, else None."""
-        now, then = versions()["ubayfs"], self.versions.get("ubayfs")
-        if then is None or str(then).split(".")[:2] == now.split(".")[:2]:
-            return None
-        return f"The study was written by ubayfs {then}, this is {now}; results may differ."
+    @property
+    def version_advice(self) -> tuple[Advice, ...]:
+        """What is different from the version of ubayfs that wrote the study, such as defaults that it rests on."""
+        return version_advice(self)
 
 
 def moved_path(path: str, old: Path, new: Path) -> str:

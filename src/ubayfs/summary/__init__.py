@@ -17,6 +17,7 @@ from ..attribution import attribution
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, versions
+from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection, check_selection
 from . import facts, members, sentences
@@ -48,7 +49,7 @@ def answer(
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": advice_facts(facts.all_advice(selection)),
+        "advice": advice_facts((*(() if study is None else study.study.version_advice), *facts.all_advice(selection))),
     }
     return {"headline": sentences.headline(given), **given}
 
@@ -87,8 +88,9 @@ def summarize(
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` after each of these decisions; when it returns False, those so far count.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
-    warnings : iterable of str or Warning
-        Messages to be listed beside the advice of evidence, posterior and selection.
+    warnings : iterable of str, Warning or Advice
+        What is to be listed beside the advice of evidence, posterior and selection. A warning of the package carries
+        its advice, so that what is known already is not listed a second time.
     created : str, optional
         Date of the summary. Default: now.
     known : mapping, optional
@@ -115,13 +117,17 @@ def summarize(
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
         asked = study.standalone().to_dict()
-    given = dict(known) if known is not None else answer(selection, blocks=blocks, random_state=random_state)
+    given = (
+        dict(known) if known is not None else answer(selection, study=study, blocks=blocks, random_state=random_state)
+    )
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = _table(selection, data)
     about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
     correlations = (
         known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
     )
+    messages, further = _sorted_out(selection, warnings)
+    given["advice"] = [*given["advice"], *advice_facts(further)]
     displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL))
     posterior = selection.posterior
     chance, n_decided = members.probabilities(selection, n_draws, random_state, on_progress)
@@ -144,7 +150,7 @@ def summarize(
         "citation": facts.CITATION,
         "displays": plain(displays),
     }
-    return found | sentences.all_sentences(found, [str(message) for message in warnings])
+    return found | sentences.all_sentences(found, messages)
 
 
 def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:
@@ -152,6 +158,20 @@ def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) 
     stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
     known = None if stored is None else Correlations.from_dict(stored)
     return known if known is not None and known.cover(selection.features) else None
+
+
+def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:
+    """Return those warnings that are mere messages, each once, and advice that the selection does not have."""
+    messages: dict[str, None] = {}
+    further: list[Advice] = []
+    known = facts.all_advice(selection)
+    for warning in warnings:
+        advice = warning if isinstance(warning, Advice) else getattr(warning, "advice", None)
+        if advice is None:
+            messages[str(warning)] = None
+        elif advice not in known and advice not in further:
+            further.append(advice)
+    return list(messages), further
 
 
 def _table(selection: Selection, data: Any) -> FeatureData | None:

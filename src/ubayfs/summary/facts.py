@@ -13,6 +13,7 @@ from .._arguments import Array
 from .._plain import number, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
+from ..ensemble.features_per_model import most_features
 from ..exceptions import Advice
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
@@ -129,7 +130,8 @@ def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
         "selector": selectors,
         "selector_names": [_SELECTORS.get(selector, selector) for selector in selectors],
         "train_size": _common(parts, "train_size"),
-        "n_features_per_model": _common(parts, "n_features_per_model"),
+        "n_features_per_model": (per_model := _common(parts, "n_features_per_model")),
+        "most_features_per_model": None if per_model is None else most_features(per_model, evidence.n_features),
         "seed": _common(parts, "seed"),
         "grouped": _common(parts, "grouped"),
         "set_sizes": {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())},

@@ -9,13 +9,12 @@ from scipy import sparse
 
 from .._arguments import Floats, Mask, RandomState
 from .._plain import number
-from ..attribution import Attribution
+from ..attribution import Attribution, decide_on_draws
 from ..data.blocks import Blocks
 from ..ensemble.collect import Progress
 from ..plotting.base import blocks_of
 from ..selection import FeatureSet, Selection
 from ..utility import STANDARD_ERRORS, score_tolerance
-from ..workflow import decide_on_draws
 
 LEVEL = 0.9  # of the credible intervals
 # Exchanges that are tried for one member: enough where many features have no vote at all.

@@ -55,6 +55,10 @@ _ADVICE = {
         "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
         "runs without a vote."
     ),
+    "many_features_per_model": (
+        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
+    ),
     "lone_values": (
         "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
         "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
@@ -67,15 +71,12 @@ _ADVICE = {
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
-    """Return all sentences of a report; of further warnings, those that are not advice already."""
-    advice = facts["advice"]
-    known = {str(Advice.from_dict(given)) for given in advice}
-    warnings = [*(text for text in messages if text not in known), *(given["message"] for given in advice)]
+    """Return all sentences of a report; further messages come before the advice."""
     return {
         "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
         "question": _question(facts),
         "verdict": _verdict(facts),
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": [*messages, *(given["message"] for given in facts["advice"])],
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
@@ -187,8 +188,9 @@ def _votes_of(ensemble: Facts | None) -> str:
     if ensemble["train_size"] is not None:
         unit = "groups" if ensemble["grouped"] else "samples"
         share = f", each on {100 * ensemble['train_size']:g} % of the {unit}"
-    most = ensemble["n_features_per_model"]
-    each = f", each choosing at most {counted(most, 'feature')}" if most is not None else ""
+    most = ensemble["most_features_per_model"]
+    drawn = f"a number drawn from 1 to {most} of features" if ensemble["n_features_per_model"] == "random" else ""
+    each = f", each choosing at most {drawn or counted(most, 'feature')}" if most is not None else ""
     return f"{counted(ensemble['n_models'], 'elementary model')}{by} voted{share}{each}."
 
 

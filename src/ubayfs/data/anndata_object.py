@@ -1,0 +1,76 @@
+"""AnnData objects: features are `var_names`, their values `X` or a layer, target and groups columns of `obs`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .._arguments import did_you_mean
+from ..exceptions import InputError
+
+# What to do instead of naming a part of an AnnData object.
+_OTHERWISE = {
+    "target": "Pass the target itself as y.",
+    "groups": "Pass one group per sample.",
+    "layer": "Leave it out.",
+}
+
+
+class Parts(NamedTuple):
+    """What a table is made of, as it was given."""
+
+    values: Any  # matrix or frame of shape (n_samples, n_features)
+    feature_names: Any  # None: those of a frame, or none
+    samples: Any  # what has the index of the samples, if anything has
+    y: Any
+    groups: Any
+
+
+def is_anndata(X: Any) -> bool:
+    """Tell whether something is an AnnData object; who has one has imported the package."""
+    package = sys.modules.get("anndata")
+    return package is not None and isinstance(X, package.AnnData)
+
+
+def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, layer: Any = None) -> Parts:
+    """Take an AnnData object apart; any other table stays as it is, and names of columns or layers are refused."""
+    if not is_anndata(X):
+        named = {"target": target, "groups": groups if isinstance(groups, str) else None, "layer": layer}
+        for argument, name in named.items():
+            if name is not None:
+                rule = f"names a part of an AnnData object, but X is of type {type(X).__name__}; got {name!r}."
+                raise InputError.of(argument, f"{rule} {_OTHERWISE[argument]}", name)
+        return Parts(X, None, X, y, groups)
+    if target is not None:
+        if y is not None:
+            raise InputError.of("target", "is given beside y; pass one of the two.", target)
+        y = _columns(X, "target", target)
+    if isinstance(groups, str):
+        groups = _columns(X, "groups", groups)
+    return Parts(_values(X, layer), X.var_names, X.obs, y, groups)
+
+
+def _values(adata: Any, layer: str | None) -> Any:
+    """Return X or a layer, dense or sparse; what a backed object has in its file is loaded."""
+    if layer is not None:
+        _check_known("layer", layer, adata.layers, "layer")
+    values = adata.X if layer is None else adata.layers[layer]
+    if values is None:
+        raise InputError.of("X", "has no matrix; name the layer that holds the values: layer=...")
+    return values.to_memory() if hasattr(values, "to_memory") else values
+
+
+def _columns(adata: Any, argument: str, names: Any) -> Any:
+    """Return a column of obs by its name, or several as a matrix."""
+    listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    for name in listed:
+        _check_known(argument, name, adata.obs.columns, "column of obs")
+    return adata.obs[listed[0]] if len(listed) == 1 else adata.obs[listed].to_numpy()
+
+
+def _check_known(argument: str, name: Any, known: Iterable[Any], what: str) -> None:
+    names = [str(one) for one in known]
+    if not isinstance(name, str) or name not in names:
+        hint = did_you_mean(name, names) or f" There are {len(names)}: {', '.join(map(repr, names[:8]))}..."
+        raise InputError.of(argument, f"names {name!r}, but the AnnData object has no such {what}.{hint}", name)
