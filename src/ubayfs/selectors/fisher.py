@@ -39,10 +39,9 @@ class Fisher(ElementarySelector):
 def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
     classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
     class_weights = classes.weights.astype(np.float64)  # (n_classes, n_models, n_samples)
-    everything = classes.of(None)
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:
-        counts = everything[:, runs] if present is None else classes.of(present, runs)
+        counts = classes.of(present, runs)
         n = counts.sum(axis=0).astype(x.dtype)
         total, condition = scatter(subsamples[runs], x, n)
         weights = class_weights[:, runs].astype(x.dtype, copy=False)
@@ -54,6 +53,7 @@ def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
         scores = np.clip(between / total, 0.0, 1.0)
         if present is None:
             return scores, condition
-        return where_two(scores * (n / everything[:, runs].sum(axis=0).astype(x.dtype)), condition, n)
+        share = n / classes.of(None, runs).sum(axis=0).astype(x.dtype)
+        return where_two(scores * share, condition, n)
 
     return statistic

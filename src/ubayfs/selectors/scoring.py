@@ -136,14 +136,15 @@ class ClassCounts:
 
     def __init__(self, classes: Array, n_classes: int, subsamples: Mask) -> None:
         self.weights = subsamples & (np.asarray(classes) == np.arange(n_classes)[:, None])[:, None, :]
-        self._single = self.weights.reshape(-1, subsamples.shape[1]).astype(np.float32)
+        self._single = self.weights.astype(np.float32)
+        self._everything = self.weights.sum(axis=2, dtype=np.float64)[:, :, None]
 
     def of(self, present: Mask | None, runs: slice = slice(None)) -> Floats:
         """Return the counts of shape (n_classes, n_runs, k), or (n_classes, n_runs, 1) if all values are present."""
         if present is None:
-            return self.weights[:, runs].sum(axis=2, dtype=np.float64)[:, :, None]
+            return self._everything[:, runs]
         # Counts are exact in single precision up to 16 million samples.
-        weights = self._single.reshape(self.weights.shape)[:, runs].reshape(-1, len(present))
+        weights = self._single[:, runs].reshape(-1, len(present))
         counts = (weights @ present.astype(np.float32)).astype(np.float64)
         return counts.reshape(len(self.weights), len(weights) // len(self.weights), present.shape[1])
 
