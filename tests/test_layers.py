@@ -10,6 +10,7 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
+    ["_notes"],
     ["_version", "exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],

@@ -28,6 +28,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ._notes import NOTES
+
 # Inequalities of a long list that a message names.
 _MOST_SHOWN = 10
 
@@ -215,7 +217,7 @@ class Advice:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    # The category of the Python warning, None where the caller's own wish is none, and its sentence.
+    # The category of the Python warning (None: not a warning, such as notes on how data were read) and its sentence.
     CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str]]] = {
         "time_limit": (
             OptimizationWarning,
@@ -307,10 +309,6 @@ class Advice:
             "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, "
             "are missing ({features}). Raise max_missing to let those with any value take part.",
         ),
-        "target_missing": (
-            UBayFSWarning,
-            "{n_samples:,} sample(s) without a target are left out ({samples}).",
-        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
@@ -335,6 +333,7 @@ class Advice:
             "draws each; its means cannot be trusted yet. Raise max_draws (and n_warmup) of Hyperdirichlet, use larger "
             "weights, or take prior='dirichlet'.",
         ),
+        **{code: (None, sentence) for code, sentence in NOTES.items()},
     }
 
     def __str__(self) -> str:

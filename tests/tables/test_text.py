@@ -182,9 +182,34 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
     for row, fields in zip(found.frame.astype(object).to_numpy(), records, strict=True):
         for entry, field in zip(row, fields, strict=True):
             if isinstance(entry, str):
-                assert entry == field
+                assert entry == field.strip()
             else:
                 assert float(entry) == float(field) if field.strip() else pd.isna(entry)
+
+
+@pytest.mark.parametrize(
+    ("above", "n_skipped"),
+    [
+        ("Experiment 12\n\n", 1),
+        ("#Patient,Dose,State\n#STRING,NUMBER,STRING\n#1,1,1\n", 3),  # cBioPortal
+        ("# made by a program\n", 1),
+        ("Experiment 12,,\nof 2024,,\n", 2),
+    ],
+)
+def test_rows_above_the_header_are_skipped_with_a_note(table, above, n_skipped):
+    found = table(above + COMMA)
+    assert found.frame["dose"].tolist() == [0.5, 1.25]
+    assert found.place(0) == f"line {above.count(chr(10)) + 2}"
+    (note,) = found.notes
+    assert (note.code, len(note.facts["rows"])) == ("title_rows_skipped", n_skipped)
+
+
+@pytest.mark.parametrize("content", ["#a,b\nx,y\nu,v\n", ",b\nx,y\nu,v\n", "#a,b\n1,2\n", "a,,\n1,2,3\n"])
+def test_headers_are_not_taken_for_titles(table, content):
+    try:
+        assert table(content).notes == ()
+    except InputError as error:
+        assert "which have no name in the header" in str(error)  # noqa: PT017
 
 
 # What is not a table
@@ -214,7 +239,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ),
         ("a\tb\n1\t2\n3\t4\t5\n", "t.tsv", r"separated by tab, but line 3 has 3\."),
         (
-            "Experiment 12\n\na,b,c\n1,2,3\n",
+            "Experiment 12\n\n1,2,3\n4,5,6\n",
             "t.csv",
             r"line 1 of 1 .* line 3 has 3, line 4 has 3\. The header must be",
         ),
@@ -232,7 +257,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ),
         ("a,b\r\n1,2\r\n3,\u00b5g\r\n".encode("cp1252"), "t.csv", r"byte 0xb5 at position 12, in line 3, after '3,'"),
         (b"\xef\xbb\xbfa,b\n1,\xff\n", "t.csv", r"byte 0xff at position 9, in line 2"),
-        ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is text in UTF-16, but UTF-8 is needed.*CSV UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "t.csv", "holds zero bytes, so it is not a text table"),
         (b"a,b\n\0\1,2\n", "t.csv", "holds zero bytes, so it is not a text table"),
         ("a,b\n" + '"' + "x" * 200_000, "t.csv", "cannot be read as a table"),
     ],

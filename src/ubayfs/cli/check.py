@@ -47,7 +47,7 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     section, data = resolved.study.data, resolved.data
     assert data is not None
     target = data.target
-    lines = [f"data        {section.path}: {data.n_samples:,} samples, {data.n_features:,} features"]
+    lines = [f"data        {section.source}: {data.n_samples:,} samples, {data.n_features:,} features"]
     classes = ""
     if target.values is not None and target.classes is not None and target.values.ndim == 1:
         counts = np.bincount(target.values, minlength=len(target.classes)).tolist()

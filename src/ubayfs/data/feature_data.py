@@ -53,6 +53,8 @@ class FeatureData:
         What became of missing values, and whatever else the reader of the table did.
     blocks : Blocks or None
         Groups of features that were measured together, such as those of one file.
+    sample_names : ndarray of str (object) of shape (n_samples,) or None
+        Ids of the samples, where the files have them.
     """
 
     X: Array
@@ -63,6 +65,7 @@ class FeatureData:
     missing: str | None = None
     notes: tuple[Advice, ...] = ()
     blocks: Blocks | None = None
+    sample_names: Array | None = None
 
     @classmethod
     def from_table(
@@ -196,8 +199,8 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known about the values: columns whose spread is that of one value far from all others."""
-        return lone_value_advice(self.X, *self.extremes, self.feature_names)
+        """What must be known: how the files were read, and columns whose spread is one value far from all others."""
+        return self.notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:
