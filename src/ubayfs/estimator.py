@@ -173,7 +173,6 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         rule, most = self.missing, self.max_missing
         data = FeatureData.from_table(X, y, task=self.task, groups=groups, missing=rule, max_missing=most)
         Decision(**self._decision()).check(data.feature_names)
-        data.warn_of_left_out()
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
         for result in ("evidence_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)

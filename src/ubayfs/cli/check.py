@@ -56,7 +56,8 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     if data.groups is not None:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
-    lines += [f"note        {note}" for note in data.notes]
+    if data.about_missing is not None:
+        lines.append(f"missing     {data.about_missing}")
     constant = data.feature_names[data.constant].tolist()
     if constant:
         shown = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")

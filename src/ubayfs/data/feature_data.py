@@ -191,16 +191,17 @@ class FeatureData:
         """What selectors that need complete data see in gaps, "mean" or "median"; None: there are no gaps."""
         return FILLS.get(self.missing or "")
 
-    def warn_of_left_out(self) -> None:
-        """Warn of features that cannot be chosen because most of their values are missing."""
-        for note in self.notes:
-            if note.code == "mostly_missing":
-                note.warn(stacklevel=3)
+    @property
+    def about_missing(self) -> Advice | None:
+        """The note on missing values, None if there were none."""
+        return next((note for note in self.notes if note.code == f"missing_{self.missing}"), None)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: how the files were read, and columns whose spread is one value far from all others."""
-        return self.notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
+        # What a rule did about missing values is what was asked for; nobody has to be warned of it.
+        notes = tuple(note for note in self.notes if note is not self.about_missing)
+        return notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
 
     @cached_property
     def values_hash(self) -> str:

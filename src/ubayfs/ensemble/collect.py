@@ -139,7 +139,6 @@ def collect_evidence(
     else:
         gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
         data = FeatureData.from_table(X, y, task=task, groups=groups, target=target, layer=layer, **gaps)
-        data.warn_of_left_out()
     check_task(selectors, data.target.task)
     per_model = features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)

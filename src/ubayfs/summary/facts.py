@@ -95,10 +95,10 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     if data is not None:
         constant = data.constant
         facts |= {"n_samples": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
-        about = [note for note in data.notes if note.code.startswith("missing_") or note.code == "mostly_missing"]
-        if about:
-            words = " ".join(sentences.advice_message(note) for note in about)
-            facts["missing"] = plain({"rule": data.missing, **about[0].facts, "words": words[0].upper() + words[1:]})
+        if data.about_missing is not None:
+            words = str(data.about_missing)
+            given = {"rule": data.missing, **data.about_missing.facts, "words": words[0].upper() + words[1:]}
+            facts["missing"] = plain(given)
         if data.target.values is not None:
             facts |= {"task": data.target.task, **_target_facts(data)}
     if constant is not None:
