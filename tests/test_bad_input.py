@@ -78,8 +78,9 @@ def with_entry(X, column, value):
 def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
     way_out = "make_pipeline(SimpleImputer(), UBayFSSelector())"
     refused(
-        f"X contains missing values (NaN) in column(s) 'area'. Drop or fill them first, for example with "
-        f"sklearn.impute.SimpleImputer in a pipeline: {way_out}",
+        "X contains missing values (NaN) in column(s) 'area'. Use missing='available', by which each feature counts "
+        "with the samples that have it (other rules: 'drop_rows', 'drop_columns', 'median'). Or drop or fill them "
+        f"first, for example with sklearn.impute.SimpleImputer in a pipeline: {way_out}",
         collect,
         with_entry(X, "area", NAN),
         y,

@@ -312,6 +312,32 @@ class Advice:
             UBayFSWarning,
             "{n} of {n_features} features have no cost in the table and count as free: {names}.",
         ),
+        "missing_available": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). A "
+            "feature counts with the samples that have it; selectors that need complete data get means of their own "
+            "samples.",
+        ),
+        "missing_median": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). "
+            "Filters use the samples that have a feature; all other selectors get medians of their own samples.",
+        ),
+        "missing_drop_rows": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}); the {n_samples:,} sample(s) that "
+            "lack any are left out.",
+        ),
+        "missing_drop_columns": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_samples:,} sample(s); the {n_features:,} feature(s) that lack any are "
+            "left out ({features}).",
+        ),
+        "mostly_missing": (
+            UBayFSWarning,
+            "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, "
+            "are missing ({features}). Raise max_missing to let those with any value take part.",
+        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "

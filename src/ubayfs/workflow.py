@@ -161,7 +161,7 @@ class Decision:
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
-        data = None if X is None else FeatureData.of_fit(X, names)
+        data = None if X is None else FeatureData.of_fit(X, names, posterior.evidence.settings.get("missing"))
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
         # Evidence from another ensemble does not know which columns are constant; the data do.
@@ -259,7 +259,8 @@ def decide(
         The paper's lambda, positive.
     optimizer : {"exact", "genetic"} or Optimizer
     X : array-like of shape (n_samples, n_features), optional
-        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate.
+        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate. Correlations of features with
+        missing values are those over the samples that have both.
     min_votes : int, default 0
         Features that fewer models chose cannot be selected.
     time_limit : float, optional

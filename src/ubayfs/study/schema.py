@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import check_choice, check_int
-from ..data.feature_data import MISSING_RULES
+from .._arguments import check_choice, check_int, check_real
+from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.reading_rules import (
     DETECTION_RULES,
     DUPLICATE_RULES,
@@ -37,6 +37,7 @@ _count = partial(check_int, low=0)
 _task = partial(check_choice, choices=TASKS)
 _missing_rule = partial(check_choice, choices=MISSING_RULES)
 _unknown_rule = partial(check_choice, choices=("skip", "error"))
+_share = partial(check_real, low=0.0, high=1.0)
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
 
@@ -85,8 +86,12 @@ class DataSection(Section):
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", _missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
+        "error", _missing_rule, "missing values: `error`, `available`, `drop_rows`, `drop_columns` or `median`",
         option=Option("--missing", "RULE")
+    )
+    max_missing: float = setting(
+        MAX_MISSING, _share, "features of which a larger share is missing leave (`available`, `median`)",
+        option=Option("--max-missing", "SHARE", float)
     )
     samples: str | None = setting(
         None, components.text, "sample sheet: has target and groups, none of its columns is a feature",

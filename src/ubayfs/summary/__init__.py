@@ -16,7 +16,6 @@ from .._plain import number, plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..data.target import Target
 from ..ensemble.collect import Progress, versions
 from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
@@ -177,11 +176,7 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
 
 def _table(selection: Selection, data: Any) -> FeatureData | None:
     """Return the data of the fit: those given, or those that the selection was decided with."""
-    if data is not None:
-        return FeatureData.of_fit(data, selection.feature_names)
-    if selection.problem is None or selection.problem.X is None:
-        return None
-    return FeatureData(selection.problem.X, Target("unsupervised"), selection.feature_names)
+    return selection.data_of_fit(data)
 
 
 def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
@@ -96,8 +95,10 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     if data is not None:
         constant = data.constant
         facts |= {"n_samples": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
-        if data.missing is not None:
-            facts["missing"] = plain({**asdict(data.missing), "words": str(data.missing)})
+        if data.about_missing is not None:
+            words = str(data.about_missing)
+            given = {"rule": data.missing, **data.about_missing.facts, "words": words[0].upper() + words[1:]}
+            facts["missing"] = plain(given)
         if data.target.values is not None:
             facts |= {"task": data.target.task, **_target_facts(data)}
     if constant is not None:

@@ -5,7 +5,7 @@ the words of :data:`MISSING_CODES` are missing values, and an unnamed first colu
 :func:`read_data` composes the steps: files, either way round, are joined with a sample sheet and checked.
 """
 
-from ..data.feature_data import MISSING_RULES
+from ..data.missing import MISSING_RULES
 from .features import feature_columns, matches, read_features
 from .formats import SUFFIXES, likely_sheet, read_lines, read_table, write_table
 from .reading import lay_out, read_data, read_files, read_sheet

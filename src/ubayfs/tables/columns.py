@@ -153,9 +153,11 @@ def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) ->
         shown.append(f"{names[j]!r} ({len(rows)}: {table.places(rows, 3)})")
     rule = (
         f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
-        f"{listed(shown, len(columns), 10)}. Fill them in the file, or choose missing: median (fills each with the "
-        f"median of its column), drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
-        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns)."
+        f"{listed(shown, len(columns), 10)}. Choose missing: available (each feature counts with the samples that have "
+        "it), median (the same, with medians where a selector needs complete data), "
+        f"drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
+        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns), or "
+        "fill them in the file."
     )
     return Problem(rule, ("missing",))
 

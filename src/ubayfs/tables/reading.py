@@ -10,6 +10,7 @@ from typing import Any
 from .._arguments import check_choice
 from .._files import as_path
 from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
 from ..data.reading_rules import (
     DETECTION_RULES,
     DUPLICATE_RULES,
@@ -43,6 +44,7 @@ def read_data(
     ignore: str | Iterable[str] = (),
     keep: str | None = None,
     missing: str = "error",
+    max_missing: float = MAX_MISSING,
     duplicates: str = "error",
     below_detection: str | None = None,
     features: str | None = None,
@@ -64,7 +66,7 @@ def read_data(
     id : str, optional
         Column of the sample ids or, with features in rows, of the names of the features. Default: the first column,
         where ids are needed; a single table with samples in rows needs none.
-    target, task, groups, ignore, missing
+    target, task, groups, ignore, missing, max_missing
         See :func:`ubayfs.tables.read_features`.
     keep : {"all", "any"}, optional
         Samples that all files have, or that any of them has. Default: all, or any with ``missing="available"``.
@@ -97,7 +99,8 @@ def read_data(
         path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
         duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet, roles=(target, groups),
     )  # fmt: skip
-    return read_features(table, target=target, task=task, groups=groups, ignore=ignore, missing=missing, **more)
+    gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
+    return read_features(table, target=target, task=task, groups=groups, ignore=ignore, **gaps, **more)
 
 
 def named_files(path: Any) -> dict[str, Path]:
