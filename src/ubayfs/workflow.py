@@ -127,10 +127,8 @@ class Decision:
         `system` are the constraints, if they are tied to features and data already, `knowledge` what else is known of
         the features, if it is more than the weights.
         """
-        decision = self if knowledge is None else replace(self, weights=knowledge)
-        posterior = decision._posterior(evidence)
-        decision = replace(decision, constraints=decision._constraints(posterior.knowledge))
-        return decision._select(decision._problem(posterior, X, system), posterior)
+        posterior = self._posterior(evidence, self.weights if knowledge is None else knowledge)
+        return self._select(self._problem(posterior, X, system), posterior)
 
     def _constraints(self, known: PriorKnowledge | None) -> tuple[Constraint, ...]:
         """Return the constraints with the costs of a table, and with what the prior holds unlikely."""
@@ -141,11 +139,11 @@ class Decision:
             demands += (held_unlikely(known.unlikely),)
         return demands
 
-    def _posterior(self, evidence: Any) -> Posterior:
+    def _posterior(self, evidence: Any, weights: Any) -> Posterior:
         if isinstance(evidence, Posterior):
-            if not (np.isscalar(self.weights) and self.weights == DEFAULT_WEIGHT):
+            if not (np.isscalar(weights) and weights == DEFAULT_WEIGHT):
                 rule = "are part of a posterior; pass the evidence to decide with other weights."
-                raise InputError.of("weights", rule, self.weights)
+                raise InputError.of("weights", rule, weights)
             if self.prior != "dirichlet":
                 rule = "is part of a posterior; pass the evidence to decide with another prior."
                 raise InputError.of("prior", rule, self.prior)
@@ -157,7 +155,7 @@ class Decision:
                 f"got {type(evidence).__name__}.",
                 evidence,
             )
-        return as_prior(self.prior).update(evidence, self.weights, self.blocks, self.random_state)
+        return as_prior(self.prior).update(evidence, weights, self.blocks, self.random_state)
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
@@ -209,16 +207,18 @@ class Decision:
         known = None if posterior is None else posterior.knowledge
         if posterior is None or known is None:
             return self.blocks.notes
-        return (*self.blocks.notes, *known.advice, *cost_advice(self.constraints, known.costs, posterior.feature_names))
+        demands = self._constraints(known)
+        return (*self.blocks.notes, *known.advice, *cost_advice(demands, known.costs, posterior.feature_names))
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
         """Return how the selection is made, in plain types; values of the posterior are in the posterior."""
         others = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
         known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
+        demands = self._constraints(None if posterior is None else posterior.knowledge)
         if posterior is not None and posterior.knowledge is not None:
             known["knowledge"] = posterior.knowledge.to_dict()
         return {
-            "constraints": [constraint.to_dict() for constraint in self.constraints],
+            "constraints": [constraint.to_dict() for constraint in demands],
             **known,
             **{name: getattr(self, name) for name in others},
             "optimizer": repr(optimizer),

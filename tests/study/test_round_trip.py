@@ -229,7 +229,13 @@ def test_a_result_is_the_same_after_a_round_trip(tmp_path, weights, constraints,
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OptimizationWarning)
             direct = decide(EVIDENCE, X=ROWS_OF_DATA, **study.arguments(NAMES, EVIDENCE.n_models))
-        assert first == direct.to_dict()
+        assert _unstated(first) == _unstated(direct.to_dict())
+
+
+def _unstated(result):
+    """Return a result without what was stated of single features, which one number for each does not tell."""
+    provenance = {name: value for name, value in result["provenance"].items() if name != "knowledge"}
+    return {**result, "provenance": provenance}
 
 
 def test_a_decision_is_that_of_the_workflow():
