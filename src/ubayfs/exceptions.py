@@ -235,8 +235,8 @@ class Advice:
         ),
         "size_not_limited": (
             OptimizationWarning,
-            "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
-            "nothing speaks against them. Add max_size(n), or lower max_features of UBayFSSelector.",
+            "No constraint limits the size of the set: nothing speaks against {n_free} of {n_selectable} features, so "
+            "that all of these are selected. Add max_size(n), or lower max_features of UBayFSSelector.",
         ),
         "without_votes": (
             OptimizationWarning,
@@ -280,6 +280,26 @@ class Advice:
             UBayFSWarning,
             "features with one value far from all others, which decides every score of theirs where it is in a "
             "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
+        ),
+        "many_classes": (
+            UBayFSWarning,
+            "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, "
+            "use the task 'regression'; if it names samples or patients, take another column as the target.",
+        ),
+        "few_samples_per_class": (
+            UBayFSWarning,
+            "classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
+            "them with other classes, leave them out, or use the task 'regression' if the target is a measured number.",
+        ),
+        "twins": (
+            None,
+            "{n_features} features have a twin, another feature with the same values in all samples: {shown}. No model "
+            "can tell them apart, and which of them is selected depends on their order; drop all but one of each.",
+        ),
+        "many_very_likely": (
+            None,
+            "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow "
+            "more features, or state 'likely' for those that matter less.",
         ),
         "missing_letters": (
             UBayFSWarning,

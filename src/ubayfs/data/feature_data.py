@@ -16,10 +16,12 @@ from scipy.sparse import issparse
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
 from .anndata_object import parts_of
+from .class_sizes import class_advice
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .sparse_columns import SparseColumns
 from .target import Target, check_aligned, read_groups, read_target
+from .twins import twin_advice
 
 # What may be done about missing values of a table.
 MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
@@ -189,8 +191,9 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known about the values: columns whose spread is that of one value far from all others."""
-        return lone_value_advice(self.X, *self.extremes, self.feature_names)
+        """What must be known: values far from all others, too many classes or too few samples of one, twins."""
+        columns = (self.X, *self.extremes, self.feature_names)
+        return (*class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
 
     @cached_property
     def values_hash(self) -> str:

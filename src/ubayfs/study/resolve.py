@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..constraints import ConstraintSystem
+from ..advice import size_advice, very_likely_advice
+from ..constraints import ConstraintSystem, resolve
 from ..constraints.links import exclude
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -34,7 +36,16 @@ from .diagnostics import Path, Problems, below, reported
 from .names import Names, PrefixBlocks, TableBlocks, is_pattern
 from .schema import DataSection
 from .study import Study
-from .weights import UNLIKELY, UNLIKELY_RHO, KnowledgeTable, Stated, WeightResolver, Weights, read_knowledge
+from .weights import (
+    UNLIKELY,
+    UNLIKELY_RHO,
+    VERY_LIKELY,
+    KnowledgeTable,
+    Stated,
+    WeightResolver,
+    Weights,
+    read_knowledge,
+)
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -74,11 +85,23 @@ class ResolvedStudy:
         """The most features that a run may choose, or "random"."""
         return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
 
-    @property
+    @cached_property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known before the ensemble runs."""
-        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
-        return (*self.study.version_advice, *of_ensemble, *(() if self.data is None else self.data.advice))
+        found = [*self.study.version_advice, *features_advice([self.features_per_model], len(self.feature_names))]
+        if self.data is not None:
+            found += self.data.advice
+            if self.system is not None:  # else it needs correlations, and the decision tells
+                found += size_advice(self.system, ~self.data.constant)
+        return (*found, *self.knowledge_advice)
+
+    @cached_property
+    def knowledge_advice(self) -> tuple[Advice, ...]:
+        """What must be known about the statements of the expert, whatever the data are."""
+        likely = np.array([self.knowledge.get(name) == VERY_LIKELY for name in self.feature_names], dtype=bool)
+        named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
+        system = self.system or resolve(named, self.feature_names, self.decision.blocks)
+        return very_likely_advice(system, likely, self.feature_names)
 
     def collect(
         self,

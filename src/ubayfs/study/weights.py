@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ..tables import Table
 
 # Share of the models whose votes a word is worth; None: the default weight.
-VOTES: dict[str, float | None] = {"very likely": 1.0, "likely": 0.25, "neutral": None, "unlikely": None}
+VERY_LIKELY = "very likely"
+VOTES: dict[str, float | None] = {VERY_LIKELY: 1.0, "likely": 0.25, "neutral": None, "unlikely": None}
 UNLIKELY = "unlikely"
 UNLIKELY_RHO = 1.0
 

@@ -44,13 +44,14 @@ def answer(
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
+    before = () if study is None else (*study.study.version_advice, *study.knowledge_advice)
     given = {
         "n_features": len(selection.feature_names),
         "chosen": members.chosen_features(selection, reasons, Blocks.of(blocks)),
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": advice_facts((*(() if study is None else study.study.version_advice), *facts.all_advice(selection))),
+        "advice": advice_facts((*before, *facts.all_advice(selection))),
     }
     return {"headline": sentences.headline(given), **given}
 

@@ -39,8 +39,8 @@ _ADVICE = {
         "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
     ),
     "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
-        "nothing speaks against them. A maximal size would make the choice meaningful."
+        "No constraint limits the size of the set: nothing speaks against {n_free} of {n_selectable} features, so that "
+        "all of these are chosen. A maximal size would make the choice meaningful."
     ),
     "without_votes": (
         "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
@@ -62,6 +62,20 @@ _ADVICE = {
     "lone_values": (
         "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
         "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
+    ),
+    "many_classes": (
+        "The target has {n_classes} classes in {n_samples} samples, almost as many: is it a measured number, or the "
+        "name of a sample? A regression, or another column as the target, would be right then."
+    ),
+    "few_samples_per_class": (
+        "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance."
+    ),
+    "twins": (
+        "{n_features} features have a twin, another feature with the same values in all samples: {shown}. No model can "
+        "tell them apart, and which of them is chosen depends on their order in the table."
+    ),
+    "many_very_likely": (
+        "{n_features} features were stated to be very likely, but {label} leaves room for {limit} of them ({features})."
     ),
     "chains_disagree": (
         "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
@@ -256,6 +270,11 @@ def _chosen(facts: Facts) -> list[str]:
         lines.append(
             "Selection probability: how often a feature is chosen when the decision is made again on "
             f"{counted(facts['n_draws'], 'draw')} from the posterior."
+        )
+    if any(record["twins"] for record in facts["chosen"]):
+        lines.append(
+            "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
+            "choice between them is by their position in the table."
         )
     return lines
 
