@@ -57,6 +57,7 @@ from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import Posterior as Posterior
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
+from .tables.reading import read_data as read_data
 from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence
 from .workflow import decide as decide

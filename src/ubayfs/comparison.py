@@ -214,8 +214,8 @@ def _unlikely(study: ResolvedStudy) -> str:
 def _settings(result: AnyResult) -> dict[tuple[str, ...], Any]:
     """Return the settings of a study by their keys; the same file has the same path, wherever the study lies."""
     flat = _flat(result.study.to_dict())
-    for key in (("data", "path"), ("blocks", "table")):
-        if isinstance(flat.get(key), str):
+    for key in flat:
+        if key[:2] in (("data", "path"), ("data", "samples"), ("blocks", "table")) and isinstance(flat[key], str):
             flat[key] = os.path.abspath(result.study.folder / flat[key])
     return flat
 

@@ -215,7 +215,7 @@ class Advice:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    # The category of the Python warning, None where the caller's own wish is none, and its sentence.
+    # The category of the Python warning (None: not a warning, such as notes on how data were read) and its sentence.
     CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str]]] = {
         "time_limit": (
             OptimizationWarning,
@@ -300,6 +300,56 @@ class Advice:
             None,
             "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow "
             "more features, or state 'likely' for those that matter less.",
+        ),
+        "title_rows_skipped": (None, "{file}: rows above the header were skipped: {rows}."),
+        "columns_ignored": (
+            None,
+            "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). Encode them as "
+            "numbers to use them; ignore: names those that shall never be.",
+        ),
+        "descriptions_ignored": (
+            None,
+            "{file}: columns of text describe the features and are not read as samples: {n_columns} ({columns}).",
+        ),
+        "ids_ignored": (
+            None,
+            "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "
+            "({columns}). Rename a column that is a measurement.",
+        ),
+        "labels_merged": (None, "labels of {column} that differ only in case count as one: {labels}."),
+        "samples_without_target": (
+            None,
+            "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used.",
+        ),
+        "file_transposed": (
+            None,
+            "{file} has samples in its columns ({n_samples}), and features or attributes in its {n_features} rows.",
+        ),
+        "looks_transposed": (
+            None,
+            "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples, {n_columns} columns. "
+            "If so, choose features_in: rows.",
+        ),
+        "samples_joined": (None, "{n_samples} samples are in {keep} of the files ({files})."),
+        "samples_not_matched": (
+            None,
+            "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}.",
+        ),
+        "names_prefixed": (
+            None,
+            "features that several files have got the name of their file in front: {n_names} ({names}).",
+        ),
+        "sheet_column_used": (
+            None,
+            "{columns}: the sample sheet counts; columns of the same name in data files do not.",
+        ),
+        "duplicates_merged": (
+            None,
+            "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
+        ),
+        "below_detection": (
+            None,
+            "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
         ),
         "missing_letters": (
             UBayFSWarning,

@@ -274,10 +274,10 @@ def test_init_takes_the_sheet_with_numbers(folder, run, cells):
 def test_paths_are_told_without_detours(folder, run):
     for name in ("tables", "studies"):
         (folder / name).mkdir()
-    Path("tables/t.csv").write_text("a,b\n1,x\n2,y\n", encoding="utf-8")
+    Path("tables/t.csv").write_text("a,b\n1,x\n2,3\n", encoding="utf-8")
     Path("studies/s.yaml").write_text("data: {path: ../tables/t.csv}\n", encoding="utf-8")
     done = run("check", "studies/s.yaml")
-    assert "data.ignore: tables/t.csv: column 'b' holds text" in done.err
+    assert "data.path: tables/t.csv: column 'b': 'x' in line 2 is not a number" in done.err
 
 
 def test_a_code_for_missing_values_is_named_by_every_command(folder, run, cells):

@@ -159,8 +159,8 @@ def test_columns_that_say_the_same_cannot_both_be_required(own, run):
         ("y\nu\nv\nu\nv\n", "data.path"),
         ("a,b,y\n1,2,u\n2,inf,v\n2,3,u\n3,4,v\n", "data.path"),
         ("a,b,y\n1,2,u\n2,,v\n2,3,u\n3,4,v\n", "data.missing"),
-        ("a,b,y\n1,2,u\n2,3,\n2,3,u\n3,4,v\n", "data.target"),
-        ("a,b,y\n1,red,u\n2,blue,v\n2,red,u\n3,blue,v\n", "data.ignore"),
+        ("a,b,y\n1,2,\n2,3,\n2,3,\n3,4,\n", "data.target"),
+        ("1-Mar,b,y\n1,2,u\n2,3,v\n2,3,u\n3,4,v\n", "data.features"),
     ],
 )
 def test_problems_of_a_table_name_the_key_that_has_to_change(table, key, own, run):

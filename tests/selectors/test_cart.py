@@ -1,5 +1,6 @@
 """Trees against a literal CART, which lists every tree that ties allow, and against scikit-learn."""
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -210,6 +211,18 @@ def test_sizes_of_passes_and_groups_change_nothing(task, pass_entries, group_ent
     monkeypatch.setattr(_orders, "_PASS_ENTRIES", pass_entries)
     monkeypatch.setattr(_cart, "_GROUP_ENTRIES", group_entries)
     assert_same(tree_importances(X, y, subsamples, generators(7)), expected)
+
+
+def test_no_sorted_copy_of_the_table_is_held_for_a_single_group():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(8000, 300)), rng.integers(0, 2, size=(8000, 1)).astype(float)
+    subsamples = rng.random((1, 8000)) < 0.75
+    tracemalloc.start()
+    tree_importances(X, y, subsamples, generators(1), max_depth=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The order of the subsample has 0.75 / 2 of the table; temporary arrays are some megabytes of 19.
+    assert peak < 0.65 * X.nbytes
 
 
 def test_precision_scale_and_offset_of_columns_change_nothing():

@@ -131,7 +131,9 @@ WHOLE_FILES = [
     ("just text", ": must hold keys such as data, evidence, constraints; got a str."),
     ("evidence: {n_models: 5}", ", data.path: must be given; it is the data table"),
     ("data: {target: y}", ", line 1, data.path: must be given; it is the data table"),
-    ("data: {path: [a]}", ", line 1, data.path: must be a text; got ['a']."),
+    ("data: {path: [[a]]}", ", line 1, data.path: must be a text; got ['a']."),
+    ("data: {path: {}}", ", line 1, data.path: must name at least one file."),
+    ("data: {path: [x/a.csv, y/a.csv]}", ", line 1, data.path: must map names to files where these are called alike"),
     (
         "data: {path: d.csv, taget: y}",
         ", line 1, data.taget: is not a key of data; got 'taget'. Did you mean 'target'?",

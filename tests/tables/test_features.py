@@ -123,8 +123,6 @@ def test_ordered_categories_of_a_target_stay_ordered(tmp_path):
         ({"target": "ill", "ignore": ["ill"]}, "column 'ill' is to be ignored, but it is the target or groups too"),
         ({"target": "id", "task": "regression"}, "target column 'id' holds no numbers, which regression needs"),
         ({"target": "ill", "ignore": ["*"]}, "no feature columns are left"),
-        ({"target": "ill"}, "columns 'id', 'clinic' hold text, not numbers: add them to ignore"),
-        ({"target": "ill", "ignore": ["id"]}, "column 'clinic' holds text, not numbers: add it to ignore"),
     ],
 )
 def test_roles_that_cannot_be(table, roles, message):
@@ -162,10 +160,63 @@ def test_a_target_that_dropped_rows_make_constant(table):
     assert "target column 'y': has only one class ('a')" in found
 
 
-def test_rows_without_target_or_group_are_named(table):
+def test_rows_without_group_are_named(table):
     found = problems(table("x,y,g\n1,a,u\n2,,u\n3,NA,v\n4,b,\n"), target="y", groups="g")
-    assert "target column 'y' has no value in 2 row(s): line 3, line 4. Fill them in" in found
     assert "groups column 'g' has no value in 1 row(s): line 5." in found
+
+
+def test_samples_without_target_are_left_out_and_named(table):
+    data = read_features(table("x,y,g\n1,a,u\n2,,u\n3,NA,v\n4,b,v\n"), target="y", groups="g")
+    assert data.X.tolist() == [[1], [4]]
+    assert data.groups.tolist() == [0, 1]
+    (note,) = data.notes
+    assert (note.code, note.facts["samples"]) == ("samples_without_target", ["line 3", "line 4"])
+    assert "has no value in any sample" in problems(table("x,y\n1,\n2,\n"), target="y")
+
+
+def test_whole_numbers_beside_gaps_are_classes_as_they_stand(table):
+    assert read_features(table("x,y\n1,0\n2,\n3,1\n"), target="y").target.classes.tolist() == [0, 1]
+
+
+def test_columns_of_text_are_left_out_and_named(table):
+    data = read_features(table(PATIENTS), target="ill")
+    assert data.feature_names.tolist() == ["age", "dose", "weight"]
+    (note,) = data.notes
+    assert note.code == "columns_ignored"
+    assert note.facts == {"kind": "text", "n_columns": 2, "columns": ["id", "clinic"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "left_out"),
+    [
+        ("id", [7, 8, 9], True),
+        ("Patient", [3, 1, 2], True),
+        ("sampleNo", [3, 1, 2], True),
+        ("study_id", [10, 20, 30], True),
+        ("id", [7, 7, 9], False),  # not unique
+        ("id", [7.5, 8, 9], False),  # not whole
+        ("sample volume", [1, 2, 3], False),
+        ("age", [31, 40, 50], False),
+        ("n lesions", [1, 2, 3], False),
+    ],
+)
+def test_columns_that_number_samples_are_left_out_and_named(table, name, values, left_out):
+    content = f"x,{name},y\n" + "".join(f"{i},{value},{'ab'[i % 2]}\n" for i, value in enumerate(values))
+    data = read_features(table(content), target="y")
+    assert (name in data.feature_names) != left_out
+    assert [(note.code, note.facts["columns"]) for note in data.notes] == [("ids_ignored", [name])] * left_out
+
+
+def test_labels_that_differ_only_in_case_and_blanks_are_one(table):
+    labels = ["tumor", "Tumor", "'TUMOR '", "Tumor", "normal", "normal "]
+    content = "x,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)).replace("'", '"')
+    data = read_features(table(content), target="y")
+    assert data.target.labels.tolist() == ["Tumor"] * 4 + ["normal"] * 2
+    assert [(note.code, note.facts["labels"]) for note in data.notes] == [
+        ("labels_merged", ["'Tumor' = 'tumor' = 'TUMOR'"])
+    ]
+    data = read_features(table("x,y\n1,a\n2,b \n3,b\n"), target="y")
+    assert (data.target.classes.tolist(), data.notes) == (["a", "b"], ())
 
 
 def test_mixed_columns_with_their_lines(table):

@@ -90,7 +90,8 @@ class TestExcel:
         with pytest.raises(StudyError) as caught:
             read_features(read_table(path), target="y")
         assert "'#DIV/0!' in row 3 is not a number" in str(caught.value)
-        assert "column 'd' holds dates, not numbers: add it to ignore" in str(caught.value)
+        data = read_features(read_table(excel(one=[["x", "d", "y"], [1.5, day, 0], [3, None, 1]])), target="y")
+        assert [(note.code, note.facts["kind"]) for note in data.notes] == [("columns_ignored", "dates")]
 
     @pytest.mark.parametrize("content", [b"", b"rubbish", b"PK\x03\x04 cut short", b"\xd0\xcf\x11\xe0 locked"])
     def test_damage(self, tmp_path, content):

@@ -182,7 +182,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
     for row, fields in zip(found.frame.astype(object).to_numpy(), records, strict=True):
         for entry, field in zip(row, fields, strict=True):
             if isinstance(entry, str):
-                assert entry == field
+                assert entry == field.strip()
             else:
                 assert float(entry) == float(field) if field.strip() else pd.isna(entry)
 
@@ -214,7 +214,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ),
         ("a\tb\n1\t2\n3\t4\t5\n", "t.tsv", r"separated by tab, but line 3 has 3\."),
         (
-            "Experiment 12\n\na,b,c\n1,2,3\n",
+            "Experiment 12\n\n1,2,3\n4,5,6\n",
             "t.csv",
             r"line 1 of 1 .* line 3 has 3, line 4 has 3\. The header must be",
         ),
@@ -232,7 +232,7 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
         ),
         ("a,b\r\n1,2\r\n3,\u00b5g\r\n".encode("cp1252"), "t.csv", r"byte 0xb5 at position 12, in line 3, after '3,'"),
         (b"\xef\xbb\xbfa,b\n1,\xff\n", "t.csv", r"byte 0xff at position 9, in line 2"),
-        ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is text in UTF-16, but UTF-8 is needed.*CSV UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "t.csv", "holds zero bytes, so it is not a text table"),
         (b"a,b\n\0\1,2\n", "t.csv", "holds zero bytes, so it is not a text table"),
         ("a,b\n" + '"' + "x" * 200_000, "t.csv", "cannot be read as a table"),
     ],

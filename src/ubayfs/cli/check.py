@@ -47,7 +47,7 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     section, data = resolved.study.data, resolved.data
     assert data is not None
     target = data.target
-    lines = [f"data        {section.path}: {data.n_samples:,} samples, {data.n_features:,} features"]
+    lines = [f"data        {section.source}: {data.n_samples:,} samples, {data.n_features:,} features"]
     classes = ", ".join(f"{name} {count}" for name, count in target.class_counts)
     lines.append(f"target      {section.target or 'none'}, task {target.task}{classes and ': ' + classes}")
     if data.groups is not None:

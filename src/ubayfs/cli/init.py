@@ -1,7 +1,8 @@
-"""Write a commented study file for a data table.
+"""Write a commented study file for a data table, or for several files of the same samples.
 
-The target, columns that are not features (identifiers, text), groups of samples and blocks of features are inferred
-from names and values; comments in the file say where. Look at every line, then run `ubayfs check`.
+Whether features are in columns or rows, the target, columns that are not features (identifiers, text), groups of
+samples and blocks of features are inferred from names and values; comments in the file say where. Look at every line,
+then run `ubayfs check`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from .console import echo, shell_command
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the arguments."""
-    parser.add_argument("data", type=Path, help="table: CSV, TSV (also .gz), Parquet, Excel or AnnData")
+    parser.add_argument(
+        "data", type=Path, nargs="+", help="table: CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData"
+    )
+    parser.add_argument("--samples", type=Path, metavar="FILE", help="sample sheet, which has the target")
+    parser.add_argument("--features-in", choices=("columns", "rows"), help="default: a guess, which is shown")
+    parser.add_argument("--id", help="column of the sample ids, or of the features if they are in rows")
+    parser.add_argument("--encoding", help="of text that is not UTF-8, such as latin-1")
     parser.add_argument("--target", help="column to explain; without it the file lists candidates")
     parser.add_argument("--sheet", help="sheet of an Excel file")
     parser.add_argument("-o", "--output", type=Path, default=Path("study.yaml"), help="default: study.yaml")
@@ -25,26 +32,41 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the file."""
     from .._files import write_atomically
     from ..exceptions import InputError
+    from ..study.inspection import inspect_files
     from ..study.starter import starter_text
     from ..study.study import moved_path
-    from ..tables import read_table
+    from ..summary import advice_facts
     from ..tables.table import quoted
+    from .steps import echo_advice
 
     output: Path = arguments.output
     if output.exists() and not arguments.force:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
-    table = read_table(arguments.data, sheet=arguments.sheet, choose_sheet=True)
-    sheet = arguments.sheet or (table.sheet if table.other_sheets else None)
-    data_path = moved_path(arguments.data.as_posix(), Path.cwd(), Path.cwd() / output.parent)
-    text, roles = starter_text(table, data_path, arguments.target, sheet)
+    found = inspect_files(
+        arguments.data, samples=arguments.samples, sheet=arguments.sheet, features_in=arguments.features_in,
+        id=arguments.id, encoding=arguments.encoding, target=arguments.target,
+    )  # fmt: skip
+    table = found.table
+    sheet = arguments.sheet or (found.sheet if found.other_sheets else None)
+
+    def moved(path: Path) -> str:
+        return moved_path(path.as_posix(), Path.cwd(), Path.cwd() / output.parent)
+
+    paths = {block: moved(path) for block, path in found.files.items()}
+    layout = found.keys if arguments.samples is None else {"samples": moved(arguments.samples), **found.keys}
+    data_path = paths if len(paths) > 1 else next(iter(paths.values()))
+    text, roles = starter_text(table, data_path, arguments.target, sheet, layout)
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
-    if table.other_sheets:
-        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(table.other_sheets)}.")
+    for line in found.orientation:
+        echo(line)
+    echo_advice(advice_facts(table.notes))
+    if found.other_sheets:
+        echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(found.other_sheets)}.")
     if roles.is_undecided:
         echo(f"Which column is the target? It may be {quoted(roles.candidates)}; name it in the file.")
     elif arguments.target is None:
-        found = "No target was found" if roles.target is None else f"The target seems to be {roles.target!r}"
-        echo(f"{found}; correct the file if it is another column.")
+        guess = "No target was found" if roles.target is None else f"The target seems to be {roles.target!r}"
+        echo(f"{guess}; correct the file if it is another column.")
     echo(f"Wrote {output}. Next: edit it, then run: {shell_command('ubayfs', 'check', output)}")

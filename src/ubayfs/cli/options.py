@@ -130,7 +130,7 @@ def changed(study: Study, arguments: argparse.Namespace, problems: Problems, evi
 
 def with_origin(study: Study, earlier: Study) -> Study:
     """Return a study with the data, by their absolute path, and the ensemble of one whose evidence it uses."""
-    data = replace(earlier.data, path=os.path.abspath(earlier.folder / earlier.data.path))
+    data = earlier.data.with_paths(lambda path: os.path.abspath(earlier.folder / path))
     return replace(study, data=data, evidence=earlier.evidence)
 
 

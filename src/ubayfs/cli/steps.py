@@ -65,7 +65,7 @@ def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence
 
     if data is not None and data.fingerprint != evidence.settings.get("data_fingerprint", data.fingerprint):
         raise InputError(
-            f"{study.data.path} is not the table that the ensemble saw: it was changed since. Run `ubayfs select` "
+            f"{study.data.source} is not the table that the ensemble saw: it was changed since. Run `ubayfs select` "
             "again to have evidence of the new one.",
             argument="data",
         )

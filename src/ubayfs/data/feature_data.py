@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_complex
 from ..exceptions import Advice, ColumnTypeError, InputError
 from .anndata_object import parts_of
+from .blocks import Blocks
 from .class_sizes import class_advice
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
@@ -83,6 +84,12 @@ class FeatureData:
         The file that X is mapped from, when the caller named one.
     missing : MissingValues or None
         What the reader of the table did about missing values; None if there were none.
+    notes : tuple of Advice
+        What else the reader did: samples and columns left out, labels merged, names changed.
+    blocks : Blocks or None
+        The features of each file, when there were several.
+    sample_names : ndarray of str (object) of shape (n_samples,) or None
+        Ids of the samples, where the files have them.
     """
 
     X: Array
@@ -91,6 +98,9 @@ class FeatureData:
     groups: Ints | None = None
     path: str | None = None
     missing: MissingValues | None = None
+    notes: tuple[Advice, ...] = ()
+    blocks: Blocks | None = None
+    sample_names: Array | None = None
 
     @classmethod
     def from_table(
@@ -161,7 +171,7 @@ class FeatureData:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
         ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else data.X[:, order]
-        return cls(ordered, data.target, names, data.groups, missing=data.missing)
+        return replace(data, X=ordered, feature_names=names, path=None)
 
     @property
     def n_samples(self) -> int:
@@ -191,9 +201,9 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: values far from all others, too many classes or too few samples of one, twins."""
+        """What must be known: how files were read, classes that are many or small, values far from all others, twins."""
         columns = (self.X, *self.extremes, self.feature_names)
-        return (*class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
+        return (*self.notes, *class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
 
     @cached_property
     def values_hash(self) -> str:

@@ -213,7 +213,8 @@ def check_directory(
         probe.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # another program tries the same
             probe.rmdir()
-    if study is not None and study.outputs.reduced_table and not (study.folder / study.data.path).is_file():
+    absent = study is not None and any(not (study.folder / path).is_file() for path in study.data.files)
+    if study is not None and study.outputs.reduced_table and absent:
         _table_of(study)  # says what is wrong with the path
 
 
@@ -221,7 +222,7 @@ def _inputs(study: Study | None, source: str | os.PathLike[str] | None) -> list[
     """Return the files that a study rests on."""
     if study is None:
         return [] if source is None else [Path(source).resolve()]
-    tables = [study.data.path, study.prior.table, getattr(study.blocks, "table", None)]
+    tables = [*study.data.files, study.prior.table, getattr(study.blocks, "table", None)]
     paths = [study.folder / table for table in tables if table is not None]
     if source is not None and not study.versions:  # studies that results write have versions
         paths.append(Path(source))
@@ -317,9 +318,9 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
 
 
 def _table_of(study: Study) -> Table:
-    from ..tables import read_table
+    from ..tables import read_files
 
-    return read_table(study.folder / study.data.path, sheet=study.data.sheet)
+    return read_files(**study.data.layout(study.folder))
 
 
 def _reduced(table: Table, result: Result) -> pd.DataFrame:

@@ -56,12 +56,12 @@ def tree_importances(
     importances : list of (features, shares), one per tree
         The features that remove impurity, in ascending order, and the share of each in what all of them remove.
     """
-    columns = sorted_columns(X)
-    n_together = max(min(_GROUP_ENTRIES // columns.size, most_subsamples(columns)), 1)
+    n_together = max(min(_GROUP_ENTRIES // X.size, most_subsamples(len(X))), 1)
+    columns = sorted_columns(X) if n_together < len(subsamples) else None  # kept only where several groups need them
     importances = []
     for first in range(0, len(subsamples), n_together):
         group = slice(first, first + n_together)
-        trees = _Trees(columns, outputs, subsamples[group], rngs[group], min_samples_leaf)
+        trees = _Trees(X, columns, outputs, subsamples[group], rngs[group], min_samples_leaf)
         importances.extend(trees.grow(max_depth))
     return importances
 
@@ -110,7 +110,13 @@ class _Trees:
     """Trees that grow together."""
 
     def __init__(
-        self, columns: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
+        self,
+        X: Array,
+        columns: Array | None,
+        outputs: Floats,
+        subsamples: Mask,
+        rngs: Generators,
+        min_samples_leaf: int,
     ) -> None:
         self._rngs, self._min_samples_leaf = rngs, min_samples_leaf
         in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
@@ -123,7 +129,8 @@ class _Trees:
         self._pure = none.copy()
         self._pure[self._roots.trees] = _PURE * self._roots.scatter / self._roots.sizes
         # Nothing of a tree whose root is pure.
-        self._orders = Orders(columns, subsamples & np.isin(np.arange(len(sizes)), self._roots.trees)[:, None])
+        impure = np.isin(np.arange(len(sizes)), self._roots.trees)
+        self._orders = Orders(X, subsamples & impure[:, None], columns)
 
     def grow(self, max_depth: int | None) -> list[tuple[Ints, Floats]]:
         """Split nodes, level by level, and return what :func:`tree_importances` returns."""
@@ -150,8 +157,10 @@ class _Trees:
         weights = 1.0 / (_UNIT**2 * np.where(forbidden, 1, n_left * n_right))
         ordered = self._orders.codes
         best = np.empty((len(sizes), len(ordered)))
+        memory = self._orders.pass_memory(4)
         for part in self._orders.passes():
-            best[:, part] = np.maximum.reduceat(self._shares(ordered[part], weights, forbidden), starts, axis=1).T
+            shares = self._shares(ordered[part], weights, forbidden, memory)
+            best[:, part] = np.maximum.reduceat(shares, starts, axis=1).T
         shares = best.max(axis=1)
         features = np.empty(len(sizes), dtype=np.intp)
         for node, tree in enumerate(nodes.trees):
@@ -159,16 +168,19 @@ class _Trees:
             features[node] = tied[self._rngs[tree].integers(len(tied))]
         codes = ordered[np.repeat(features, sizes), positions]
         # Of equally good thresholds the lowest, as in scikit-learn.
-        good = np.flatnonzero(self._shares(codes[None], weights, forbidden)[0] >= np.repeat(shares - TIE, sizes))
+        of_splits = self._shares(codes[None], weights, forbidden, memory)[0]
+        good = np.flatnonzero(of_splits >= np.repeat(shares - TIE, sizes))
         last_left = good[np.searchsorted(good, starts)]
         return _Splits(features, shares, slots_of(codes), positions > np.repeat(last_left, sizes))
 
-    def _shares(self, codes: Array, weights: Floats, forbidden: Mask) -> Floats:
-        """Return the share of the scatter that a split behind each slot removes, -1 where it is not possible."""
-        slots = slots_of(codes)
-        shares = _squared_sums(self._units[0], slots)
+    def _shares(self, codes: Array, weights: Floats, forbidden: Mask, memory: NDArray[np.int64]) -> Floats:
+        """Return, in `memory`, the share of the scatter that a split behind each slot removes, -1 where impossible."""
+        slots, sums, shares, squares = memory[:, : len(codes)]
+        slots_of(codes, slots)
+        shares, squares = shares.view(np.float64), squares.view(np.float64)
+        _squared_sums(self._units[0], slots, sums, shares)
         for units in self._units[1:]:
-            shares += _squared_sums(units, slots)
+            shares += _squared_sums(units, slots, sums, squares)
         shares *= weights
         np.copyto(shares, -1.0, where=equal_to_next(codes) | forbidden)
         return shares
@@ -191,10 +203,10 @@ class _Trees:
         return children
 
 
-def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
-    """Return the squares of the running sums of the units of some slots."""
-    sums = units.take(slots)
-    squares = np.cumsum(sums, axis=1, out=sums).astype(np.float64)
+def _squared_sums(units: NDArray[np.int64], slots: Ints, sums: NDArray[np.int64], squares: Floats) -> Floats:
+    """Write the running sums of the units of some slots, and their squares; return these."""
+    units.take(slots, out=sums, mode="clip")  # "clip" writes there directly
+    squares[...] = np.cumsum(sums, axis=1, out=sums)
     squares *= squares
     return squares
 

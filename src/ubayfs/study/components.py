@@ -34,6 +34,27 @@ def text(name: str, value: Any) -> str:
     return value
 
 
+def paths(name: str, value: Any) -> str | dict[str, str]:
+    """Return the path of a file, or the paths of several by the names of their blocks."""
+    if isinstance(value, Mapping) or (isinstance(value, Iterable) and not isinstance(value, str)):
+        if not value:
+            raise InputError.of(name, "must name at least one file.", value)
+        given = value if isinstance(value, Mapping) else {stem(text(name, entry)): entry for entry in value}
+        if len(given) < len(list(value)):
+            raise InputError.of(name, f"must map names to files where these are called alike; got {value!r}.", value)
+        return {text(name, block): text(name, entry) for block, entry in given.items()}
+    return text(name, value)
+
+
+def stem(path: str) -> str:
+    """Return the name of a file without folder and suffixes.
+
+    >>> stem("../data/mirna.txt.gz")
+    'mirna'
+    """
+    return os.path.basename(path).split(".")[0] or path
+
+
 def texts(name: str, value: Any) -> tuple[str, ...]:
     """Return a list of texts."""
     if isinstance(value, str | int):

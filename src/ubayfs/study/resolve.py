@@ -137,8 +137,8 @@ class ResolvedStudy:
         if prior.table is not None:
             weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()))
             prior = replace(prior, weights=weights, table=None, sheet=None)
-        if isinstance(blocks, TableBlocks):
-            blocks = self.decision.blocks
+        if blocks is None or isinstance(blocks, TableBlocks):
+            blocks = self.decision.blocks or None  # files are blocks where the study has none
         return replace(self.study, prior=prior, blocks=blocks)
 
 
@@ -167,6 +167,7 @@ def resolve_study(
     problems = study.new_problems()
     resolver = _Resolver(study, problems, n_models or study.evidence.n_models)
     needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
+    needed |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
     if data == "read" or (data == "if needed" and needed):
         resolver.read_data()
     resolved = resolver.resolve(feature_names)
@@ -230,27 +231,33 @@ class _Resolver:
 
     def read_data(self) -> None:
         """Read the data table and take the features out of it."""
-        from ..tables import read_table
+        from ..tables import read_files
 
         problems, section = self.problems, self.study.data
-        if not (problems.is_sound("data", "path") and problems.is_sound("data", "sheet")):
+        if not all(problems.is_sound("data", name) for name in section.LAYOUT):
             return
         try:
-            self.table = read_table(self.study.folder / section.path, sheet=section.sheet)
+            self.table = read_files(**section.layout(self.study.folder))
             self._read_columns(self.table)
+        except StudyError as error:
+            for problem in error.problems:
+                problems(("data", *problem.path), problem.message)
         except InputError as error:
+            argument = error.argument if error.argument in ("samples", "encoding") else "path"
             about_sheet = error.argument == "sheet" and section.sheet is not None
-            problems(("data", "sheet" if about_sheet else "path"), str(error))
+            problems(("data", "sheet" if about_sheet else argument), str(error))
 
     def _read_columns(self, table: Table) -> None:
         """Take the features, the target and groups out of the table, as far as the settings are right."""
         from ..tables import feature_columns
+        from ..tables.features import measurements
 
         problems, section = self.problems, self.study.data
         settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
-        settings = {name: value for name, value in settings.items() if name not in ("path", "sheet")}
+        settings = {name: value for name, value in settings.items() if name not in section.LAYOUT}
         roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
         names, misplaced = feature_columns(table, **roles)
+        names, _ = measurements(table, names)
         wrong, n_least = [problem.path[0] for problem in misplaced], 0
         if len(roles) < 3:  # columns of an unknown role may seem to be features
             for problem in misplaced:
@@ -347,6 +354,8 @@ class _Resolver:
                 problems(("blocks", "prefix"), rule)
         elif isinstance(given, TableBlocks):
             members = self._table_members(given)
+        elif given is None and self.data is not None and self.data.blocks is not None:
+            members = {name: list(items) for name, items in self.data.blocks.members.items()}
         elif given is not None:
             members = {
                 name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()

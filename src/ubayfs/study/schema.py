@@ -6,159 +6,32 @@ options, the starter file its comments and `docs/study.md` its tables from here.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar
 
-from .._arguments import check_choice, check_int, nearest
+from .._arguments import check_choice, check_int
 from ..data.feature_data import MISSING_RULES
+from ..data.reading_rules import (
+    DETECTION_RULES,
+    DUPLICATE_RULES,
+    FEATURES_AS,
+    FEATURES_IN,
+    KEEP_RULES,
+    check_encoding,
+    default_keep,
+)
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
-from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
+from .diagnostics import Report, reported
+from .section import Option, Section, setting
 from .weights import Weights, file_form, read_weights
-from .yaml_io import plain
-
-S = TypeVar("S", bound="Section")
-
-
-@dataclass(frozen=True)
-class Option:
-    """The option of the command line that sets a key."""
-
-    flag: str
-    metavar: str = "NAME"  # what the value is, in the help
-    parse: Callable[[str], Any] = str  # the key's own check comes after it
-    action: str = ""  # "append" or "extend" if it may be repeated, with a single value or with several
-    shared: bool = False  # with an earlier section: it sets both keys
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key of a section."""
-
-    check: Callable[..., Any]  # see `in_parts`
-    help: str  # what it means, in a few words without a full stop; values in backticks
-    details: str = ""  # what else the documentation says of it
-    default_text: str = ""  # what the default means, where the value does not say it
-    option: Option | None = None
-    in_parts: bool = False  # the check takes (value, report), and returns what is right of it; else (name, value)
-    nullable: bool = False  # null is a value; else a key without a value takes the default
-    always: bool = False  # written even when it is the default: what a reader asks first
-    argument: str = ""  # of collect_evidence() or decide(), if it is not called like the key
-
-    @property
-    def text(self) -> str:
-        """The help without marks for a terminal or a comment."""
-        return self.help.replace("`", "")
-
-
-def setting(default: Any, check: Callable[..., Any], help: str, **more: Any) -> Any:
-    """Return the field of a key."""
-    return field(default=default, metadata={"key": Key(check, help, **more)})
-
-
-class Section:
-    """A section of a study; every field is checked when the section is made."""
-
-    key: ClassVar[str]
-    title: ClassVar[str]  # of its options on the command line
-    required: ClassVar[str] = ""  # the key that must be there
-
-    def __post_init__(self) -> None:
-        for name in self.keys():
-            checked = self._checked(name, getattr(self, name), below(refuse, self.key, name))
-            object.__setattr__(self, name, checked)
-        self.check_together(vars(self), below(refuse, self.key))
-
-    @classmethod
-    def keys(cls) -> dict[str, Key]:
-        """Return the keys by name, in their order."""
-        return {entry.name: entry.metadata["key"] for entry in fields(cls)}  # type: ignore[arg-type]
-
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """Return the default of each key."""
-        return {entry.name: entry.default for entry in fields(cls)}  # type: ignore[arg-type]
-
-    @classmethod
-    def _checked(cls, name: str, value: Any, report: Report) -> Any:
-        """Return a value in its plainest form; None after a problem was reported."""
-        key = cls.keys()[name]
-        if value is None and (key.nullable or cls.defaults()[name] is None):
-            return None
-        if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a number of numpy
-            value = value.item()
-        if key.in_parts:
-            return key.check(value, report)
-        with reported(report):
-            return key.check(name, value)
-        return None
-
-    @classmethod
-    def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
-        """Report values that do not fit together."""
-
-    @classmethod
-    def read(cls: type[S], value: Any, problems: Problems) -> S:
-        """Make a section from what a file holds; wrong keys are reported and have their defaults."""
-        known = cls.keys()
-        if not isinstance(value, Mapping):
-            if value is not None:
-                problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
-            value = {}
-        given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
-        meant = {nearest(name, known) for name in value.keys() - given.keys()}
-        for name in filter(None, meant):
-            problems.wrong.add((cls.key, name))  # its value is not known
-        given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
-        if cls.required and value.get(cls.required) is None:
-            problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
-        stand_in = {cls.required: "?"} if cls.required else {}
-        return cls(**stand_in).changed(given, problems)
-
-    def changed(self: S, values: Mapping[str, Any], problems: Problems) -> S:
-        """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
-        checked: dict[Any, Any] = {}
-        for name, value in values.items():
-            n_before = problems.n_reports
-            entry = self._checked(name, value, below(problems, self.key, name))
-            if entry is not None or problems.n_reports == n_before:
-                checked[name] = entry
-
-        def report(path: Path, message: str) -> None:
-            problems((self.key, *path), message)
-            checked[path[0]] = self.defaults()[str(path[0])]
-
-        self.check_together({**vars(self), **checked}, report)
-        return replace(self, **checked)  # type: ignore[type-var]
-
-    def plain(self) -> dict[str, Any]:
-        """Return the section as it is written to a file: what differs from the defaults, and what readers ask first."""
-        defaults = self.defaults()
-        return {
-            name: plain(value, f"{self.key}.{name}")
-            for name, key in self.keys().items()
-            if (value := getattr(self, name)) != defaults[name] or key.always
-        }
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the values by the names of the arguments of the workflow."""
-        return {key.argument or name: getattr(self, name) for name, key in self.keys().items()}
-
-    @classmethod
-    def default_text(cls, name: str) -> str:
-        """Return the default of a key as a file would have it, or what it means."""
-        value = cls.keys()[name].default_text or cls.defaults()[name]
-        if isinstance(value, str):
-            return value
-        return f"[{', '.join(value)}]" if isinstance(value, tuple) else json.dumps(plain(value))
-
 
 _count = partial(check_int, low=0)
 _task = partial(check_choice, choices=TASKS)
@@ -185,9 +58,10 @@ class DataSection(Section):
     title: ClassVar[str] = "data"
     required: ClassVar[str] = "path"
 
-    path: str = setting(
-        "", components.text, "the data table, relative to this file",
-        details="CSV, TSV (also .gz), Parquet, Excel or AnnData. An unnamed first column names the samples",
+    path: str | dict[str, str] = setting(  # noqa: RUF009
+        "", components.paths, "the data table, relative to this file; several by the names of their blocks",
+        details="CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData. An unnamed first column names the "
+        "samples; `{miRNA: mirna.txt.gz, RPPA: rppa.txt.gz}` are joined by the ids of the samples",
         default_text="required", always=True
     )
     sheet: str | None = setting(
@@ -213,6 +87,67 @@ class DataSection(Section):
         "error", _missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
         option=Option("--missing", "RULE")
     )
+    samples: str | None = setting(
+        None, components.text, "sample sheet: has target and groups, none of its columns is a feature",
+        details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
+    )
+    features_in: str = setting(
+        "columns", partial(check_choice, choices=FEATURES_IN), "where the features are: `columns` or `rows`",
+        details="GEO series matrices always have them in rows", option=Option("--features-in", "WHERE")
+    )
+    id: str | None = setting(
+        None, components.text, "column of the sample ids, or of the features if they are in rows",
+        default_text="the first, where ids are needed", option=Option("--id")
+    )
+    keep: str | None = setting(
+        None, partial(check_choice, choices=KEEP_RULES), "samples that `all` files have, or `any` of them",
+        default_text="all; any with missing: available", option=Option("--keep", "RULE")
+    )
+    duplicates: str = setting(
+        "error", partial(check_choice, choices=DUPLICATE_RULES),
+        "feature names that occur several times: `error`, `first`, `mean`, `max_variance`, `suffix`",
+        option=Option("--duplicates", "RULE")
+    )
+    below_detection: str | None = setting(
+        None, partial(check_choice, choices=DETECTION_RULES),
+        "`<0.5`, `n.d.`, `BDL` and the like: `half` of the limit, `missing` or the `limit`",
+        default_text="refused", option=Option("--below-detection", "RULE")
+    )
+    features: str | None = setting(
+        None, partial(check_choice, choices=FEATURES_AS), "`as_is` accepts feature names that are dates, such as 1-Mar",
+        default_text="refused", option=Option("--features", "RULE")
+    )
+    encoding: str | None = setting(
+        None, check_encoding, "encoding of text files that are not UTF-8, such as `latin-1`",
+        default_text="UTF-8, or UTF-16 with its mark", option=Option("--encoding")
+    )
+
+    # Keys that say how the files become one table; the others are roles of its columns.
+    LAYOUT: ClassVar[tuple[str, ...]] = (
+        "path", "samples", "features_in", "id", "keep", "duplicates", "below_detection", "features", "encoding", "sheet"
+    )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files."""
+        tables = (self.path,) if isinstance(self.path, str) else tuple(self.path.values())
+        return tables if self.samples is None else (*tables, self.samples)
+
+    @property
+    def source(self) -> str:
+        """The files in words."""
+        return ", ".join(self.files)
+
+    def with_paths(self, changed: Callable[[str], str]) -> DataSection:
+        """Return the section with other paths of the same files."""
+        path = changed(self.path) if isinstance(self.path, str) else {n: changed(p) for n, p in self.path.items()}
+        return replace(self, path=path, samples=None if self.samples is None else changed(self.samples))
+
+    def layout(self, folder: Path) -> dict[str, Any]:
+        """Return the arguments of :func:`ubayfs.tables.read_files` for files relative to a folder."""
+        at = self.with_paths(lambda path: str(folder / path))
+        given = {name: getattr(at, name) for name in self.LAYOUT}
+        return given | {"keep": self.keep or default_keep(self.missing), "roles": (self.target, self.groups)}
 
 
 @dataclass(frozen=True)

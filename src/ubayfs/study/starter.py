@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arguments import did_you_mean
+from ..data.feature_data import MISSING_RULES
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
 from .names import PrefixBlocks
@@ -27,12 +27,6 @@ _TARGET_WORDS = (
     "target", "diagnosis", "class", "label", "outcome", "y", "response", "phenotype", "status", "condition", "disease",
     "subtype", "species", "group", "cls", "event", "survival", "case",
 )  # fmt: skip
-_GROUP_WORDS = frozenset(
-    {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
-)
-_ID_WORDS = frozenset(
-    {"id", "identifier", "name", "sample", "barcode", "accession", "index", "number", "nr", "no", "uid", "uuid", "key"}
-)
 _SEPARATORS = ("_", ".", "-", " ")
 
 _FEW_VALUES = 20  # distinct values of a column of classes, at most
@@ -42,6 +36,14 @@ _MOST_BLOCKS = 50
 _MOST_CANDIDATES = 5
 _MOST_CODES = 10  # distinct whole numbers of a column that may code classes, such as 0 and 1
 _FEWEST_IN_BLOCK = 2
+
+# What init found out, beside the meaning of a key.
+_AS_FOUND = {
+    "features_in": "; a guess",
+    "duplicates": "; choose one of the others: names occur several times",
+    "below_detection": "; there are such values",
+    "features": "; there are such names: correct them if they are genes",
+}
 
 _SIZE = 10
 _SHOWN = 3  # classes and names that a comment lists
@@ -63,18 +65,22 @@ constraints:
 """
 
 
-def template(table: Table, data_path: Any, target: str | None = None, sheet: str | None = None) -> str:
+def template(
+    table: Table, data_path: Any, target: str | None = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
+) -> str:
     """Return a commented study file for a table.
 
     Parameters
     ----------
     table : Table
     data_path : str or path
-        How the file shall name the table: relative to its own folder.
+        How the file shall name the table: relative to its own folder. Several by the names of their blocks.
     target : str, optional
         Column to explain; default: the likeliest one.
     sheet : str, optional
         Sheet of an Excel file that the table was read from.
+    layout : mapping
+        Further keys of the data that say how files became the table, such as samples and features_in.
 
     Returns
     -------
@@ -82,11 +88,11 @@ def template(table: Table, data_path: Any, target: str | None = None, sheet: str
         YAML. It can be run as it is if the columns were inferred rightly, and once a target is chosen where several
         columns may be it.
     """
-    return starter_text(table, data_path, target, sheet)[0]
+    return starter_text(table, data_path, target, sheet, layout)[0]
 
 
 def starter_text(
-    table: Table, data_path: Any, target: str | None = None, sheet: str | None = None
+    table: Table, data_path: Any, target: str | None = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
 ) -> tuple[str, ColumnRoles]:
     """Return what :func:`template` returns, and the roles of the columns that were inferred for it."""
     roles = infer_columns(table, target)
@@ -96,10 +102,10 @@ def starter_text(
     ensemble = ("selector", "n_models", "train_size", "n_features_per_model", "seed")
     parts = [
         _HEADER,
-        "data:\n" + _data(table, str(data_path), sheet, roles, target is None),
+        "data:\n" + _data(table, data_path, sheet, roles, target is None, layout),
         _section("evidence", *ensemble, selector=selector, n_features_per_model=per_model),
         _PRIOR + _prior(roles),
-        _blocks(roles),
+        _blocks(roles, table),
         _CONSTRAINTS + _constraints(roles, n),
         _section("decision", "constraint_strength", "optimizer", "min_votes", "n_alternatives"),
         _section("outputs", "directory", "figures", "reduced_table"),
@@ -124,8 +130,16 @@ def _listed(names: Sequence[Any], limit: int = _SHOWN) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _data(table: Table, path: str, sheet: str | None, roles: ColumnRoles, inferred: bool) -> str:
-    text = _line("data", "path", dump_scalar(path))
+def _data(
+    table: Table, path: Any, sheet: str | None, roles: ColumnRoles, inferred: bool, layout: Mapping[str, Any]
+) -> str:
+    if isinstance(path, Mapping):
+        named = ", ".join(f"{dump_scalar(block)}: {dump_scalar(str(file))}" for block, file in path.items())
+        text = _line("data", "path", f"{{{named}}}")
+    else:
+        text = _line("data", "path", dump_scalar(str(path)))
+    for key, value in layout.items():
+        text += _line("data", key, dump_scalar(value), _AS_FOUND.get(key, ""))
     if sheet is not None:
         others = f"; its other sheets: {_listed(table.other_sheets, 8)}" if table.other_sheets else ""
         text += _line("data", "sheet", dump_scalar(sheet), others)
@@ -136,7 +150,8 @@ def _data(table: Table, path: str, sheet: str | None, roles: ColumnRoles, inferr
     ignored = ", ".join(dump_scalar(name) for name in roles.ignored) or 'NAME, "id*"'
     text += _line("data", "ignore", f"[{ignored}]", active=bool(roles.ignored))
     note = f"; {roles.n_missing} cells are empty" if roles.n_missing else ""
-    return text + _line("data", "missing", "median" if roles.n_missing else "error", note)
+    rule = "available" if "available" in MISSING_RULES else "median"
+    return text + _line("data", "missing", rule if roles.n_missing else "error", note)
 
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
@@ -157,7 +172,8 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
         values = f"{len(counts)} different values"
     text = _line("data", "target", dump_scalar(roles.target), f"{'; a guess' if inferred else ''}: {values}")
     if roles.candidates:
-        text += f"  # Other columns that may be a target (else features): {_listed(roles.candidates, 5)}\n"
+        also = "" if table.annotations else " (else features)"
+        text += f"  # Other columns that may be a target{also}: {_listed(roles.candidates, 5)}\n"
     return text
 
 
@@ -174,7 +190,9 @@ def _prior(roles: ColumnRoles) -> str:
     return text + _line("prior", "table", "knowledge.csv", active=False)
 
 
-def _blocks(roles: ColumnRoles) -> str:
+def _blocks(roles: ColumnRoles, table: Table) -> str:
+    if table.blocks is not None:
+        return "# Groups of features for constraints and weights: here the files, unless you list others.\n# blocks:\n"
     if roles.separator is None:
         some = ", ".join(dump_scalar(name) for name in roles.features[:2])
         meaning = "# Groups of features for constraints and weights, by name or pattern:"
@@ -264,61 +282,61 @@ def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
     )
 
 
-def _words(name: str) -> list[str]:
-    """Return the words in a name.
-
-    >>> _words("patientID"), _words("Sample_name")
-    (['patient', 'id'], ['sample', 'name'])
-    """
-    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
-
-
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
     """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
-    from ..tables.columns import offending
+    from ..tables.columns import offending, reads_as_number
 
-    return 2 * int(offending(column, decimal).sum()) > int(column.notna().sum())
+    bad = offending(column, decimal)
+    return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
 def _is_id(name: str, column: pd.Series, text: bool) -> bool:
+    from ..tables.layout import ID_WORDS, words
+
     whole = text or column.dtype.kind in "iu"
-    return whole and (text or not _ID_WORDS.isdisjoint(_words(name))) and bool(column.is_unique)
+    return whole and (text or not ID_WORDS.isdisjoint(words(name))) and bool(column.is_unique)
 
 
 def _is_groups(name: str, column: pd.Series) -> bool:
-    if _GROUP_WORDS.isdisjoint(_words(name)) or column.isna().any():
+    from ..tables.layout import GROUP_WORDS, words
+
+    if GROUP_WORDS.isdisjoint(words(name)) or column.isna().any():
         return False
     return _FEWEST_GROUPS <= column.nunique() < len(column)
 
 
 def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annotations: frozenset[str]) -> list[str]:
     """Return columns that may be the target, the likeliest first."""
+    from ..tables.layout import GROUP_WORDS, words
+
     ranked = []
     for position, name in enumerate(columns):
-        words = _words(name)
+        found = words(name)
         # "y" is a word of its own only; "group" and its like may be part of a name.
-        ranks = [rank for rank, word in enumerate(_TARGET_WORDS) if word in words and (word != "y" or len(words) == 1)]
-        of_classes = (name in text or name in annotations) and _GROUP_WORDS.isdisjoint(words)
+        ranks = [rank for rank, word in enumerate(_TARGET_WORDS) if word in found and (word != "y" or len(found) == 1)]
+        of_classes = (name in text or name in annotations) and GROUP_WORDS.isdisjoint(found)
         if not ranks and not of_classes:
             continue
         n_values, complete = frame[name].nunique(), not frame[name].isna().any()
         few = 2 <= n_values <= min(_FEW_VALUES, len(frame) / 3)
         if n_values < 2 or not (few or (ranks and name not in text)):
             continue
-        whole_name = bool(ranks) and len(words) == 1
+        whole_name = bool(ranks) and len(found) == 1
         ranked.append((not complete, not ranks, not whole_name, not few, min(ranks, default=0), position, name))
     return [entry[-1] for entry in sorted(ranked)]
 
 
 def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[str]) -> list[str]:
     """Return columns of a few whole numbers, which may be classes: first with the fewest values, then from the end."""
+    from ..tables.layout import GROUP_WORDS, words
+
     found = []
     for position, name in enumerate(columns):
         column = frame[name]
         # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
         if (annotations and name not in annotations) or column.dtype.kind not in "biuf":
             continue
-        if not _GROUP_WORDS.isdisjoint(_words(name)):
+        if not GROUP_WORDS.isdisjoint(words(name)):
             continue
         values, counts = np.unique(column.to_numpy(dtype=np.float64, na_value=np.nan), return_counts=True)
         if 2 <= len(values) <= min(_MOST_CODES, len(column) / 3) and counts.min() > 1 and (values % 1 == 0).all():

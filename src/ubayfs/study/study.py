@@ -171,7 +171,8 @@ class Study:
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:
         """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""
-        return decide(evidence, X=data, **self.arguments(evidence.feature_names, evidence.n_models))
+        study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
+        return decide(evidence, X=data, **study.arguments(evidence.feature_names, evidence.n_models))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study in plain types, with the keys of the file.
@@ -205,7 +206,8 @@ class Study:
         """Return the study with its paths relative to another folder."""
         old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
         parts: dict[str, Any] = {}
-        for key, name in {"data": "path", "prior": "table", "blocks": "table", "outputs": "directory"}.items():
+        parts["data"] = self.data.with_paths(lambda path: moved_path(path, old, folder))
+        for key, name in {"prior": "table", "blocks": "table", "outputs": "directory"}.items():
             part = getattr(self, key)
             path = getattr(part, name, None)
             parts[key] = part if path is None else replace(part, **{name: moved_path(path, old, folder)})

@@ -77,8 +77,10 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     given = asked.get("data")
     section: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     path = section.get("path") or (data.path if data is not None else None)
+    files = [*path.values()] if isinstance(path, Mapping) else [] if path is None else [path]
+    files += [section["samples"]] if section.get("samples") else []
     facts: dict[str, Any] = {
-        "file": None if path is None else PurePath(str(path)).name,
+        "file": ", ".join(PurePath(str(file)).name for file in files) or None,
         "target": section.get("target"),
         "n_samples": settings.get("n_samples"),
         "n_features": len(selection.feature_names),

@@ -1,12 +1,15 @@
 """Tables as people have them: read with their own line numbers in every message, checked, and written.
 
-CSV and TSV (also compressed by gzip), Parquet, Excel and AnnData. In all of them an empty cell and the words of
-:data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
+CSV and TSV (also compressed by gzip), GEO series matrices, Parquet, Excel and AnnData. In all of them an empty cell and
+the words of :data:`MISSING_CODES` are missing values, and an unnamed first column holds the names of the rows.
+:func:`read_data` composes the steps: files, either way round, are joined with a sample sheet and checked.
 """
 
 from ..data.feature_data import MISSING_RULES
 from .features import feature_columns, matches, read_features
 from .formats import SUFFIXES, likely_sheet, read_table, write_table
+from .reading import lay_out, read_data, read_files, read_sheet
+from .symbols import damaged_symbols
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 
 __all__ = [
@@ -15,10 +18,15 @@ __all__ = [
     "SUFFIXES",
     "TO_BE_CHOSEN",
     "Table",
+    "damaged_symbols",
     "feature_columns",
+    "lay_out",
     "likely_sheet",
     "matches",
+    "read_data",
     "read_features",
+    "read_files",
+    "read_sheet",
     "read_table",
     "write_table",
 ]

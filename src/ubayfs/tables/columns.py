@@ -15,11 +15,20 @@ from numpy.typing import NDArray
 
 from .._arguments import as_float
 from ..exceptions import Problem
-from .table import Table, listed, quoted
+from .table import Table, listed
 
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(rf"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+){_EXPONENT}")
+_COMMA = re.compile(rf"[+-]?[0-9]*,[0-9]+{_EXPONENT}")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _FOR_PEOPLE = re.compile(rf"[+-]?(?:[0-9]{{1,3}}(?:[., '][0-9]{{3}})*(?:[.,][0-9]+)?|[0-9]*[.,]?[0-9]+){_EXPONENT}")
+
+# Values below the limit of detection: with the limit, or in a word.
+_BELOW = re.compile(rf"(?:<|<=|≤)\s*([0-9]*[.,]?[0-9]+{_EXPONENT})")
+_UNDETECTED = frozenset(
+    {"nd", "n.d.", "n.d", "bd", "bdl", "bld", "bql", "blq", "lod", "loq", "lloq", "<lod", "<loq", "<lloq", "< lod",
+     "< loq", "below lod", "below loq", "below detection", "below limit", "not detected", "undetected"}
+)  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -56,32 +65,31 @@ def offending(column: pd.Series, decimal: str | None) -> NDArray[np.bool_]:
     return column.notna().to_numpy() & np.isnan(as_floats(column, decimal))
 
 
-def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], set[str]]:
-    """Return the problems of columns that do not hold numbers, and the names of all these columns.
-
-    Each column that mixes numbers with something else is a problem, all that are something else are one.
-    """
-    mixed: list[Problem] = []
+def text_columns(table: Table, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns without any number, by what they hold: text, categories or dates."""
     wholly: dict[str, list[str]] = {}
-    wrong: set[str] = set()
     for name, dtype in table.frame.dtypes.loc[list(names)].items():
         if is_number_type(dtype):
             continue
         column = table.frame[name]
         bad = offending(column, table.decimal)
-        if not bad.any():
-            continue
-        wrong.add(str(name))
-        if bad.sum() < column.notna().sum() or all(_reads_as_number(entry) for entry in column[bad]):
-            mixed.append(mixed_problem(table, str(name), bad, "path"))
-        else:
+        if bad.any() and bad.sum() == column.notna().sum() and not all(map(_is_meant_as_number, column[bad])):
             wholly.setdefault(_kind(column), []).append(str(name))
-    problems = []
-    for kind, found in wholly.items():
-        hold, them = ("column {} holds", "it") if len(found) == 1 else ("columns {} hold", "them")
-        rule = f"{hold.format(quoted(found))} {kind}, not numbers: add {them} to ignore, or encode {them} as numbers."
-        problems.append(Problem(rule, ("ignore",)))
-    return problems + mixed, wrong
+    return wholly
+
+
+def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], set[str]]:
+    """Return a problem for each column that mixes numbers with something else, and the names of these columns."""
+    mixed: list[Problem] = []
+    wrong: set[str] = set()
+    for name, dtype in table.frame.dtypes.loc[list(names)].items():
+        if is_number_type(dtype):
+            continue
+        bad = offending(table.frame[name], table.decimal)
+        if bad.any():
+            wrong.add(str(name))
+            mixed.append(mixed_problem(table, str(name), bad, "path"))
+    return mixed, wrong
 
 
 def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) -> Problem:
@@ -90,19 +98,41 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
     way_out = "correct them, or empty the cell if the value is missing"
-    if all(_reads_as_number(entries[row]) for row in rows):
+    if all(reads_as_number(entries[row]) for row in rows):
         way_out = (
             "they are numbers stored as text: convert these cells to numbers"
             if table.decimal is None
             else "write all numbers of the table with the same decimal sign and without thousands separators"
         )
+    elif all(limit_of(entries[row]) is not None for row in rows):
+        way_out = "values below detection: choose below_detection: half, missing or limit"
     are = "is not a number" if len(rows) == 1 else "are not numbers"
     return Problem(f"column {name!r}: {shown} {are}: {way_out}.", (role,))
 
 
-def _reads_as_number(entry: Any) -> bool:
+def reads_as_number(entry: Any) -> bool:
     """Tell whether a person would read text as a number, such as 1,5 or 1'234.5."""
     return isinstance(entry, str) and _FOR_PEOPLE.fullmatch(entry.strip()) is not None
+
+
+def limit_of(entry: Any) -> float | None:
+    """Return the limit of a value below detection, NaN where it names none; None for anything else.
+
+    Examples
+    --------
+    >>> limit_of("< 0,5"), limit_of("n.d."), limit_of("high")
+    (0.5, nan, None)
+    """
+    if not isinstance(entry, str):
+        return None
+    found = _BELOW.fullmatch(entry.strip())
+    if found is not None:
+        return float(found[1].replace(",", "."))
+    return np.nan if entry.strip().lower() in _UNDETECTED else None
+
+
+def _is_meant_as_number(entry: Any) -> bool:
+    return reads_as_number(entry) or limit_of(entry) is not None
 
 
 def _kind(column: pd.Series) -> str:
@@ -139,3 +169,42 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
     shown = [f"{names[j]!r} ({table.places(np.flatnonzero(infinite[:, j]), 3)})" for j in columns[:10]]
     rule = f"values are infinite in {listed(shown, len(columns), 10)}: correct them, or empty the cells."
     return [Problem(rule, ("path",))]
+
+
+def comma_decimals(column: pd.Series) -> NDArray[np.float64] | None:
+    """Return a column of text as numbers, of shape (n_rows,), if all of them may have a decimal comma; else None.
+
+    None also if they may have thousands separators instead: 1,234 is read as either.
+
+    Examples
+    --------
+    >>> comma_decimals(pd.Series(["1,5", "2", None]))
+    array([1.5, 2. , nan])
+    >>> comma_decimals(pd.Series(["1,234", "2,500"])) is None
+    True
+    """
+    entries = [entry for entry in column if isinstance(entry, str)]
+    with_comma = [entry for entry in entries if "," in entry]
+    if not with_comma or not all(_COMMA.fullmatch(entry.strip()) for entry in with_comma):
+        return None
+    if all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
+        return None
+    found = as_floats(column, ",")
+    return None if (np.isnan(found) & column.notna().to_numpy()).any() else found
+
+
+def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
+    """Return how many rows stand above the header: less than half as wide as the table, which has names below them.
+
+    Examples
+    --------
+    >>> n_title_rows([["Table S1"], ["gene", "s1", "s2"], ["TP53", "1", "2"]]), n_title_rows([["a", "b"], ["1", "2"]])
+    (1, 0)
+    """
+    there = [[cell is not None and str(cell).strip() != "" for cell in row] for row in rows]
+    filled = [sum(row) + (any(row) and not row[0]) for row in there]  # the column of row names may have no name
+    top = next((i for i, n in enumerate(filled) if 2 * n > max(filled)), 0)
+    names, *below = rows[top:]
+    regular = {len(row) for row in below} <= {len(names), len(names) + 1}
+    has_numbers = any(isinstance(cell, Real) or reads_as_number(cell) for cell in names)
+    return top if below and regular and not has_numbers else 0

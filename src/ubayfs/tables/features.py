@@ -12,10 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, freeze, nearest
+from ..data.blocks import Blocks
 from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
 from ..data.target import TASKS
-from ..exceptions import InputError, Problem
+from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
+from .layout import as_names, id_columns, likely_features_in
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
 
 
@@ -30,6 +32,9 @@ def read_features(
 ) -> FeatureData:
     """Take features, target and groups out of a table.
 
+    Columns that hold no numbers at all and columns that number the samples are left out, samples without a target are
+    dropped, and labels of classes that differ only in case are merged: `notes` of the data list all of it.
+
     Parameters
     ----------
     table : Table
@@ -43,7 +48,7 @@ def read_features(
         Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
     missing : {'error', 'drop_rows', 'drop_columns', 'median'}
         What to do about missing values of features: refuse them, drop the rows or the feature columns that have any,
-        or put the median of the column there. Target and groups must be complete.
+        or put the median of the column there. Groups must be complete.
 
     Returns
     -------
@@ -61,6 +66,11 @@ def read_features(
         check_choice("task", task, TASKS)
     targets = _listed(target)
     names, problems = feature_columns(table, target=target, groups=groups, ignore=ignore)
+    notes = [*table.notes, *_orientation_notes(table, targets)]
+    names, more_notes = measurements(table, names)
+    notes += more_notes
+    table, more_notes = _with_targets(table, targets, task)
+    notes += more_notes
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
@@ -79,9 +89,93 @@ def read_features(
     group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
     try:
         data = FeatureData.from_table(freeze(np.asfortranarray(read.values)), y, task=task, groups=group_of_row)
-        return replace(data, feature_names=np.array(read.names, dtype=object), missing=read.missing)
+        return replace(
+            data,
+            feature_names=np.array(read.names, dtype=object),
+            missing=read.missing,
+            notes=tuple(notes),
+            blocks=_blocks(table, read.names),
+            sample_names=np.array(as_names(table.frame.index[read.rows]), dtype=object) if table.has_names else None,
+        )
     except InputError as error:
         raise TableError(table.path, [_data_problem(error, targets, groups)]) from error
+
+
+def _blocks(table: Table, names: Sequence[str]) -> Blocks | None:
+    """Return the features of each file, if there are several."""
+    if table.blocks is None:
+        return None
+    left = set(names)
+    members = {block: tuple(name for name in found if name in left) for block, found in table.blocks.items()}
+    return Blocks({block: found for block, found in members.items() if found})
+
+
+def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
+    """Return a note if samples were expected in rows, and features seem to be there."""
+    known = targets or table.unit == "sample" or table.annotations
+    if known or likely_features_in(table) == "columns":
+        return []
+    n_rows, n_columns = table.frame.shape
+    rows = as_names((table.frame.index if table.has_names else table.frame.iloc[:, 0])[:3])
+    facts = {"file": table.path.name, "n_rows": n_rows, "n_columns": n_columns, "rows": rows}
+    return [Advice("looks_transposed", facts)]
+
+
+def measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advice]]:
+    """Return the columns that hold measurements, and what was left out: columns of text and of numbers of samples."""
+    notes = []
+    texts = cells.text_columns(table, names)
+    for kind, found in texts.items():
+        notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(found), "columns": found}))
+    wholly = {name for found in texts.values() for name in found}
+    ids = id_columns(table, [name for name in names if name not in wholly])
+    if ids:
+        notes.append(Advice("ids_ignored", {"n_columns": len(ids), "columns": ids}))
+    left_out = wholly | set(ids)
+    return [name for name in names if name not in left_out] if left_out else names, notes
+
+
+def _with_targets(table: Table, targets: Sequence[str], task: str | None) -> tuple[Table, list[Advice]]:
+    """Return the samples that have a target, with its labels in one spelling, and what was changed for it."""
+    targets = [name for name in targets if name in table.frame]
+    notes = []
+    gaps = table.frame[targets].isna().to_numpy().any(axis=1)
+    if gaps.any() and not gaps.all():
+        without = np.flatnonzero(gaps)
+        facts = {"column": quoted(targets), "n_samples": len(without), "n_left": int((~gaps).sum())}
+        facts["samples"] = (
+            as_names(table.frame.index[gaps]) if table.has_names else [table.place(int(row)) for row in without]
+        )
+        notes.append(Advice("samples_without_target", facts))
+        table = table.at(np.flatnonzero(~gaps))
+    for name in targets if task not in ("regression", "unsupervised") else ():
+        column, merged = _one_spelling(table.frame[name])
+        if column.dtype.kind == "f" and (gaps.any() or table.unit == "sample") and (column % 1 == 0).all():
+            column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
+        if merged:
+            notes.append(Advice("labels_merged", {"column": name, "labels": merged}))
+        if not column.equals(table.frame[name]):
+            table = replace(table, frame=table.frame.assign(**{name: column}))
+    return table, notes
+
+
+def _one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return labels without blanks around them, of which none differ only in case, and those that did.
+
+    The most frequent spelling stands for all of them, the first of equals.
+    """
+    ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
+    if cells.is_number_type(column.dtype) or ordered or not all(isinstance(label, str) for label in column.dropna()):
+        return column, []
+    bare = column.astype(object).map(str.strip, na_action="ignore")
+    spellings: dict[str, list[str]] = {}
+    for label in bare.value_counts(sort=True).index:
+        spellings.setdefault(label.casefold(), []).append(label)
+    several = [found for found in spellings.values() if len(found) > 1]
+    same = {label: found[0] for found in several for label in found[1:]}
+    if not same:
+        return (column if bare.equals(column.astype(object)) else bare), []
+    return bare.replace(same), [" = ".join(map(repr, found)) for found in several]
 
 
 def _data_problem(error: InputError, targets: Sequence[str], groups: str | None) -> Problem:
@@ -137,6 +231,12 @@ def _absent(table: Table, role: str, name: str) -> str:
     alone = ""
     if len(table.frame.columns) == 1 and table.decimal is not None:
         alone = ". Columns must be separated by commas, semicolons or tabs, and the header has none of them"
+    rows = set(as_names(table.frame.index if table.has_names else table.frame.iloc[:, 0]))
+    for note in table.notes:
+        rows |= set(note.facts["columns"]) if note.code == "descriptions_ignored" else set()
+    if name in rows:
+        turned = "columns" if table.unit == "sample" else "rows"
+        return f"there is no column {name!r} to be the {role}, but a row: choose features_in: {turned}."
     return f"there is no column {name!r} to be the {role}{alone}.{_hint(table, name)}{table.about_sheets}"
 
 
@@ -148,7 +248,9 @@ def _hint(table: Table, name: str) -> str:
 
 def _target_problems(table: Table, name: str, task: str | None) -> list[Problem]:
     column = table.frame[name]
-    problems = _gap_problems(table, "target", name)
+    problems: list[Problem] = []
+    if column.isna().all():
+        return [Problem(f"target column {name!r} has no value in any sample. Name another target column.", ("target",))]
     if task == "unsupervised":
         return problems
     bad = cells.offending(column, table.decimal)

@@ -17,8 +17,8 @@ import pandas as pd
 
 from .._arguments import did_you_mean
 from .._files import as_path, protected, save_content
-from ..exceptions import InputError, MissingDependencyError
-from .columns import is_number_type
+from ..exceptions import Advice, InputError, MissingDependencyError
+from .columns import is_number_type, n_title_rows
 from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
 from .text import read_text
 
@@ -28,10 +28,18 @@ _PARQUET = (".parquet", ".pq")
 _ANNDATA = (".h5ad",)
 SUFFIXES = (*_TEXT, *_EXCEL, *_PARQUET, *_ANNDATA)
 _WRITABLE = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".xlsx", ".parquet")
+_SAMPLE = 20  # rows that decide about the header
 _EXCEL_ROWS, _EXCEL_COLUMNS = 1_048_576, 16_384
 
 
-def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose_sheet: bool = False) -> Table:
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    sheet: str | None = None,
+    choose_sheet: bool = False,
+    encoding: str | None = None,
+    distinct: bool = True,
+) -> Table:
     """Read a table; its suffix tells the format.
 
     Parameters
@@ -39,11 +47,16 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose
     path : str or path
         CSV, TSV or TXT (also compressed, ``.csv.gz``), Parquet, Excel (``.xlsx``) or AnnData (``.h5ad``). Columns of
         text are separated by commas, semicolons or tabs, which is found out, and so is a decimal comma beside the
-        latter two. Text must be UTF-8.
+        latter two, or in quotes. Text is UTF-8, or UTF-16 with its mark, unless `encoding` names another. Rows above
+        the header are skipped, and so are the `!` lines of GEO.
     sheet : str, optional
         Sheet of an Excel file; the first one by default.
     choose_sheet : bool
         Whether the sheet of an Excel file, if none is named, is the first one with a column of numbers.
+    encoding : str, optional
+        Of a text file, such as ``"latin-1"``.
+    distinct : bool
+        Whether a column name that occurs several times is refused. Else such columns are side by side in the frame.
 
     Returns
     -------
@@ -68,9 +81,10 @@ def read_table(path: str | os.PathLike[str], *, sheet: str | None = None, choose
         raise _sheet_error(f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", sheet)
     try:
         if suffix in _EXCEL:
-            return _read_excel(path, sheet, choose_sheet)
-        readers = {**dict.fromkeys(_TEXT, read_text), **dict.fromkeys(_PARQUET, _read_parquet), ".h5ad": _read_anndata}
-        return readers[suffix](path)
+            return _read_excel(path, sheet, choose_sheet, distinct)
+        if suffix in _TEXT:
+            return read_text(path, encoding, distinct)
+        return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path)
     except OSError as error:
         raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
 
@@ -158,22 +172,22 @@ def _read_parquet(path: Path) -> Table:
     return tidy(frame, [str(name) for name in frame.columns], path)
 
 
-def _read_excel(path: Path, sheet: str | None = None, choose_sheet: bool = False) -> Table:
+def _read_excel(path: Path, sheet: str | None, choose_sheet: bool, distinct: bool) -> Table:
     """Read a sheet of an Excel file by its name; None: the first one, or the first one with a column of numbers."""
     sheets = _open_sheets(path)
     if sheet is not None and sheet not in sheets:
         hint = did_you_mean(sheet, sheets)
         raise _sheet_error(f"{path} has no sheet {sheet!r}.{hint} Its sheets are {quoted(list(sheets))}.", sheet)
     if sheet is not None:
-        return _read_sheet(sheets, sheet, path)
+        return _read_sheet(sheets, sheet, path, distinct)
     for title in sheets if choose_sheet else ():
         try:
-            table = _read_sheet(sheets, title, path)
+            table = _read_sheet(sheets, title, path, distinct)
         except InputError:  # empty, or notes that are not a table
             continue
         if any(is_number_type(dtype) for dtype in table.frame.dtypes):
             return table
-    return _read_sheet(sheets, next(iter(sheets)), path)
+    return _read_sheet(sheets, next(iter(sheets)), path, distinct)
 
 
 def _open_sheets(path: Path) -> dict[str, Any]:
@@ -188,33 +202,36 @@ def _open_sheets(path: Path) -> dict[str, Any]:
     return sheets
 
 
-def _read_sheet(sheets: dict[str, Any], title: str, path: Path) -> Table:
+def _read_sheet(sheets: dict[str, Any], title: str, path: Path, distinct: bool) -> Table:
     with _undamaged(path, "Excel"):
         sheets[title].reset_dimensions()  # what other programs note there is often wrong
         rows = [list(row) for row in sheets[title].iter_rows(values_only=True)]
     others = tuple(name for name in sheets if name != title)
     try:
-        table = _from_cells(rows, path, title)
+        table = _from_cells(rows, path, title, distinct)
     except InputError as error:
         also = f" This is the sheet {title!r}; the file also has {quoted(others)}." if others else ""
         raise _sheet_error(f"{error}{also}", title) from error
     return replace(table, sheet=title, other_sheets=others)
 
 
-def _from_cells(rows: list[list[Any]], path: Path, title: str) -> Table:
+def _from_cells(rows: list[list[Any]], path: Path, title: str, distinct: bool) -> Table:
     missing = {None, "", *MISSING_CODES}
     rows = [[None if isinstance(cell, str) and cell.strip() in missing else cell for cell in row] for row in rows]
     filled = [i for i, row in enumerate(rows) if any(cell is not None for cell in row)]
     if not filled:
         raise file_error(path, f"has an empty sheet {title!r}; a table with a header and rows is needed.")
     width = max(map(len, rows))
-    top, bottom = filled[0], filled[-1]
+    n_titles = n_title_rows([rows[i] + [None] * (width - len(rows[i])) for i in filled[:_SAMPLE]])
+    top, bottom = filled[n_titles], filled[-1]
     header, *body = [row + [None] * (width - len(row)) for row in rows[top : bottom + 1]]
     names = ["" if cell is None else str(cell) for cell in header]
     # The constructor of a Series finds the type of each column, and keeps text as text.
     columns = {i: pd.Series([row[i] for row in body]) for i in range(width)}
     frame = pd.DataFrame(columns, index=range(len(body)))
-    return tidy(frame, names, path, "row", np.arange(len(body)) + top + 2)
+    table = tidy(frame, names, path, "row", np.arange(len(body)) + top + 2, distinct=distinct)
+    titles = [" ".join(str(cell) for cell in rows[i] if cell is not None) for i in filled[:n_titles]]
+    return replace(table, notes=(Advice("title_rows_skipped", {"file": path.name, "rows": titles}),) * bool(titles))
 
 
 def _read_anndata(path: Path) -> Table:

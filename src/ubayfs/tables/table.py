@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._plain import listing
-from ..exceptions import InputError, Problem, StudyError
+from ..data.reading_rules import DUPLICATE_RULES
+from ..exceptions import Advice, InputError, Problem, StudyError
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
 MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
@@ -63,6 +64,12 @@ class Table:
         The sheet that was read, of an Excel file.
     other_sheets : tuple of str
         Those that were not.
+    notes : tuple of Advice
+        What a reader must know of how the table was read: rows above the header, columns left out, samples not matched.
+    blocks : mapping of str to tuple of str, or None
+        The columns of each file, when the table was put together from several.
+    samples : DataFrame or None
+        What the file itself says of its samples (GEO series matrices), by sample.
     """
 
     frame: pd.DataFrame
@@ -73,6 +80,14 @@ class Table:
     decimal: str | None = None
     sheet: str | None = None
     other_sheets: tuple[str, ...] = ()
+    notes: tuple[Advice, ...] = ()
+    blocks: Mapping[str, tuple[str, ...]] | None = None
+    samples: pd.DataFrame | None = None
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the rows have names of their own."""
+        return not isinstance(self.frame.index, pd.RangeIndex)
 
     @property
     def about_sheets(self) -> str:
@@ -83,7 +98,14 @@ class Table:
 
     def place(self, row: int) -> str:
         """Return where the row at a position is in the file, such as ``"line 14"``."""
+        if self.unit == "sample":
+            return f"sample {str(self.frame.index[row])!r}"
         return f"{self.unit} {row + 1 if self.numbers is None else self.numbers[row]}"
+
+    def at(self, rows: NDArray[np.intp]) -> Table:
+        """Return the table with some of its rows."""
+        numbers = np.arange(len(self.frame)) + 1 if self.numbers is None else self.numbers
+        return replace(self, frame=self.frame.iloc[rows], numbers=numbers[rows])
 
     def places(self, rows: Sequence[int] | NDArray[Any], limit: int = 5) -> str:
         """List where a few rows are and say how many more there are."""
@@ -116,7 +138,8 @@ def check_distinct(names: Sequence[str], path: Path, what: str = "column") -> No
         f"{name!r} ({what}s {listing(places, 5)})" for name, places in positions.items() if name and len(places) > 1
     ]
     if twice:
-        way_out = "Names must be distinct; rename or remove the others."
+        way_out = "Names must be distinct; rename or remove the others"
+        way_out += f", or choose duplicates: {' | '.join(DUPLICATE_RULES[1:])}." if what in ("column", "row") else "."
         raise file_error(path, f"has {what} names more than once: {listed(twice)}. {way_out}")
 
 
@@ -127,8 +150,12 @@ def tidy(
     unit: str = "row",
     numbers: NDArray[Any] | None = None,
     decimal: str | None = None,
+    distinct: bool = True,
 ) -> Table:
-    """Make a Table of cells, whose own column names do not count, and a header; row names and margins are taken off."""
+    """Make a Table of cells, whose own column names do not count, and a header; row names and margins are taken off.
+
+    Texts lose blanks around them. Without `distinct`, a column name may occur several times.
+    """
     names = [name.strip() for name in names]
     frame = frame.set_axis(range(len(names)), axis=1)
     # Spreadsheets leave empty rows behind, and empty columns without a name: nothing is lost with them.
@@ -140,6 +167,7 @@ def tidy(
     if empty:
         frame = frame.drop(columns=list(empty))
         names = [name for i, name in enumerate(names) if i not in empty]
+    frame = _stripped(frame)
     if len(names) > 1 and names[0] in _ROW_NAMES:
         frame = frame.iloc[:, 1:].set_axis(pd.Index(frame.iloc[:, 0], name=None), axis=0)
         names = names[1:]
@@ -147,7 +175,8 @@ def tidy(
     if unnamed:
         rule = f"has values in column(s) {listed(unnamed)}, which have no name in the header. Give each a name."
         raise file_error(path, rule)
-    check_distinct(names, path)
+    if distinct:
+        check_distinct(names, path)
     return Table(frame.set_axis(pd.Index(names), axis=1), frozenset(), path, unit, numbers, decimal)
 
 
@@ -157,3 +186,20 @@ def _n_rows(frame: pd.DataFrame) -> int:
         return len(frame)
     filled = np.flatnonzero(frame.notna().to_numpy().any(axis=1))
     return int(filled[-1]) + 1 if len(filled) else 0
+
+
+def _stripped(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose texts have no blanks around them, so that codes of missing values are seen as such."""
+    changed = {}
+    for i, dtype in enumerate(frame.dtypes):
+        if dtype.kind == "O" and not isinstance(dtype, pd.CategoricalDtype):
+            cells = frame.iloc[:, i].to_numpy(dtype=object)
+            if any(isinstance(cell, str) and cell != cell.strip() for cell in cells):
+                bare = [cell.strip() if isinstance(cell, str) else cell for cell in cells]
+                missing = ("", *MISSING_CODES)
+                changed[i] = [None if isinstance(cell, str) and cell in missing else cell for cell in bare]
+    if changed:
+        frame = frame.copy(deep=False)
+        for i, column in changed.items():
+            frame.isetitem(i, np.array(column, dtype=object))
+    return frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -9,6 +10,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._files import unprotected
-from .columns import is_number_type
+from ..exceptions import Advice, InputError
+from .columns import comma_decimals, is_number_type, n_title_rows
+from .series_matrix import samples_of, without_series_lines
 from .table import MISSING_CODES, Table, check_distinct, file_error, listed, tidy
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
@@ -34,25 +38,42 @@ _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
 _PROTECTED = re.compile(rb"'[=+\-@\t\r]")
 
 
-def read_text(path: Path) -> Table:
-    """Read a text table whose columns are separated by commas, semicolons or tabs; .gz is decompressed."""
-    content = _content(path)
-    _check_encoding(content, path)
+def read_text(path: Path, encoding: str | None = None, distinct: bool = True) -> Table:
+    """Read a text table whose columns are separated by commas, semicolons or tabs; .gz is decompressed.
+
+    `encoding` is given for anything but UTF-8, and UTF-16 with its mark. Without `distinct`, a column name may occur
+    several times.
+    """
+    content = _as_utf8(_content(path), encoding, path)
     # One kind of line end: pandas does not see an empty first field after a lone carriage return.
     content = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    delimiter, shifted = _find_delimiter(content, path)
+    content, n_above, series = without_series_lines(content)
+    delimiter, shifted, n_titles = _find_delimiter(content, path)
+    notes: tuple[Advice, ...] = ()
+    if n_titles:
+        titles, (first, _) = _split(_records(content, delimiter), n_titles)
+        n_above += first - 1
+        content = content.split(b"\n", first - 1)[-1]
+        notes = (Advice("title_rows_skipped", {"file": path.name, "rows": titles}),)
     header = next(_records(content, delimiter))[1]
     if len(header) == 1:
         _refuse_other_delimiters(content, header[0], path)
-    check_distinct([name.strip() for name in header], path)  # before the work on many columns
+    if distinct:
+        check_distinct([name.strip() for name in header], path)  # before the work on many columns
     n_fields = len(header) + shifted
-    lines = _line_numbers(content, delimiter, n_fields, len(header), path)
+    lines = _line_numbers(content, delimiter, n_fields, len(header), n_above, path)
     frame, decimal = _parsed(content, delimiter, n_fields, len(lines), path)
     if _PROTECTED.search(content):
         header = [unprotected(name) for name in header]
         for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
             frame[i] = [unprotected(entry) if isinstance(entry, str) else entry for entry in frame[i]]
-    return tidy(frame, [""] * shifted + header, path, "line", lines, decimal)
+    table = tidy(frame, [""] * shifted + header, path, "line", lines, decimal, distinct)
+    return replace(table, notes=notes, samples=samples_of(series))
+
+
+def _split(records: Iterator[tuple[int, list[str]]], n: int) -> tuple[list[str], tuple[int, list[str]]]:
+    """Return the first records as texts, and the one after them with its line."""
+    return [" ".join(filter(None, fields)) for _, fields in islice(records, n)], next(records)
 
 
 def _content(path: Path) -> bytes:
@@ -73,10 +94,15 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _check_encoding(content: bytes, path: Path) -> None:
-    """Refuse anything but UTF-8: a guess may garble names."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise file_error(path, f"is text in UTF-16, but UTF-8 is needed. {_SAVE_AS}")
+def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
+    """Return text in UTF-8; anything else that is not marked must be named: a guess may garble names."""
+    if encoding is None and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encoding = "utf-16"
+    if encoding is not None and codecs.lookup(encoding).name != "utf-8":
+        try:
+            content = content.decode(encoding).encode("utf-8").removeprefix(_BOM)
+        except UnicodeError as error:
+            raise InputError.of("encoding", f"does not fit: {path} is not text in {encoding} ({error}).") from error
     if b"\0" in content:
         raise file_error(path, "holds zero bytes, so it is not a text table. Check the file, or its suffix.")
     try:
@@ -87,8 +113,10 @@ def _check_encoding(content: bytes, path: Path) -> None:
         raise file_error(
             path,
             f"is not text in UTF-8: byte 0x{content[start]:02x} at position {start}, in line {len(above) + 1}, "
-            f"after {last.decode('utf-8')[-20:]!r}. {_SAVE_AS} In an editor: save with the encoding UTF-8.",
+            f"after {last.decode('utf-8')[-20:]!r}. Name its encoding (encoding: latin-1 for most files of Western "
+            f"Europe), or save it as UTF-8. {_SAVE_AS}",
         ) from error
+    return content
 
 
 def _lines(content: bytes) -> io.TextIOWrapper:
@@ -131,22 +159,27 @@ def _field_counts(content: bytes, delimiter: str) -> Iterator[tuple[int, int, bo
             yield number, line.count(delimiter) + 1, not line.strip(" \t\n" + delimiter)
 
 
-def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool]:
-    """Return the delimiter, and whether rows begin with a name that the header leaves out (as R writes them)."""
-    best: tuple[tuple[bool, int], str, bool] = ((False, 0), ",", False)
+def _find_delimiter(content: bytes, path: Path) -> tuple[str, bool, int]:
+    """Return the delimiter, whether rows begin with a name that the header leaves out (as R writes them), and titles.
+
+    The last is the number of records above the header.
+    """
+    best: tuple[tuple[bool, int], str, bool, int] = ((False, 0), ",", False, 0)
     for delimiter in sorted(_DELIMITERS, key=lambda d: (d == "\t") != (".tsv" in path.name.lower())):
         try:
-            header, *rows = [fields for _, fields in islice(_records(content, delimiter), _SAMPLE)]
+            records = [fields for _, fields in islice(_records(content, delimiter), _SAMPLE)]
         except csv.Error:  # a field that never ends: the wrong delimiter, or a quotation mark left open
             continue
+        n_titles = n_title_rows(records)
+        header, *rows = records[n_titles:]
         shifted = len(header) > 1 and bool(rows) and _begin_with_names(rows, len(header) + 1)
         regular = len(header) > 1 and (shifted or all(len(row) == len(header) for row in rows))
         score = (regular, len(header))
         if score > best[0]:
-            best = (score, delimiter, shifted)
+            best = (score, delimiter, shifted, n_titles)
     if best[0][1] == 0:
         raise file_error(path, "cannot be read as a table: it has a cell of more than 100,000 characters.")
-    return best[1], best[2]
+    return best[1:]
 
 
 def _begin_with_names(rows: Sequence[list[str]], n_fields: int) -> bool:
@@ -170,8 +203,13 @@ def _refuse_other_delimiters(content: bytes, header: str, path: Path) -> None:
             )
 
 
-def _line_numbers(content: bytes, delimiter: str, n_fields: int, n_names: int, path: Path) -> NDArray[np.intp]:
-    """Return the line of each row below the header, up to the last with a value; other lengths are refused."""
+def _line_numbers(
+    content: bytes, delimiter: str, n_fields: int, n_names: int, n_above: int, path: Path
+) -> NDArray[np.intp]:
+    """Return the line of each row below the header, up to the last with a value; other lengths are refused.
+
+    `n_above` lines of the file stand above the content.
+    """
     try:
         (first, _, _), *counts = _field_counts(content, delimiter)
     except csv.Error as error:
@@ -182,8 +220,8 @@ def _line_numbers(content: bytes, delimiter: str, n_fields: int, n_names: int, p
         counts.pop()
     wrong = [(line, count) for line, count, _ in counts if count != n_fields]
     if not wrong:
-        return np.array([line for line, _, _ in counts], dtype=np.intp)
-    shown = listed([f"line {line} has {count}" for line, count in wrong[:5]], len(wrong), 5)
+        return np.array([line for line, _, _ in counts], dtype=np.intp) + n_above
+    shown = listed([f"line {line + n_above} has {count}" for line, count in wrong[:5]], len(wrong), 5)
     way_out = "Look there for a missing or unquoted delimiter, a decimal comma, or an open quotation mark."
     if len(wrong) == len(counts) and {count for _, count in wrong} == {n_names + 1}:
         way_out = (
@@ -194,15 +232,20 @@ def _line_numbers(content: bytes, delimiter: str, n_fields: int, n_names: int, p
         way_out = "The header must be the first line, and have one name for each column."
     raise file_error(
         path,
-        f"has a header in line {first} of {n_names} column(s), separated by {_DELIMITERS[delimiter]}, but "
+        f"has a header in line {first + n_above} of {n_names} column(s), separated by {_DELIMITERS[delimiter]}, but "
         f"{shown}. {way_out}",
     )
 
 
 def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Path) -> tuple[pd.DataFrame, str]:
     """Return the cells, and the decimal sign: the one that makes numbers of more columns."""
-    if delimiter == ",":  # then it cannot be a decimal sign too
-        return _read_csv(content, delimiter, n_fields, n_rows, ".", path), "."
+    if delimiter == ",":  # then it cannot be a decimal sign too, unless it stands in quotes
+        frame = _read_csv(content, delimiter, n_fields, n_rows, ".", path)
+        for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
+            numbers = comma_decimals(frame[i])
+            if numbers is not None:
+                frame[i] = numbers
+        return frame, "."
     # The first rows nearly always tell which of the two is worth trying first.
     sample = [field.strip() for _, fields in islice(_records(content, delimiter), _SAMPLE) for field in fields]
     first, second = ",." if any(_WITH_SIGN[","].fullmatch(field) for field in sample) else ".,"

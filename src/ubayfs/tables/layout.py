@@ -1,0 +1,290 @@
+"""Samples in rows, features in columns, each name once: tables that are laid out otherwise, and how they look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..exceptions import Advice, Problem
+from . import columns as cells
+from .table import Table, TableError, check_distinct, listed, quoted
+
+# Words in names of columns and rows.
+ID_WORDS = frozenset(
+    {"id", "identifier", "name", "sample", "barcode", "accession", "index", "number", "nr", "no", "uid", "uuid", "key"}
+)
+GROUP_WORDS = frozenset(
+    {"patient", "subject", "mouse", "animal", "donor", "individual", "participant", "person", "rat", "litter", "cage"}
+)
+_IDS = ID_WORDS | GROUP_WORDS
+_ID_LETTERS = re.compile("|".join(sorted(_IDS)), re.IGNORECASE)
+_SAMPLE_WORDS = GROUP_WORDS | {
+    "sample", "samples", "s", "p", "pt", "tcga", "gsm", "srr", "case", "control", "ctrl", "tumor", "tumour", "normal",
+    "healthy", "treated", "untreated", "wt", "ko", "rep", "replicate", "cell", "barcode",
+}  # fmt: skip
+_FEATURE_WORDS = frozenset(
+    {"gene", "genes", "probe", "probeset", "symbol", "feature", "protein", "mirna", "transcript", "metabolite",
+     "peptide", "cpg", "snp", "otu", "taxon", "marker", "ref", "attrib", "attribute", "hugo", "ensembl", "entrez",
+     "hsa", "mmu", "ensg", "ilmn", "cg", "rs"}
+)  # fmt: skip
+
+
+def words(name: str) -> list[str]:
+    """Return the words in a name.
+
+    >>> words("patientID"), words("Sample_name")
+    (['patient', 'id'], ['sample', 'name'])
+    """
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
+
+
+def id_columns(table: Table, names: Iterable[str]) -> list[str]:
+    """Return the columns that number the samples: unique whole numbers named id, sample, patient_nr...."""
+    return [name for name in names if _is_called_id(name) and _numbers_samples(table.frame[name])]
+
+
+def _is_called_id(name: str) -> bool:
+    found = words(name) if _ID_LETTERS.search(name) else []  # nearly all names have none of these
+    return bool(found) and (all(word in _IDS for word in found) or found[-1] in ("id", "barcode", "accession"))
+
+
+def _numbers_samples(column: pd.Series) -> bool:
+    if not cells.is_number_type(column.dtype) or column.dtype.kind == "b":
+        return False
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return bool(len(values) > 2 and np.isfinite(values).all() and (values % 1 == 0).all() and column.is_unique)
+
+
+def as_names(entries: Iterable[Any]) -> list[str]:
+    """Return names as texts without blanks around them; those of a column of numbers are whole, missing ones empty.
+
+    >>> as_names([" a", 7157.0, None])
+    ['a', '7157', '']
+    """
+
+    def name(entry: Any) -> str:
+        if isinstance(entry, float):
+            return "" if np.isnan(entry) else str(int(entry) if entry.is_integer() else entry)
+        return "" if entry is None or entry is pd.NaT else str(entry).strip()
+
+    return [name(entry) for entry in entries]
+
+
+def with_ids(table: Table, id: str | None) -> Table:
+    """Return a table whose rows are named by the column `id`; default: as they are, else by the first column."""
+    names, frame, _ = _named_rows(table, id)
+    _check_ids(table, names)
+    return replace(table, frame=frame.set_axis(pd.Index(names, dtype=object), axis=0))
+
+
+def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
+    """Return a table of features in rows with samples in rows instead.
+
+    Parameters
+    ----------
+    table : Table
+    id : str or None
+        Column with the names of the features; default: the names of the rows, or the first column.
+    is_sheet : bool
+        Whether the table describes samples. Else columns that hold text are descriptions of the features, and left out.
+    """
+    names, body, notes = _named_rows(table, id)
+    kinds = {} if is_sheet else cells.text_columns(replace(table, frame=body), _once(body.columns))
+    described = [name for found in kinds.values() for name in found]
+    if described:
+        body = body.drop(columns=described)
+        facts = {"file": table.path.name, "n_columns": len(described), "columns": described}
+        notes = (*notes, Advice("descriptions_ignored", facts))
+    samples = as_names(body.columns)
+    _check_ids(table, samples)
+    if not samples:
+        rule = "no column of numbers is left beside the names of the features, so that there are no samples."
+        raise TableError(table.path, [Problem(rule, ("features_in",))])
+    if all(cells.is_number_type(dtype) for dtype in body.dtypes):
+        values, texts = body.to_numpy(dtype=np.float64, na_value=np.nan), np.empty(0, dtype=np.intp)
+    else:
+        values = np.column_stack([cells.as_floats(body.iloc[:, j], table.decimal) for j in range(len(samples))])
+        texts = np.flatnonzero((np.isnan(values) & body.notna().to_numpy()).any(axis=1))
+    frame = pd.DataFrame(values.T, index=pd.Index(samples, dtype=object), columns=range(len(names)))
+    for j, row in zip(texts, body.iloc[texts].to_numpy(dtype=object), strict=True):
+        frame.isetitem(int(j), pd.Series(row, index=frame.index, dtype=object))
+    facts = {"file": table.path.name, "n_samples": len(samples), "n_features": len(names)}
+    return replace(
+        table,
+        frame=frame.set_axis(pd.Index(names, dtype=object), axis=1),
+        unit="sample",
+        numbers=None,
+        notes=(*notes, Advice("file_transposed", facts)),
+    )
+
+
+def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame, tuple[Advice, ...]]:
+    """Return the names of the rows, the columns beside them, and the notes of the table."""
+    frame, notes = table.frame, table.notes
+    columns = list(frame.columns)
+    if id is None and table.has_names:
+        names = as_names(frame.index)
+    elif id is not None and id not in columns:
+        raise TableError(
+            table.path, [Problem(f"there is no column {id!r}. The columns are {quoted(columns)}.", ("id",))]
+        )
+    else:
+        j = 0 if id is None else columns.index(id)
+        names, frame = as_names(frame.iloc[:, j]), frame.drop(columns=columns[j])
+    unnamed = [row for row, name in enumerate(names) if not name]
+    if unnamed:
+        rule = f"rows without a name: {table.places(unnamed)}. Each needs one, in its first column or in that of id."
+        raise TableError(table.path, [Problem(rule, ("id",))])
+    return names, frame, notes
+
+
+def _check_ids(table: Table, ids: Sequence[str]) -> None:
+    """Refuse a sample id that occurs twice: which row belongs to the sample is not known."""
+    twice = pd.Series(ids, dtype=object)
+    twice = twice[twice.duplicated()].unique().tolist()
+    if twice:
+        rule = (
+            f"sample ids occur more than once: {quoted(twice)}. Keep one of each, or give each sample an id of its own."
+        )
+        raise TableError(table.path, [Problem(rule, ("id",))])
+
+
+def _once(names: Iterable[Any]) -> list[Any]:
+    found = list(names)
+    return [name for name in dict.fromkeys(found) if found.count(name) == 1] if len(set(found)) < len(found) else found
+
+
+# -- names that occur several times ------------------------------------------------------------------------------------
+
+
+def merge_duplicates(table: Table, rule: str) -> Table:
+    """Return a table in which each column name occurs once.
+
+    Parameters
+    ----------
+    table : Table
+    rule : {"error", "first", "mean", "max_variance", "suffix"}
+        Of columns with the same name: refuse them, take the first, the mean of what is there, the one of the highest
+        variance (the first of equals), or all of them under the names ``x``, ``x_2``, ``x_3``.
+    """
+    names = [str(name) for name in table.frame.columns]
+    places: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        places.setdefault(name, []).append(position)
+    several = {name: found for name, found in places.items() if len(found) > 1}
+    if not several:
+        return table
+    if rule == "error":
+        check_distinct(names, table.path, "row" if table.unit == "sample" else "column")
+    if rule == "suffix":
+        frame = table.frame.set_axis(pd.Index(_suffixed(names), dtype=object), axis=1)
+    else:
+        frame = _merged(table, several, rule)
+    facts = {"file": table.path.name, "n_names": len(several), "names": list(several), "rule": rule}
+    return replace(table, frame=frame, notes=(*table.notes, Advice("duplicates_merged", facts)))
+
+
+def _suffixed(names: Sequence[str]) -> list[str]:
+    taken, found = set(names), []
+    counts: dict[str, int] = {}
+    for name in names:
+        n = counts.get(name, 0) + 1
+        while n > 1 and f"{name}_{n}" in taken:
+            n += 1
+        counts[name] = n
+        found.append(name if n == 1 else f"{name}_{n}")
+    return found
+
+
+def _merged(table: Table, several: dict[str, list[int]], rule: str) -> pd.DataFrame:
+    frame = table.frame
+    taken = np.ones(frame.shape[1], dtype=bool)
+    means: dict[int, Any] = {}
+    for name, found in several.items():
+        chosen = found[0]
+        if rule != "first":
+            parts = [frame.iloc[:, j] for j in found]
+            if any(cells.offending(part, table.decimal).any() for part in parts):
+                text = (
+                    f"{name!r} occurs {len(found)} times and does not hold numbers only: rename or remove the others."
+                )
+                raise TableError(table.path, [Problem(text, ("duplicates",))])
+            values = np.column_stack([cells.as_floats(part, table.decimal) for part in parts])
+            present = ~np.isnan(values)
+            counts, total = present.sum(axis=1), np.where(present, values, 0.0).sum(axis=1)
+            if rule == "mean":
+                means[chosen] = np.divide(total, counts, out=np.full(len(values), np.nan), where=counts > 0)
+            else:
+                spreads = [
+                    np.var(part[there]) if there.any() else -1.0
+                    for part, there in zip(values.T, present.T, strict=True)
+                ]
+                chosen = found[int(np.argmax(spreads))]
+        taken[found] = False
+        taken[found[0]] = True
+        means.setdefault(found[0], frame.iloc[:, chosen].to_numpy())
+    merged = frame.copy(deep=False)
+    for j, column in means.items():
+        merged.isetitem(j, column)
+    return merged.iloc[:, np.flatnonzero(taken)]
+
+
+# -- which way round a table is ----------------------------------------------------------------------------------------
+
+
+def likely_features_in(table: Table, target: str | None = None, samples: Iterable[str] = ()) -> str:
+    """Return where the features of a file seem to be, ``"rows"`` or ``"columns"``.
+
+    Sample ids that are known decide, then the place of the target. Else the names: those of samples are alike but for
+    numbers, or have words such as sample and control; a long list of names beside a few columns is one of features.
+    """
+    if table.samples is not None:
+        return "rows"
+    header, rows = as_names(table.frame.columns), _row_names(table)
+    known = set(samples)
+    in_header, in_rows = len(known & set(header)), len(known & set(rows))
+    if in_header or in_rows:
+        return "rows" if in_header > in_rows else "columns"
+    if not rows or target in header:
+        return "columns"
+    if target in rows:
+        return "rows"
+    body = header if table.has_names else header[1:]
+    n_text = sum(map(len, cells.text_columns(table, _once(table.frame.columns)).values())) - (not table.has_names)
+    if len(set(rows)) < 0.7 * len(rows) or not body or n_text > min(2, len(body) / 4):
+        return "columns"
+    score = _sample_likeness(body) - _sample_likeness(rows)
+    score += (len(rows) >= 2 * len(body)) + (len(rows) >= 20 * len(body))
+    first = [] if table.has_names else words(header[0])
+    score += 3 * (not _FEATURE_WORDS.isdisjoint(first)) - 3 * (not _SAMPLE_WORDS.isdisjoint(first))
+    return "rows" if score >= 2 else "columns"
+
+
+def _row_names(table: Table) -> list[str]:
+    """Return the names of the rows: their own, or those of a first column of text; none if there are none."""
+    if table.has_names:
+        return as_names(table.frame.index)
+    first = table.frame.iloc[:, 0]
+    return [] if cells.is_number_type(first.dtype) or first.isna().any() else as_names(first)
+
+
+def _sample_likeness(names: Sequence[str]) -> int:
+    """Return how much names look like those of samples, from -3 to 4."""
+    firsts = [(words(name) or [""])[0] for name in names]
+    share = sum(word in _SAMPLE_WORDS for word in firsts) - sum(word in _FEATURE_WORDS for word in firsts)
+    shapes = {re.sub(r"[0-9]+", "0", name) for name in names}
+    alike = len(names) > 2 and len(shapes) == 1 and "0" in next(iter(shapes))
+    return 2 * alike + (2 if 2 * share > len(names) else -3 if -2 * share > len(names) else 0)
+
+
+def shown_orientation(features_in: str, table: Table) -> str:
+    """Return how a file is read, in words."""
+    header, rows = as_names(table.frame.columns), _row_names(table)
+    header = header if table.has_names or not rows else header[1:]
+    samples, features = (header, rows) if features_in == "rows" else (rows, header)
+    return f"features in {features_in} ({listed(features, limit=3)}), samples {listed(samples, limit=3) or 'by number'}"

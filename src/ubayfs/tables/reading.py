@@ -1,0 +1,205 @@
+"""read_data: from one or several files, as they come, to checked data. The one place that composes the steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._arguments import check_choice
+from .._files import as_path
+from ..data.feature_data import FeatureData
+from ..data.reading_rules import (
+    DETECTION_RULES,
+    DUPLICATE_RULES,
+    FEATURES_AS,
+    FEATURES_IN,
+    KEEP_RULES,
+    check_encoding,
+    default_keep,
+)
+from ..exceptions import InputError, Problem
+from .detection import replace_below_detection
+from .features import read_features
+from .formats import read_table
+from .joining import as_sheet, join
+from .layout import merge_duplicates, transposed, with_ids
+from .symbols import damaged_symbols
+from .table import Table, TableError, listed
+
+AnyPath = str | os.PathLike[str]
+
+
+def read_data(
+    path: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
+    *,
+    samples: AnyPath | None = None,
+    features_in: str = "columns",
+    id: str | None = None,
+    target: str | Sequence[str] | None = None,
+    task: str | None = None,
+    groups: str | None = None,
+    ignore: str | Iterable[str] = (),
+    keep: str | None = None,
+    missing: str = "error",
+    duplicates: str = "error",
+    below_detection: str | None = None,
+    features: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    **more: Any,
+) -> FeatureData:
+    """Read data from files as laboratories have them.
+
+    Parameters
+    ----------
+    path : str or path, a list of them, or a mapping of block names to them
+        Tables in any format of :func:`ubayfs.tables.read_table`. Several are joined by the ids of the samples, and each
+        is a block of features. A name that several files have gets the block in front, such as ``"RPPA: TP53"``.
+    samples : str or path, optional
+        Sample sheet, either way round: it has `target` and `groups`; none of its columns is a feature.
+    features_in : {"columns", "rows"}
+        Whether columns or rows of the files are features. GEO series matrices always have them in rows.
+    id : str, optional
+        Column of the sample ids or, with features in rows, of the names of the features. Default: the first column,
+        where ids are needed; a single table with samples in rows needs none.
+    target, task, groups, ignore, missing
+        See :func:`ubayfs.tables.read_features`.
+    keep : {"all", "any"}, optional
+        Samples that all files have, or that any of them has. Default: all, or any with ``missing="available"``.
+    duplicates : {"error", "first", "mean", "max_variance", "suffix"}
+        What to do about feature names that occur several times in a file.
+    below_detection : {"half", "missing", "limit"}, optional
+        What stands in the place of ``<0.5``, ``n.d.``, ``BDL`` and the like: half of the limit, nothing, or the limit.
+        Without it they are refused.
+    features : {"as_is"}, optional
+        Accept feature names that look like gene symbols that a spreadsheet turned into dates, such as ``1-Mar``.
+    encoding : str, optional
+        Of text files that are not UTF-8 or marked UTF-16, such as ``"latin-1"``.
+    sheet : str, optional
+        Sheet of an Excel file; the first one by default.
+
+    Returns
+    -------
+    data : FeatureData
+        What :func:`ubayfs.collect_evidence` takes. Its `notes` have everything that was not taken as it stands in the
+        files, its `blocks` the features of each file, its `sample_names` the ids.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
+    StudyError
+        If the files do not fit together, or columns cannot have their roles: all problems at once.
+    """
+    table = read_files(
+        path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
+        duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet, roles=(target, groups),
+    )  # fmt: skip
+    return read_features(table, target=target, task=task, groups=groups, ignore=ignore, missing=missing, **more)
+
+
+def named_files(path: Any) -> dict[str, Path]:
+    """Return files by block: names that are given, or those of the files without suffixes."""
+    if isinstance(path, Mapping):
+        return {str(name): as_path(file) for name, file in path.items()}
+    files = [path] if isinstance(path, str | os.PathLike) else list(path)
+    found = {Path(file).name.split(".")[0]: as_path(file) for file in files}
+    return found if len(found) == len(files) else {Path(file).name: as_path(file) for file in files}
+
+
+def read_files(
+    path: Any,
+    *,
+    samples: AnyPath | None = None,
+    features_in: str = "columns",
+    duplicates: str = "error",
+    encoding: str | None = None,
+    sheet: str | None = None,
+    **layout: Any,
+) -> Table:
+    """Read the files of :func:`read_data` and lay them out as one table; its further arguments are those of that."""
+    check_choice("features_in", features_in, FEATURES_IN)
+    check_choice("duplicates", duplicates, DUPLICATE_RULES)
+    if encoding is not None:
+        check_encoding("encoding", encoding)
+    distinct = features_in == "columns" and duplicates == "error"
+    files = named_files(path)
+    if not files:
+        raise InputError.of("path", "must name at least one file.", path)
+    tables = {
+        block: read_table(file, sheet=sheet, encoding=encoding, distinct=distinct) for block, file in files.items()
+    }
+    return lay_out(tables, read_sheet(samples, encoding), features_in=features_in, duplicates=duplicates, **layout)
+
+
+def read_sheet(samples: AnyPath | None, encoding: str | None = None) -> Table | None:
+    """Read a sample sheet, if there is one; its errors are those of the argument `samples`."""
+    if samples is None:
+        return None
+    try:
+        return read_table(samples, encoding=encoding)
+    except InputError as error:
+        raise InputError(str(error), argument="samples", value=samples) from error
+
+
+def lay_out(
+    tables: Mapping[str, Table],
+    sheet: Table | None = None,
+    *,
+    features_in: str = "columns",
+    id: str | None = None,
+    keep: str = "all",
+    duplicates: str = "error",
+    below_detection: str | None = None,
+    features: str | None = None,
+    roles: Iterable[Any] = (),
+) -> Table:
+    """Return tables that were read, and what a sample sheet adds, as one table with samples in rows."""
+    check_choice("keep", keep, KEEP_RULES)
+    for name, value, choices in (
+        ("below_detection", below_detection, DETECTION_RULES),
+        ("features", features, FEATURES_AS),
+    ):
+        if value is not None:
+            check_choice(name, value, choices)
+    described = sheet or next((_series_sheet(table) for table in tables.values() if table.samples is not None), None)
+    joined = len(tables) > 1 or described is not None
+    found = {}
+    for block, table in tables.items():
+        if features_in == "rows" or table.samples is not None:
+            table = transposed(table, id)
+        elif joined or id is not None:
+            table = with_ids(table, id)
+        if below_detection is not None:
+            table = replace_below_detection(table, below_detection)
+        found[block] = merge_duplicates(table, duplicates)
+        if features is None:
+            _refuse_dates(found[block])
+    if not joined:
+        return next(iter(found.values()))
+    if described is not None:
+        ids = [name for table in found.values() for name in table.frame.index]
+        described = as_sheet(described, ids, id)
+    named = [name for role in roles for name in ([role] if isinstance(role, str) else role or ())]
+    return join(found, described, keep, named)
+
+
+def _series_sheet(table: Table) -> Table:
+    """Return what a GEO series matrix says of its samples as a sheet."""
+    assert table.samples is not None
+    return Table(table.samples, frozenset(), table.path, decimal=table.decimal)
+
+
+def _refuse_dates(table: Table) -> None:
+    """Refuse features that have dates for names: which gene is meant is not known."""
+    damaged = damaged_symbols(str(name) for name in table.frame.columns)
+    if not damaged:
+        return
+    shown = listed([f"{name!r} ({' or '.join(genes)}?)" for name, genes in damaged.items()], limit=5)
+    rule = (
+        f"feature names that a spreadsheet may have made dates of: {shown}. Write the symbol that is meant into the "
+        "file, or choose features: as_is to take the names as they are; an alias table can then tell which gene it is."
+    )
+    raise TableError(table.path, [Problem(rule, ("features",))])

@@ -1,0 +1,123 @@
+"""Commands on files as laboratories have them: genes in rows, several files, a sample sheet."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ubayfs.study import load_study
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Two blocks with features in rows, and a clinical sheet either of whose attributes may be the target."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    samples = [f"TCGA.04.{1300 + i}" for i in range(40)]
+    status = np.where(np.arange(40) % 3 == 0, "resistant", "sensitive")
+    rna = pd.DataFrame(rng.normal(size=(12, 40)), index=[f"hsa-mir-{i}" for i in range(12)], columns=samples)
+    rna.loc["hsa-mir-3"] += 3 * (status == "resistant")
+    protein = pd.DataFrame(rng.normal(size=(6, 36)), index=["AKT", "TP53", "MYC", "EGFR", "KIT", "MET"],
+                           columns=samples[2:38])  # fmt: skip
+    rna.to_csv("mirna.txt.gz", sep="\t", index_label="attrib_name")
+    protein.to_csv("rppa.txt", sep="\t", index_label="attrib_name")
+    clinical = pd.DataFrame({"age": rng.integers(30, 80, 40), "Platinum_status": status}, index=samples).T
+    clinical.iloc[1, 5] = np.nan
+    clinical.to_csv("clinical.txt", sep="\t", index_label="attrib_name")
+    return tmp_path
+
+
+def codes(text):
+    return {advice["code"] for advice in json.loads(text)["advice"]}
+
+
+@pytest.mark.usefixtures("blank_figures")
+def test_from_files_to_a_result_without_an_edited_line(files, run):
+    done = run("init", "mirna.txt.gz", "rppa.txt", "--samples", "clinical.txt", "--target", "Platinum_status")
+    assert done.code == 0, done.err
+    assert (
+        "mirna.txt.gz: features in rows (hsa-mir-0, hsa-mir-1, hsa-mir-2 and 9 more), samples TCGA.04.1300" in done.out
+    )
+    study = load_study("study.yaml")
+    assert study.data.path == {"mirna": "mirna.txt.gz", "rppa": "rppa.txt"}
+    assert (study.data.samples, study.data.features_in) == ("clinical.txt", "rows")
+    done = run("check", "study.yaml")
+    assert done.code == 0, done.err
+    assert "35 samples, 18 features" in done.out
+    assert "Note: 36 samples are in all of the files (mirna.txt.gz 40, rppa.txt 36, clinical.txt 40)." in done.err
+    assert "mirna.txt.gz: 4 of 40 samples are not used" in done.err
+    assert "'Platinum_status' are left out: 1 (TCGA.04.1305); 35 are used" in done.err
+
+    done = run("select", "study.yaml", "-o", "out", "--max-per-block", "2", "--reduced-table")
+    assert done.code == 0, done.err
+    assert "hsa-mir-3" in done.out
+    noted = {"samples_joined", "samples_not_matched", "samples_without_target", "file_transposed"}
+    assert noted <= codes(Path("out/summary.json").read_text(encoding="utf-8"))
+    assert "4 of 40 samples are not used" in Path("out/report.md").read_text(encoding="utf-8")
+    assert "mirna.txt.gz, rppa.txt, clinical.txt" in Path("out/report.md").read_text(encoding="utf-8")
+    reduced = pd.read_csv("out/selected_data.csv", index_col=0)
+    assert reduced.index[0] == "TCGA.04.1302"
+    assert {"Platinum_status", "hsa-mir-3"} <= set(reduced.columns)
+    stored = load_study("out/study.yaml")
+    assert stored.data.path["mirna"] == "../mirna.txt.gz"
+    assert set(stored.blocks.members) == {"mirna", "rppa"}
+    assert run("decide", "out", "--max-per-block", "1", "-o", "again").code == 0
+    assert run("compare", "out", "again").code == 0
+
+
+def test_a_matrix_with_genes_in_rows_is_never_read_silently(files, run):
+    """Without a sample sheet there is no target; init guesses, check warns of the wrong way round."""
+    done = run("init", "rppa.txt", "-o", "s.yaml")
+    assert "rppa.txt: features in rows (AKT, TP53, MYC and 3 more)" in done.out
+    assert load_study("s.yaml").data.features_in == "rows"
+    assert "36 samples, 6 features" in run("check", "s.yaml").out
+    done = run("check", "rppa.txt", "--selector", "laplacian")
+    assert "rppa.txt seems to have features in rows (AKT, TP53, MYC), and was read as 6 samples" in done.err
+    done = run("check", "rppa.txt", "--target", "MYC")
+    assert (
+        "--target: rppa.txt: there is no column 'MYC' to be the target, but a row: choose features_in: rows" in done.err
+    )
+
+
+def test_problems_of_files_name_the_key(files, run):
+    sheet = pd.read_csv("clinical.txt", sep="\t", index_col=0).rename(columns=lambda name: name.replace(".", "-"))
+    sheet.to_csv("other.txt", sep="\t")
+    text = (
+        "data: {path: {a: mirna.txt.gz, b: rppa.txt}, samples: other.txt, features_in: rows, target: Platinum_status}\n"
+    )
+    Path("s.yaml").write_text(text, encoding="utf-8")
+    done = run("check", "s.yaml")
+    assert done.code == 2
+    assert "s.yaml, line 1, data.samples: mirna.txt.gz: only 0 of 40 sample ids are in other.txt" in done.err
+    assert "'TCGA.04.1300'" in done.err
+    assert "'TCGA-04-1300'" in done.err
+    done = run("check", "s.yaml", "--samples", "nowhere.txt")
+    assert "--samples: " in done.err
+    assert "nowhere.txt does not exist" in done.err
+    done = run("check", "s.yaml", "--samples", "clinical.txt", "--keep", "most", "--features-in", "lines")
+    assert "--keep: must be one of" in done.err
+    assert "--features-in: must be one of" in done.err
+
+
+def test_init_finds_what_must_be_decided(files, run):
+    Path("t.csv").write_text("gene,s1,s2,s3,s4\nA,1,<2,3,4\nA,2,3,4,5\n1-Mar,4,5,6,7\nB,1,2,1,2\nC,3,2,1,1\n")
+    done = run("init", "t.csv", "-o", "s.yaml")
+    assert done.code == 0, done.err
+    section = load_study("s.yaml").data
+    assert (section.features_in, section.duplicates, section.below_detection) == ("rows", "error", "half")
+    done = run("check", "s.yaml")
+    assert done.code == 2
+    assert "duplicates: first | mean | max_variance | suffix" in done.err
+    done = run("check", "s.yaml", "--duplicates", "mean")
+    assert "data.features: t.csv: feature names that a spreadsheet may have made dates of: '1-Mar'" in done.err
+    done = run("check", "s.yaml", "--duplicates", "mean", "--features", "as_is")
+    assert "4 samples, 4 features" in done.out, done.err
+
+
+def test_files_that_are_not_the_same_way_round(files, run):
+    pd.read_csv("rppa.txt", sep="\t", index_col=0).T.to_csv("turned.csv", index_label="sample")
+    done = run("init", "mirna.txt.gz", "turned.csv", "--samples", "clinical.txt", "-o", "s.yaml")
+    assert done.code == 2
+    assert "mirna.txt.gz in rows, turned.csv in columns" in done.err
