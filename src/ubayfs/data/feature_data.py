@@ -201,7 +201,7 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: how files were read, classes that are many or small, values far from all others, twins."""
+        """What must be known: how files were read, many or small classes, values far from all others, twins."""
         columns = (self.X, *self.extremes, self.feature_names)
         return (*self.notes, *class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
 
