@@ -327,7 +327,7 @@ def test_warnings_carry_their_advice_and_no_text_is_compared(evidence):
     further = Advice("missing_letters", {"letters": "x"})
     given = [caught[0].message, "before", further, str(advice), further, "before", UserWarning("of another package")]
     summary = summarize(selection, n_draws=0, warnings=given)
-    assert [entry["code"] for entry in summary["advice"]] == ["many_features_per_model", "size_not_limited", "missing_letters"]
+    assert [entry["code"] for entry in summary["advice"]] == ["size_not_limited", "missing_letters"]
     messages = [entry["message"] for entry in summary["advice"]]
     assert summary["warnings"] == ["before", str(advice), "of another package", *messages]
 
