@@ -288,7 +288,7 @@ class Advice:
         ),
         "few_samples_per_class": (
             UBayFSWarning,
-            "classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
+            "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
             "them with other classes, leave them out, or use the task 'regression' if the target is a measured number.",
         ),
         "twins": (

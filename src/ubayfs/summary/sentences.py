@@ -63,20 +63,6 @@ _ADVICE = {
         "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
         "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
     ),
-    "many_classes": (
-        "The target has {n_classes} classes in {n_samples} samples, almost as many: is it a measured number, or the "
-        "name of a sample? A regression, or another column as the target, would be right then."
-    ),
-    "few_samples_per_class": (
-        "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance."
-    ),
-    "twins": (
-        "{n_features} features have a twin, another feature with the same values in all samples: {shown}. No model can "
-        "tell them apart, and which of them is chosen depends on their order in the table."
-    ),
-    "many_very_likely": (
-        "{n_features} features were stated to be very likely, but {label} leaves room for {limit} of them ({features})."
-    ),
     "chains_disagree": (
         "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
         "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
