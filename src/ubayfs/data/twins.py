@@ -32,8 +32,9 @@ def twins(X: Array, low: Array, high: Array) -> list[list[int]]:
     [[0, 2]]
     """
     columns = np.flatnonzero(low < high)
-    for extreme in (low, high):  # known already, and enough for nearly all columns of measurements
-        columns = columns[_repeated(extreme[columns])]
+    # Smallest and largest value tell nearly all columns of measurements apart; both make one complex number.
+    spans = np.column_stack([low, high]).astype(np.float64).view(np.complex128)[:, 0]
+    columns = columns[_repeated(spans[columns])]
     factors = np.random.default_rng(0).integers(2**64, size=len(X), dtype=np.uint64) | np.uint64(1)
     hashes, step = np.empty(len(columns), dtype=np.uint64), max(1, _BLOCK_ENTRIES // len(X))
     for start in range(0, len(columns), step):

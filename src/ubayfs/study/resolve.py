@@ -98,6 +98,8 @@ class ResolvedStudy:
     @cached_property
     def knowledge_advice(self) -> tuple[Advice, ...]:
         """What must be known about the statements of the expert, whatever the data are."""
+        if VERY_LIKELY not in self.knowledge.values():
+            return ()
         likely = np.array([self.knowledge.get(name) == VERY_LIKELY for name in self.feature_names], dtype=bool)
         named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
         system = self.system or resolve(named, self.feature_names, self.decision.blocks)
