@@ -39,8 +39,8 @@ _ADVICE = {
         "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
     ),
     "size_not_limited": (
-        "No constraint limits the size of the set: nothing speaks against {n_free} of {n_selectable} features, so that "
-        "all of these are chosen. A maximal size would make the choice meaningful."
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
+        "nothing speaks against them. A maximal size would make the choice meaningful."
     ),
     "without_votes": (
         "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
