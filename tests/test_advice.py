@@ -66,9 +66,9 @@ def test_features_that_cannot_be_selected_do_not_count():
 
 
 def very_likely(constraints, features):
-    mask = np.isin(NAMES, list(features))
+    likely = [name for name in NAMES if name in features]
     return [
-        (advice.code, dict(advice.facts)) for advice in very_likely_advice(resolve(constraints, NAMES), mask, NAMES)
+        (advice.code, dict(advice.facts)) for advice in very_likely_advice(resolve(constraints, NAMES), likely, NAMES)
     ]
 
 

@@ -78,8 +78,9 @@ def with_entry(X, column, value):
 def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
     way_out = "make_pipeline(SimpleImputer(), UBayFSSelector())"
     refused(
-        f"X contains missing values (NaN) in column(s) 'area'. Drop or fill them first, for example with "
-        f"sklearn.impute.SimpleImputer in a pipeline: {way_out}",
+        "X contains missing values (NaN) in column(s) 'area'. Use missing='available', by which each feature counts "
+        "with the samples that have it (other rules: 'drop_rows', 'drop_columns', 'median'). Or drop or fill them "
+        f"first, for example with sklearn.impute.SimpleImputer in a pipeline: {way_out}",
         collect,
         with_entry(X, "area", NAN),
         y,
@@ -116,7 +117,8 @@ def test_classes_that_cannot_be_subsampled(X, y):
     refused("class 'rare' of y has 1 sample(s), but a class needs at least 2", collect, X, rare)
     refused("Merge it with another class, drop its samples, or collect more", collect, X, rare)
     rarest = np.where(np.arange(40) < 2, "rare", "common")
-    assert collect(X, rarest, train_size=0.2).n_models == 4
+    with pytest.warns(ubayfs.exceptions.UBayFSWarning, match=r"Classes with fewer than 5 samples: rare \(2\)"):
+        assert collect(X, rarest, train_size=0.2).n_models == 4
 
 
 def test_targets_and_groups_of_another_length(X, y):
@@ -273,7 +275,12 @@ def test_weights_of_another_length_or_kind(evidence):
         evidence,
         "much",
     )
-    refused("weights must be positive numbers; 'area' has 'much'", decide, evidence, {"area": "much"})
+    refused(
+        "weights of 'area' must be one of 'likely', ",
+        decide,
+        evidence,
+        {"area": "much"},
+    )
 
 
 def test_overlapping_blocks_with_different_weights(evidence):

@@ -23,6 +23,7 @@ from ubayfs import (
     InputError,
     OptimizationWarning,
     UBayFSSelector,
+    UBayFSWarning,
     collect_evidence,
     decide,
     decorrelate,
@@ -50,6 +51,7 @@ CHECKS = parametrize_with_checks(
         UBayFSSelector("fisher", n_models=3, max_features=2, prior="generalized", n_alternatives=1),
         UBayFSSelector("tree", n_models=3, max_features=None, constraints=(max_size(2),), optimizer="genetic"),
         UBayFSSelector("laplacian", n_models=3, max_features=1, prior=FEW_DRAWS, constraints=decorrelate(0.9)),
+        UBayFSSelector(n_models=3, missing="available"),
     ]
 )
 
@@ -336,7 +338,48 @@ class TestTags:
         tags = get_tags(UBayFSSelector())
         assert tags.input_tags.sparse
         assert not tags.input_tags.allow_nan
+        for rule in ("available", "median", "drop_rows", "drop_columns"):
+            assert get_tags(UBayFSSelector(missing=rule)).input_tags.allow_nan
         assert not tags.target_tags.multi_output
+
+
+class TestMissingValues:
+    @pytest.fixture
+    def gappy(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(60) % 2
+        X = rng.normal(size=(60, 8))
+        X[:, 5] += 3 * y
+        X[:, 6] += 2 * y
+        X[rng.random(60) < 0.2, 5] = np.nan
+        return X, y
+
+    @pytest.mark.parametrize("selector", ["mrmr", "fisher", "tree", LogisticRegression()])
+    @pytest.mark.parametrize("rule", ["available", "median", "drop_rows"])
+    def test_columns_pass_as_they_are(self, gappy, selector, rule):
+        X, y = gappy
+        fitted = UBayFSSelector(selector, max_features=2, n_models=8, random_state=0, missing=rule).fit(X, y)
+        assert fitted.get_support(indices=True).tolist() == [5, 6]
+        np.testing.assert_array_equal(fitted.transform(X), X[:, [5, 6]])
+        again = fitted.redecide(max_features=1, constraints=decorrelate(0.9), X=X)
+        assert again.get_support().sum() == 1
+
+    def test_dropped_columns_keep_their_positions(self, gappy):
+        X, y = gappy
+        fitted = UBayFSSelector(max_features=1, n_models=8, random_state=0, missing="drop_columns").fit(X, y)
+        assert fitted.get_support(indices=True).tolist() == [6]
+        assert fitted.n_features_in_ == 8
+
+    def test_columns_with_too_many_gaps_cannot_be_chosen(self, gappy):
+        X, y = gappy
+        selector = UBayFSSelector(max_features=1, n_models=8, random_state=0, missing="available", max_missing=0.05)
+        with pytest.warns(UBayFSWarning, match=r"cannot be chosen.*\(x5\)"):
+            selector.fit(X, y)
+        assert selector.get_support(indices=True).tolist() == [6]
+
+    def test_missing_values_are_refused_unless_a_rule_is_given(self, gappy):
+        with pytest.raises(InputError, match="missing='available'"):
+            UBayFSSelector(n_models=2).fit(*gappy)
 
 
 class TestFrames:

@@ -10,9 +10,11 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
+    ["_notes"],
     ["_version", "exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
+    ["knowledge"],
     ["selectors"],
     ["ensemble"],
     ["workers"],
@@ -39,6 +41,8 @@ LAYERS = [
 CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
+    ("data.blocks", "knowledge.tied"),
+    ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

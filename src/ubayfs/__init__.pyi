@@ -2,6 +2,7 @@
 
 from . import attribution as attribution
 from . import comparison as comparison
+from . import knowledge as knowledge
 from . import metrics as metrics
 from . import optimize as optimize
 from . import plotting as plotting
@@ -45,6 +46,8 @@ from .exceptions import OptimizationWarning as OptimizationWarning
 from .exceptions import StudyError as StudyError
 from .exceptions import UBayFSError as UBayFSError
 from .exceptions import UBayFSWarning as UBayFSWarning
+from .knowledge import Knowledge as Knowledge
+from .knowledge import read_knowledge as read_knowledge
 from .metrics import feature_f1 as feature_f1
 from .metrics import jaccard as jaccard
 from .metrics import redundancy_rate as redundancy_rate

@@ -53,6 +53,24 @@ def nearest(name: object, known: Iterable[object]) -> str | None:
     return next(iter(difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)), None)
 
 
+def feature_hint(name: str, known: Iterable[object]) -> str:
+    """Return a hint to a feature that may be meant; a short name that is nearly right is the name of something else.
+
+    Nearly right is a name of at least five letters with the same digits: SESN1 is not SSNA1, nor SERPINE1 SERPINE2.
+
+    Examples
+    --------
+    >>> feature_hint("raduis_1", ["radius_1", "area"]), feature_hint("sesn1", ["SESN1"])
+    (" Did you mean 'radius_1'?", " Did you mean 'SESN1'?")
+    >>> feature_hint("SESN1", ["SSNA1"])
+    ''
+    """
+    names = [str(candidate) for candidate in known]
+    same = [candidate for candidate in names if _letters(candidate) == _letters(name)]
+    near = [c for c in names if re.findall(r"[0-9]", c) == re.findall(r"[0-9]", name)]
+    return did_you_mean(name, same or (near if sum(map(str.isalpha, name)) >= 5 else ()))
+
+
 def _letters(name: str) -> str:
     return re.sub(r"[\s_.-]+", "", name).casefold()
 
@@ -159,7 +177,7 @@ class FeatureIndex:
         n = len(self.names)
         if isinstance(feature, str):
             if feature not in self._position_of:
-                hint = did_you_mean(feature, self.names) or f" There are {n} features, {self.names[0]!r} first."
+                hint = feature_hint(feature, self.names) or f" There are {n} features, {self.names[0]!r} first."
                 raise error.of(argument, f"names {feature!r}, which is not a feature.{hint}", feature)
             return self._position_of[feature]
         if isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
 import numpy as np
 
-from ._arguments import Array, Mask, mask_of
+from ._arguments import Mask, mask_of
+from .constraints import Constraint
 from .constraints.system import ConstraintSystem
 from .exceptions import Advice, OptimizationError
 from .optimize.base import Limit
@@ -93,24 +97,34 @@ def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | No
     )
 
 
-def very_likely_advice(system: ConstraintSystem, features: Mask, names: Array) -> tuple[Advice, ...]:
-    """Return advice if not all of these features, a mask of shape (n_features,), fit into one set.
+def very_likely_advice(system: ConstraintSystem, features: Collection[str], feature_names: Any) -> tuple[Advice, ...]:
+    """Return advice if not all features that were stated to be very likely fit into one set.
 
     That is so by inequalities with a positive number for every feature, hard or soft: sizes, and costs of all features.
     The one that allows the fewest is named.
     """
-    A, found = system.A, []
-    whole = np.flatnonzero(np.diff(A.indptr) == system.n_features)
-    for row in whole.tolist():
+    if not features:
+        return ()
+    A, found, likely = system.A, [], np.array([name in features for name in feature_names])
+    for row in np.flatnonzero(np.diff(A.indptr) == system.n_features).tolist():
         entries = slice(A.indptr[row], A.indptr[row + 1])
         costs, columns = A.data[entries], A.indices[entries]
         if (costs > 0).all() and columns.max() < system.n_features:
-            total = np.cumsum(np.sort(costs[features[columns]]))
+            total = np.cumsum(np.sort(costs[likely[columns]]))
             room = system.b[row] + Admissibility(system).tolerance[row]
             found.append((int(np.searchsorted(total, room, side="right")), row))
-    limit, row = min(found, default=(len(names), 0))
-    n_features = int(np.count_nonzero(features))
-    if n_features <= limit:
+    limit, row = min(found, default=(len(features), 0))
+    if len(features) <= limit:
         return ()
-    facts = {"n_features": n_features, "limit": limit, "label": system.label(row), "features": names[features].tolist()}
+    facts = {"n_features": len(features), "limit": limit, "label": system.label(row), "features": list(features)}
     return (Advice("many_very_likely", facts),)
+
+
+def cost_advice(
+    constraints: Iterable[Constraint], costs: Mapping[str, float] | None, feature_names: Any
+) -> tuple[Advice, ...]:
+    """Return advice on features that a table gives no cost, if a budget takes its costs from there."""
+    if not costs or not any(dict(given.arguments).get("costs") == tuple(costs.items()) for given in constraints):
+        return ()
+    free = [str(name) for name in feature_names if name not in costs]
+    return (Advice("without_cost", {"n": len(free), "n_features": len(feature_names), "names": free}),) if free else ()

@@ -17,6 +17,7 @@ from .constraints import as_constraints
 from .constraints.sizes import max_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
+from .data.missing import MAX_MISSING
 from .ensemble.collect import Progress
 from .ensemble.features_per_model import check_per_model, features_per_model
 from .exceptions import InputError
@@ -38,8 +39,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
         (columns of a frame) or position. :func:`~ubayfs.decorrelate` sees the data of the fit.
-    weights : number, array-like, mapping or DataFrame, default 0.01
-        Prior weight of each feature, in votes.
+    weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
+        Prior weight of each feature, in votes or in words: ``{"TP53": "very likely"}``; see :func:`~ubayfs.decide`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior, default "dirichlet"
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
         Groups of features that `weights` and `constraints` may refer to.
@@ -54,6 +55,11 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
+    missing : {"error", "available", "drop_rows", "drop_columns", "median"}, default "error"
+        What to do about missing values (NaN) of X, see :func:`~ubayfs.collect_evidence`. :meth:`transform` passes them
+        on: it takes the chosen columns as they are.
+    max_missing : float in [0, 1], default 0.5
+        With "available" and "median": features of which a larger share is missing cannot be chosen.
     optimizer : {"exact", "genetic"} or Optimizer, default "exact"
     min_votes : int, default 0
         Features that fewer runs chose cannot be selected.
@@ -109,6 +115,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         train_size: float = 0.75,
         n_features_per_model: int | str | None = None,
         task: str | None = None,
+        missing: str = "error",
+        max_missing: float = MAX_MISSING,
         optimizer: Any = "exact",
         min_votes: int = 0,
         time_limit: float | None = None,
@@ -129,6 +137,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.train_size = train_size
         self.n_features_per_model = n_features_per_model
         self.task = task
+        self.missing = missing
+        self.max_missing = max_missing
         self.optimizer = optimizer
         self.min_votes = min_votes
         self.time_limit = time_limit
@@ -160,7 +170,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 "selector='laplacian'.",
                 argument="y",
             )
-        data = FeatureData.from_table(X, y, task=self.task, groups=groups)
+        rule, most = self.missing, self.max_missing
+        data = FeatureData.from_table(X, y, task=self.task, groups=groups, missing=rule, max_missing=most)
         Decision(**self._decision()).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
         for result in ("evidence_", "posterior_", "selection_"):
@@ -233,7 +244,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_target()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = False
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -276,7 +287,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     def _data_of_fit(self, X: Any) -> FeatureData | None:
         if X is None:
             return None
-        data = FeatureData.of_fit(X, self.evidence_.feature_names)
+        data = FeatureData.of_fit(X, self.evidence_.feature_names, self.evidence_.settings.get("missing"))
         n_samples = self.evidence_.settings["n_samples"]
         if data.n_samples != n_samples:
             raise InputError.of(

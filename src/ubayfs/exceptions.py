@@ -28,6 +28,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ._notes import NOTES
+
 # Inequalities of a long list that a message names.
 _MOST_SHOWN = 10
 
@@ -281,6 +283,61 @@ class Advice:
             "features with one value far from all others, which decides every score of theirs where it is in a "
             "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
         ),
+        "names_skipped": (
+            UBayFSWarning,
+            "{n} of {n_names} names of {source} are not in the data and were left out: {names}.",
+        ),
+        "names_translated": (
+            UBayFSWarning,
+            "Names of {source} that were found by an alias, or by an Ensembl id of another version: {names}.",
+        ),
+        "names_ambiguous": (
+            UBayFSWarning,
+            "Names of {source} that mean several features and were left out: {names}. Name the one that is meant.",
+        ),
+        "names_damaged": (
+            UBayFSWarning,
+            "Names of {source} that a spreadsheet turned into dates; what they were cannot be known: {names}. Correct "
+            "them in the file.",
+        ),
+        "names_in_other_case": (
+            UBayFSWarning,
+            "Names of {source} that differ from features only in upper and lower case and were left out: {names}.",
+        ),
+        "highest_weight": (
+            UBayFSWarning,
+            "{n} features are in several lists or gene sets of different weight and have the highest: {names}.",
+        ),
+        "without_cost": (
+            UBayFSWarning,
+            "{n} of {n_features} features have no cost in the table and count as free: {names}.",
+        ),
+        "missing_available": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). A "
+            "feature counts with the samples that have it; selectors that need complete data get means of their own "
+            "samples.",
+        ),
+        "missing_median": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). "
+            "Filters use the samples that have a feature; all other selectors get medians of their own samples.",
+        ),
+        "missing_drop_rows": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}); the {n_samples:,} sample(s) that "
+            "lack any are left out.",
+        ),
+        "missing_drop_columns": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_samples:,} sample(s); the {n_features:,} feature(s) that lack any are "
+            "left out ({features}).",
+        ),
+        "mostly_missing": (
+            UBayFSWarning,
+            "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, "
+            "are missing ({features}). Raise max_missing to let those with any value take part.",
+        ),
         "many_classes": (
             UBayFSWarning,
             "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, "
@@ -290,66 +347,6 @@ class Advice:
             UBayFSWarning,
             "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
             "them with other classes, leave them out, or use the task 'regression' if the target is a measured number.",
-        ),
-        "twins": (
-            None,
-            "{n_features} features have a twin, another feature with the same values in all samples: {shown}. No model "
-            "can tell them apart, and which of them is selected depends on their order; drop all but one of each.",
-        ),
-        "many_very_likely": (
-            None,
-            "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow "
-            "more features, or state 'likely' for those that matter less.",
-        ),
-        "title_rows_skipped": (None, "{file}: rows above the header were skipped: {rows}."),
-        "columns_ignored": (
-            None,
-            "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). Encode them as "
-            "numbers to use them; ignore: names those that shall never be.",
-        ),
-        "descriptions_ignored": (
-            None,
-            "{file}: columns of text describe the features and are not read as samples: {n_columns} ({columns}).",
-        ),
-        "ids_ignored": (
-            None,
-            "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "
-            "({columns}). Rename a column that is a measurement.",
-        ),
-        "labels_merged": (None, "labels of {column} that differ only in case count as one: {labels}."),
-        "samples_without_target": (
-            None,
-            "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used.",
-        ),
-        "file_transposed": (
-            None,
-            "{file} has samples in its columns ({n_samples}), and features or attributes in its {n_features} rows.",
-        ),
-        "looks_transposed": (
-            None,
-            "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples, {n_columns} columns. "
-            "If so, choose features_in: rows.",
-        ),
-        "samples_joined": (None, "{n_samples} samples are in {keep} of the files ({files})."),
-        "samples_not_matched": (
-            None,
-            "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}.",
-        ),
-        "names_prefixed": (
-            None,
-            "features that several files have got the name of their file in front: {n_names} ({names}).",
-        ),
-        "sheet_column_used": (
-            None,
-            "{columns}: the sample sheet counts; columns of the same name in data files do not.",
-        ),
-        "duplicates_merged": (
-            None,
-            "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
-        ),
-        "below_detection": (
-            None,
-            "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
         ),
         "missing_letters": (
             UBayFSWarning,
@@ -375,6 +372,7 @@ class Advice:
             "draws each; its means cannot be trusted yet. Raise max_draws (and n_warmup) of Hyperdirichlet, use larger "
             "weights, or take prior='dirichlet'.",
         ),
+        **{code: (None, sentence) for code, sentence in NOTES.items()},
     }
 
     def __str__(self) -> str:

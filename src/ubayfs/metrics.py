@@ -131,7 +131,8 @@ def redundancy_rate(X: Any, features: Any) -> float:
     Returns
     -------
     rate : float
-        nan for fewer than 2 features: there is no pair. A constant feature has correlation 0 with everything.
+        nan for fewer than 2 features: there is no pair. A constant feature has correlation 0 with everything. Missing
+        values of FeatureData count for nothing: a correlation is that of the samples that have both features.
 
     Examples
     --------

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
 from ._plain import decode, plain
+from .data.feature_data import FeatureData
+from .data.target import Target
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard, redundancy_rate
 from .optimize.base import Optimizer, Solution
@@ -92,6 +94,11 @@ class DecisionProblem:
     X: Array | None = None  # (n_samples, n_features)
     optimizer: Optimizer | None = None  # what made the decision
 
+    @property
+    def data(self) -> FeatureData | None:
+        """The data, which were checked when they were read."""
+        return None if self.X is None else FeatureData(self.X, Target("unsupervised"), self.feature_names)
+
     def mask(self, features: Any) -> Mask:
         """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
         return mask_of(FeatureIndex(self.feature_names).members(features, "features"), len(self.feature_names))
@@ -104,8 +111,8 @@ class DecisionProblem:
             log_kappa = -np.inf
         importance = float(utility.theta[chosen].sum())
         redundancy = np.nan
-        if self.X is not None and chosen.sum() >= 2:
-            redundancy = redundancy_rate(self.X, np.flatnonzero(chosen))
+        if self.data is not None and chosen.sum() >= 2:
+            redundancy = redundancy_rate(self.data, np.flatnonzero(chosen))
         unvoted = chosen & (self.counts == 0) if self.counts is not None else np.zeros_like(chosen)
         return SetMetrics(
             cardinality=int(chosen.sum()),
@@ -211,6 +218,18 @@ class Selection:
     problem: DecisionProblem | None = None
     advice: tuple[Advice, ...] = ()
     alternatives_complete: bool = True
+
+    def data_of_fit(self, X: Any = None) -> FeatureData | None:
+        """Return the data of the fit, which may have missing values as they had: `X`, or those of the decision."""
+        if X is None:
+            return None if self.problem is None else self.problem.data
+        rule = None if self.posterior is None else self.posterior.evidence.settings.get("missing")
+        return FeatureData.of_fit(X, self.feature_names, rule)
+
+    @property
+    def knowledge(self) -> Mapping[str, Mapping[str, Any]]:
+        """What was stated of features: weight (votes or a word), why and source, as far as they were given."""
+        return self.provenance.get("knowledge", {})
 
     @property
     def features(self) -> tuple[str, ...]:

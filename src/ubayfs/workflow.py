@@ -21,17 +21,19 @@ from ._arguments import (
     check_random_state,
     check_real,
 )
-from .advice import advice_on
+from .advice import advice_on, cost_advice, very_likely_advice
 from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
+from .constraints.links import held_unlikely
+from .constraints.weighted_sums import with_costs
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
 from .ensemble.collect import collect_evidence
 from .ensemble.evidence import Evidence
-from .exceptions import InputError
+from .exceptions import Advice, InputError
 from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
-from .priors import DEFAULT_WEIGHT, Posterior, as_prior, resolve_weights
+from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
 from .selection import DecisionProblem, FeatureSet, Selection
 from .utility import Utility, check_importance, log_admissibility
 
@@ -67,7 +69,7 @@ _STRENGTH = partial(check_real, "constraint_strength", low=0.0, low_open=True, h
 class Decision:
     """The arguments of a decision, each checked by itself; see :func:`decide` for what they mean."""
 
-    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(None, "prior", True))
+    weights: Any = field(default=DEFAULT_WEIGHT, metadata=_as(as_weights, "prior", True))
     prior: Any = field(default="dirichlet", metadata=_as(partial(_as_given, as_prior), "prior", True))
     constraints: tuple[Constraint, ...] = field(default=(), metadata=_as(as_constraints, "constraints"))
     blocks: Any = field(default=None, metadata=_as(Blocks.of, "constraints", True))
@@ -109,17 +111,35 @@ class Decision:
         A misspelled feature is better reported before a long ensemble than after it. What depends on data or votes
         (correlations, contradicting hard constraints) shows in :meth:`make` only.
         """
-        resolve_weights(self.weights, feature_names, self.blocks)
-        named = [constraint for constraint in self.constraints if not constraint.needs_data]
+        known = resolve_knowledge(self.weights, feature_names, self.blocks, n_models=1)
+        named = [constraint for constraint in self._constraints(known) if not constraint.needs_data]
         resolve(named, feature_names, self.blocks)
 
-    def make(self, evidence: Evidence | Posterior, X: Any = None, system: ConstraintSystem | None = None) -> Selection:
+    def make(
+        self,
+        evidence: Evidence | Posterior,
+        X: Any = None,
+        system: ConstraintSystem | None = None,
+        knowledge: PriorKnowledge | None = None,
+    ) -> Selection:
         """Decide, without a warning: `advice` of the selection says what must be known.
 
-        `system` are the constraints, if they are tied to features and data already.
+        `system` are the constraints, if they are tied to features and data already, `knowledge` what else is known of
+        the features, if it is more than the weights.
         """
-        posterior = self._posterior(evidence)
-        return self._select(self._problem(posterior, X, system), posterior)
+        decision = self if knowledge is None else replace(self, weights=knowledge)
+        posterior = decision._posterior(evidence)
+        decision = replace(decision, constraints=decision._constraints(posterior.knowledge))
+        return decision._select(decision._problem(posterior, X, system), posterior)
+
+    def _constraints(self, known: PriorKnowledge | None) -> tuple[Constraint, ...]:
+        """Return the constraints with the costs of a table, and with what the prior holds unlikely."""
+        if known is None:
+            return self.constraints
+        demands = tuple(with_costs(constraint, known.costs) for constraint in self.constraints)
+        if known.unlikely and not any(constraint.from_prior for constraint in demands):
+            demands += (held_unlikely(known.unlikely),)
+        return demands
 
     def _posterior(self, evidence: Any) -> Posterior:
         if isinstance(evidence, Posterior):
@@ -141,9 +161,9 @@ class Decision:
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
-        data = None if X is None else FeatureData.of_fit(X, names)
+        data = None if X is None else FeatureData.of_fit(X, names, posterior.evidence.settings.get("missing"))
         if system is None:
-            system = resolve(self.constraints, names, self.blocks, data)
+            system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         selectable = ~constant & (counts >= self.min_votes)
@@ -178,13 +198,27 @@ class Decision:
             provenance=self._provenance(optimizer, solution, posterior),
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
-            advice=advice_on(best, problem, None if others.complete else numbers, deadline),
+            advice=(
+                *self._knowledge_advice(problem.utility.system, posterior),
+                *advice_on(best, problem, None if others.complete else numbers, deadline),
+            ),
         )
+
+    def _knowledge_advice(self, system: ConstraintSystem, posterior: Posterior | None) -> tuple[Advice, ...]:
+        """Return what must be known about names, weights and costs."""
+        known = None if posterior is None else posterior.knowledge
+        if posterior is None or known is None:
+            return self.blocks.notes
+        names = posterior.feature_names
+        too_many = very_likely_advice(system, known.very_likely, names)
+        return (*self.blocks.notes, *known.advice, *cost_advice(self.constraints, known.costs, names), *too_many)
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
         """Return how the selection is made, in plain types; values of the posterior are in the posterior."""
         others = [name for name in self.names(in_posterior=False) if name not in ("constraints", "optimizer")]
         known = {} if posterior is None else {"prior": posterior.prior, "evidence": dict(posterior.evidence.settings)}
+        if posterior is not None and posterior.knowledge is not None:
+            known["knowledge"] = posterior.knowledge.to_dict()
         return {
             "constraints": [constraint.to_dict() for constraint in self.constraints],
             **known,
@@ -215,8 +249,10 @@ def decide(
     evidence : Evidence or Posterior
         A posterior already updated saves the sampling when only constraints change; `weights` and `prior` are part
         of it and must not be given again.
-    weights : number, array-like, mapping or DataFrame, default 0.01
-        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature.
+    weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
+        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature; or in
+        words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A table may also have costs and reasons; see
+        :func:`read_knowledge`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
     constraints : Constraint or iterable of Constraint
         Made by :func:`max_size`, :func:`must_link` and the other builders.
@@ -225,7 +261,8 @@ def decide(
         The paper's lambda, positive.
     optimizer : {"exact", "genetic"} or Optimizer
     X : array-like of shape (n_samples, n_features), optional
-        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate.
+        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate. Correlations of features with
+        missing values are those over the samples that have both.
     min_votes : int, default 0
         Features that fewer models chose cannot be selected.
     time_limit : float, optional
@@ -251,7 +288,13 @@ def decide(
     >>> decide(evidence, weights={"b": 5}, constraints=[max_size(2, rho=10)]).features
     ('a', 'b')
     """
-    return _with_warnings(Decision.of(locals()).make(evidence, X))
+    decision = Decision.of(locals())
+    return _with_warnings(decision.make(evidence, X), decision.blocks.notes)
+
+
+def decide_with(decision: Decision, evidence: Evidence | Posterior, X: Any, knowledge: PriorKnowledge) -> Selection:
+    """Decide with arguments and knowledge that are tied to the features already, with warnings."""
+    return _with_warnings(decision.make(evidence, X, knowledge=knowledge), decision.blocks.notes)
 
 
 def maximize(
@@ -306,9 +349,11 @@ def check_decision(feature_names: Any, **arguments: Any) -> None:
     Decision(**arguments).check(feature_names)
 
 
-def _with_warnings(selection: Selection) -> Selection:
+def _with_warnings(selection: Selection, known: tuple[Advice, ...] = ()) -> Selection:
+    """Warn of all advice but what was known before: blocks have their own notes."""
     for advice in selection.advice:
-        advice.warn(stacklevel=3)
+        if advice not in known:
+            advice.warn(stacklevel=3)
     return selection
 
 

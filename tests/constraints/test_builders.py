@@ -356,9 +356,9 @@ UNRESOLVABLE = [
     ),
     (
         max_blocks(1),
-        {"size": ["aera"]},
+        {"size": ["areaa"]},
         None,
-        r"block 'size' names 'aera', which is not a feature\. Did you mean 'area'\?",
+        r"block 'size' names 'areaa', which is not a feature\. Did you mean 'area'\?",
     ),
     (decorrelate(), None, None, r"decorrelate needs the data of the fit; pass X="),
     (decorrelate(), None, X, r"X must have one column per feature, 3; got 4"),

@@ -371,8 +371,8 @@ constraints:
     ],
 )
 def test_a_wrong_feature_hides_no_problem_of_the_samples(folder, roles, place):
-    frame = pd.read_csv(folder / "cells.csv").assign(steady=lambda frame: frame["radius"], note="text")
+    frame = pd.read_csv(folder / "cells.csv").assign(steady=lambda frame: frame["radius"], note=["text", *range(11)])
     frame.to_csv(folder / "cells.csv", index=False)
     share = 0.05 if place == ("evidence", "train_size") else 0.75
     text = f"data: {{path: cells.csv, {roles}}}\nevidence: {{train_size: {share}}}\n"
-    assert {path for path, _ in places_of(folder, text)} == {("data", "ignore"), place}
+    assert {path for path, _ in places_of(folder, text)} == {("data", "path"), place}

@@ -263,8 +263,6 @@ def test_an_excel_table_with_a_sheet(knowledge, tmp_path):
         (
             "feature,weight\nfexture,1\nno,lik\n",
             [
-                "study.yaml, line 2, prior.table: knowledge.csv, line 2: 'fexture' is not a feature. Did you "
-                "mean 'texture'?",
                 "study.yaml, line 2, prior.table: knowledge.csv, line 3: the weight must be one of 'likely', "
                 "'neutral', 'unlikely', "
                 "'very likely'; got 'lik'. Did you mean 'likely'? Or give a number of votes.",
@@ -320,8 +318,17 @@ def test_a_missing_table_is_a_problem_of_its_key(knowledge, tmp_path):
 
 def test_a_table_of_another_data_set_is_told_shortly(knowledge):
     found = problems_of(knowledge("feature,weight\n" + "".join(f"gene{i},1\n" for i in range(500))))
+    assert len(found) == 1
+    assert "none of its 500 names is a feature of the data. They are 'gene0', 'gene1', 'gene2'" in str(found[0])
+
+
+def test_names_of_a_table_that_are_not_in_the_data_are_errors_if_asked(knowledge):
+    rows = "".join(f"gene{i},1\n" for i in range(500))
+    key = "prior: {table: knowledge.csv, unknown: error}"
+    found = problems_of(knowledge(f"feature,weight\nno,3\nfexture,1\n{rows}", key=key))
     assert len(found) == 21
-    assert "and 480 more rows with names that are not in the data." in str(found[-1])
+    assert "knowledge.csv, line 3: 'fexture' is not a feature. Did you mean 'texture'?" in str(found[0])
+    assert "and 481 more names of knowledge.csv that are not in the data." in str(found[-1])
 
 
 # --- blocks

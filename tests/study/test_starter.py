@@ -52,7 +52,7 @@ def test_the_roles_of_columns_are_guessed(tmp_path, clinical):
 def test_the_template_runs_as_it_is(tmp_path, clinical):
     clinical.loc[3, "mri_2"] = np.nan
     study = load_template(tmp_path, template(table_of(tmp_path, clinical), "data.csv"))
-    assert study.data.missing == "median"
+    assert study.data.missing == "available"
     assert study.blocks == PrefixBlocks("_")
     data = study.read_data()
     assert data.n_features == 8

@@ -34,7 +34,7 @@ from ubayfs import (
 )
 from ubayfs._plain import listing, plain, rounded
 from ubayfs.attribution import attribution
-from ubayfs.data.feature_data import FeatureData, MissingValues
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.exceptions import Advice
 from ubayfs.optimize import Exact
@@ -327,7 +327,8 @@ def test_warnings_carry_their_advice_and_no_text_is_compared(evidence):
     further = Advice("missing_letters", {"letters": "x"})
     given = [caught[0].message, "before", further, str(advice), further, "before", UserWarning("of another package")]
     summary = summarize(selection, n_draws=0, warnings=given)
-    assert [entry["code"] for entry in summary["advice"]] == ["size_not_limited", "missing_letters"]
+    codes = [entry["code"] for entry in summary["advice"]]
+    assert codes == ["many_features_per_model", "size_not_limited", "missing_letters"]
     messages = [entry["message"] for entry in summary["advice"]]
     assert summary["warnings"] == ["before", str(advice), "of another package", *messages]
 
@@ -558,14 +559,12 @@ def test_what_is_held_unlikely_is_stated_as_prior(evidence):
 
 
 def test_words_of_the_scale_are_shown_as_written(evidence):
-    weights = {"texture": 40, "area": 10, "symmetry": 10, "concavity": 3}
+    weights = {"texture": "very likely", "area": 10, "symmetry": "likely", "concavity": 3, "radius": "neutral"}
     selection = decide(evidence, weights, constraints=max_size(3, rho=INF))
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
-        knowledge={"texture": "very likely", "area": 10.0, "symmetry": "likely", "radius": "neutral"},
         study=SimpleNamespace(version_advice=()),
-        knowledge_advice=(),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
@@ -611,13 +610,13 @@ def test_decorrelate_without_a_correlated_pair_is_still_stated(rng):
 
 
 def test_missing_values_are_stated(rng):
-    data = FeatureData.from_table(rng.normal(size=(20, 3)), rng.integers(0, 2, 20))
-    data = replace(data, missing=MissingValues("median", 7, 5, ("x0", "x2")))
+    X = rng.normal(size=(20, 3))
+    X[3:5, 0] = X[:5, 2] = np.nan
+    data = FeatureData.from_table(X, rng.integers(0, 2, 20), missing="median", max_missing=0.2)
     summary = summarize(decide(Evidence.from_sets(rng.random((9, 3)) < 0.6), constraints=max_size(2)), data, n_draws=0)
     assert summary["data"]["missing"] == {
-        "rule": "median", "n_values": 7, "n_rows": 5, "columns": ["x0", "x2"],
-        "words": "7 values were missing in 2 feature columns ('x0', 'x2'): each was filled with the median of its "
-        "column.",
+        "rule": "median", "n_values": 7, "n_samples": 5, "n_features": 2, "features": ["x0", "x2"],
+        "words": str(data.notes[0]).replace("missing values", "Missing values", 1),
     }  # fmt: skip
     assert json.loads(json.dumps(summary)) == summary
 

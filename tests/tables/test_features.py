@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ubayfs.data.feature_data import FeatureData, MissingValues
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.missing import MISSING_RULES
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.tables import Table, read_features, read_table
 
@@ -247,7 +248,7 @@ def test_mixed_columns_beside_decimal_commas(table):
 def test_missing_values_with_their_place_and_the_ways_out(table):
     found = problems(table("a,b,c,y\n1,,1,u\n2,3,,v\n3,NA,2,u\n4,1,1,v\n"), target="y")
     assert "3 value(s) are missing in 2 feature column(s): 'b' (2: line 2, line 4), 'c' (1: line 3)." in found
-    assert "missing: median" in found
+    assert found.index("missing: available") < found.index("median (")
     assert "drop_rows (keeps 1 of 4 rows)" in found
     assert "drop_columns (keeps 1 of 3 feature columns)" in found
 
@@ -275,10 +276,24 @@ def test_all_problems_at_once_and_ten_at_most(table):
 GAPS = "a,b,c,y\n1,,1,0\n2,3,5,1\n6,NA,2,0\n,1,1,1\n4,5,1,1\n"
 
 
-def test_median(table):
-    data = read_features(table(GAPS), target="y", missing="median")
-    assert data.X.tolist() == [[1, 3, 1], [2, 3, 5], [6, 3, 2], [3, 1, 1], [4, 5, 1]]
+@pytest.mark.parametrize("rule", ["median", "available"])
+def test_gaps_stay_where_runs_know_what_to_do_about_them(table, rule):
+    data = read_features(table(GAPS), target="y", missing=rule)
+    gap = np.nan
+    np.testing.assert_array_equal(data.X, [[1, gap, 1], [2, 3, 5], [6, gap, 2], [gap, 1, 1], [4, 5, 1]])
     assert data.target.labels.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_features_that_are_mostly_missing_leave_and_are_listed(table):
+    content = "a,b,c,d,y\n1,,,1,u\n2,3,,2,v\n,,,2,u\n3,4,,1,v\n"
+    data = read_features(table(content), target="y", missing="available")
+    assert data.feature_names.tolist() == ["a", "b", "d"]
+    assert [note.code for note in data.notes] == ["missing_available", "mostly_missing"]
+    assert data.notes[1].facts == {"n_features": 1, "max_missing": 0.5, "features": ["c"]}
+    stricter = read_features(table(content), target="y", missing="median", max_missing=0.3)
+    assert stricter.feature_names.tolist() == ["a", "d"]
+    # A column without any value leaves whatever the limit is.
+    assert "c" not in read_features(table(content), target="y", missing="median", max_missing=1.0).feature_names
 
 
 def test_drop_rows(table):
@@ -299,46 +314,31 @@ def test_drop_columns(table):
     assert data.X.tolist() == [[1], [5], [2], [1], [1]]
 
 
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        ("median", "each was filled with the median of its column."),
-        ("drop_rows", "3 samples were dropped."),
-        ("drop_columns", "these columns were dropped."),
-    ],
-)
-def test_what_became_of_missing_values_is_known(table, rule, words):
+@pytest.mark.parametrize("rule", ["available", "median", "drop_rows", "drop_columns"])
+def test_what_became_of_missing_values_is_known(table, rule):
     data = read_features(table(GAPS.replace("2,3,5,1", "2,3,5,0")), target="y", missing=rule)
-    assert data.missing == MissingValues(rule, 3, 3, ("a", "b"))
-    assert str(data.missing) == f"3 values were missing in 2 feature columns ('a', 'b'): {words}"
+    assert data.missing == rule
+    (note,) = data.notes
+    assert note.code == f"missing_{rule}"
+    assert note.facts == {"n_values": 3, "n_samples": 3, "n_features": 2, "features": ["a", "b"]}
+    assert str(note).startswith("missing values: 3 in ")
     reordered = FeatureData.of_fit(data, data.feature_names[::-1])
-    assert reordered.missing == data.missing
+    assert (reordered.missing, reordered.notes) == (rule, data.notes)
 
 
-@pytest.mark.parametrize("rule", ["error", "median", "drop_rows", "drop_columns"])
-def test_nothing_is_told_where_nothing_is_missing(table, rule):
-    assert read_features(table("a,y\n1,u\n2,v\n"), target="y", missing=rule).missing is None
-
-
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
-        ("median", "it was filled with the median of its column."),
-        ("drop_rows", "1 sample was dropped."),
-        ("drop_columns", "this column was dropped."),
-    ],
-)
-def test_one_missing_value_is_told_in_the_singular(table, rule, words):
-    data = read_features(table("a,b,y\n1,,u\n2,3,v\n4,5,u\n"), target="y", missing=rule)
-    assert str(data.missing) == f"1 value was missing in 1 feature column ('b'): {words}"
+@pytest.mark.parametrize("rule", MISSING_RULES)
+def test_there_are_no_notes_where_nothing_is_missing(table, rule):
+    data = read_features(table("a,y\n1,u\n2,v\n"), target="y", missing=rule)
+    assert data.missing is None
+    assert data.notes == ()
 
 
 @pytest.mark.parametrize(
     ("content", "rule", "message"),
     [
-        ("a,b,y\n1,,u\n2,,v\n", "median", "'b' has no value at all, so there is no median: add it to ignore"),
-        ("a,b,y\n1,,u\n,2,v\n3,4,u\n", "drop_rows", "drop_rows leaves 1 sample(s); choose median or drop_columns"),
-        ("a,b,y\n1,,u\n,2,v\n", "drop_columns", "drop_columns leaves no feature; choose median or drop_rows"),
+        ("a,b,y\n,,u\n,,v\n", "median", "median leaves no feature; raise max_missing"),
+        ("a,b,y\n1,,u\n,2,v\n3,4,u\n", "drop_rows", "drop_rows leaves 1 sample(s); choose available"),
+        ("a,b,y\n1,,u\n,2,v\n", "drop_columns", "drop_columns leaves no feature; choose available"),
     ],
 )
 def test_rules_that_leave_nothing(table, content, rule, message):
@@ -354,13 +354,13 @@ def test_missing_rules_against_pandas(rows):
     frame = pd.DataFrame(rows, columns=["a", "b", "c"], dtype="float64")
     table = Table(frame, frozenset(), "t.csv")
     expected = {
-        "median": frame.fillna(frame.median()),
+        "available": frame,
         "drop_rows": frame.dropna(),
         "drop_columns": frame.dropna(axis=1),
     }
     for rule, wanted in expected.items():
         if len(wanted) >= 2 and wanted.shape[1]:
-            data = read_features(table, missing=rule)
+            data = read_features(table, missing=rule, max_missing=1.0)
             np.testing.assert_array_equal(data.X, wanted.to_numpy())
             assert data.feature_names.tolist() == list(wanted.columns)
         else:

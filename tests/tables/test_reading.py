@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ubayfs import collect_evidence, decide, max_per_block, read_data
 from ubayfs.exceptions import InputError, StudyError
-from ubayfs.tables import damaged_symbols, read_features, read_files, read_table
+from ubayfs.knowledge.damaged_names import symbols_before_damage
+from ubayfs.tables import read_features, read_files, read_table
 from ubayfs.tables.layout import likely_features_in
 
 N, P = 12, 6
@@ -324,14 +325,12 @@ def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):
 
 
 def test_gene_symbols_that_became_dates(tmp_path):
-    assert damaged_symbols(["TP53", "Mar", "SEP15", "10-Sep", "1-mar", "Dec-1", "2021-09-02 00:00:00", "x1-Mar"]) == {
-        "10-Sep": ("SEPTIN10",),
-        "1-mar": ("MARCHF1", "MTARC1"),
-        "Dec-1": ("DELEC1",),
-        "2021-09-02 00:00:00": ("SEPTIN2",),
-    }
+    names = ["TP53", "Mar", "SEP15", "10-Sep", "1-mar", "Dec-1", "2021-09-02 00:00:00", "x1-Mar", "2021-07-02"]
+    found = {name: symbols_before_damage(name) for name in names}
+    assert {name for name, genes in found.items() if genes} == {"10-Sep", "1-mar", "Dec-1", "2021-09-02 00:00:00"}
+    assert found["2021-09-02 00:00:00"] == ("SEPT2", "SEPTIN2")
     (tmp_path / "t.csv").write_text("gene,s1,s2,s3\nTP53,1,2,4\n1-Mar,2,1,5\n")
-    with pytest.raises(StudyError, match=r"'1-Mar' \(MARCHF1 or MTARC1") as caught:
+    with pytest.raises(StudyError, match=r"'1-Mar' \(MARCH1 or MARCHF1 or MARC1") as caught:
         read_data(tmp_path / "t.csv", features_in="rows")
     assert caught.value.problems[0].path == ("features",)
     data = read_data(tmp_path / "t.csv", features_in="rows", features="as_is")
@@ -385,6 +384,15 @@ def test_what_does_not_fit_is_refused_with_its_argument(tmp_path, content, given
     with pytest.raises(StudyError) as caught:
         read_data(tmp_path / "t.csv", **given)
     assert path in [problem.path for problem in caught.value.problems], caught.value
+
+
+@pytest.mark.parametrize("features_in", ["rows", "columns"])
+def test_a_table_that_is_the_other_way_round_than_its_sheet_says(frame, tmp_path, features_in):
+    (frame[GENES] if features_in == "rows" else frame[GENES].T).to_csv(tmp_path / "t.csv")
+    frame[["status"]].to_csv(tmp_path / "sheet.csv")
+    other = "columns" if features_in == "rows" else "rows"
+    with pytest.raises(StudyError, match=f"choose features_in: {other}"):
+        read_data(tmp_path / "t.csv", samples=tmp_path / "sheet.csv", target="status", features_in=features_in)
 
 
 def test_a_sheet_without_the_target_or_that_is_not_there(frame, tmp_path):
@@ -462,6 +470,6 @@ def test_tcga_ovarian(data_dir):
     assert data.sample_names.tolist() == expected.index.tolist()
     assert data.target.labels.tolist() == expected["Platinum_status"].tolist()
     values = expected[data.feature_names].astype(float)
-    np.testing.assert_array_equal(data.X, values.fillna(values.median()).to_numpy())
+    np.testing.assert_array_equal(data.X, values.to_numpy())
     assert facts(data, "samples_joined")["n_samples"] == 327
     assert {name: len(members) for name, members in data.blocks.members.items()} == {"miRNA": 588, "RPPA": 159}

@@ -187,6 +187,31 @@ def test_pandas_sees_the_same_records(tmp_path_factory, text):
                 assert float(entry) == float(field) if field.strip() else pd.isna(entry)
 
 
+@pytest.mark.parametrize(
+    ("above", "n_skipped"),
+    [
+        ("Experiment 12\n\n", 1),
+        ("#Patient,Dose,State\n#STRING,NUMBER,STRING\n#1,1,1\n", 3),  # cBioPortal
+        ("# made by a program\n", 1),
+        ("Experiment 12,,\nof 2024,,\n", 2),
+    ],
+)
+def test_rows_above_the_header_are_skipped_with_a_note(table, above, n_skipped):
+    found = table(above + COMMA)
+    assert found.frame["dose"].tolist() == [0.5, 1.25]
+    assert found.place(0) == f"line {above.count(chr(10)) + 2}"
+    (note,) = found.notes
+    assert (note.code, len(note.facts["rows"])) == ("title_rows_skipped", n_skipped)
+
+
+@pytest.mark.parametrize("content", ["#a,b\nx,y\nu,v\n", ",b\nx,y\nu,v\n", "#a,b\n1,2\n", "a,,\n1,2,3\n"])
+def test_headers_are_not_taken_for_titles(table, content):
+    try:
+        assert table(content).notes == ()
+    except InputError as error:
+        assert "which have no name in the header" in str(error)  # noqa: PT017
+
+
 # What is not a table
 
 

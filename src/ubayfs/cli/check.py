@@ -53,8 +53,8 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     if data.groups is not None:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
-    if data.missing is not None:
-        lines.append(f"missing     {data.missing}")
+    if data.about_missing is not None:
+        lines.append(f"missing     {data.about_missing}")
     constant = data.feature_names[data.constant].tolist()
     if constant:
         shown = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")

@@ -161,8 +161,8 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
 
 def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, aliases: Aliases) -> Any:
     """Return the section of the prior with weights given as NAME=VALUE."""
+    from ..knowledge.scale import as_stated, number_or_word
     from ..study.diagnostics import reported
-    from ..study.weights import as_stated, number_or_word
 
     if not stated:
         return prior

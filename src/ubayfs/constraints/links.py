@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,8 +13,10 @@ import numpy as np
 from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
 from ..exceptions import ConstraintError
+from ..knowledge.scale import UNLIKELY_RHO
 from .arguments import Items, as_items, as_relaxation
 from .constraint import (
+    Constraint,
     Context,
     Inequalities,
     builder,
@@ -184,3 +188,8 @@ def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, A
         "threshold": check_real("threshold", threshold, low=0.0, high=1.0, high_open=True),
         "method": check_choice("method", method, correlation.METHODS),
     }
+
+
+def held_unlikely(features: Iterable[str]) -> Constraint:
+    """Return what "unlikely" means: a soft exclusion, which is prior knowledge and no demand on the set."""
+    return replace(exclude(list(features), rho=UNLIKELY_RHO), from_prior=True)

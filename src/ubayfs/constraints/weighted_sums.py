@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +24,7 @@ from .arguments import (
     as_vector,
     per_inequality,
 )
-from .constraint import Context, Inequalities, builder, inequalities, one_row
+from .constraint import Constraint, Context, Inequalities, builder, inequalities, one_row
 
 _LISTED = 12  # terms that a title spells out
 
@@ -40,6 +42,9 @@ def _coefficients(context: Context, values: Any, on: str, kind: str, argument: s
 
 
 def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> Inequalities:
+    if costs is None:
+        rule = "must be given, or be a column of the table of weights: features and what each costs."
+        raise ConstraintError(f"cost_budget: costs {rule}", argument="costs", rule=rule)
     A, names = _coefficients(context, costs, "features", "cost_budget", "costs"), context.index.names
     terms = [f"{names[i]} {cost:g}" for i, cost in zip(A.indices[:_LISTED], A.data[:_LISTED], strict=True)]
     more = f" and {A.nnz - _LISTED:,} more" if A.nnz > _LISTED else ""
@@ -53,8 +58,8 @@ def cost_budget(costs: Costs, budget: float, rho: float = 1.0) -> dict[str, Any]
 
     Parameters
     ----------
-    costs : mapping of str or int to float, Series, or array-like of shape (n_features,)
-        Features that a mapping does not name cost nothing.
+    costs : mapping of str or int to float, Series, array-like of shape (n_features,), or None
+        Features that a mapping does not name cost nothing. None: the column cost of the table that the weights are in.
     budget : float
     rho : float
         Per unit of cost.
@@ -65,10 +70,18 @@ def cost_budget(costs: Costs, budget: float, rho: float = 1.0) -> dict[str, Any]
     cost_budget({'mri': 400.0, 'blood': 25.0}, 410.0)
     """
     return {
-        "costs": as_pairs("costs", costs) or as_vector("costs", costs),
+        "costs": None if costs is None else as_pairs("costs", costs) or as_vector("costs", costs),
         "budget": check_real("budget", budget, low_open=True, high_open=True),
         "rho": as_relaxation(rho),
     }
+
+
+def with_costs(constraint: Constraint, costs: Mapping[str, float] | None) -> Constraint:
+    """Return a constraint with the costs of a table, if it is a budget without costs of its own."""
+    given = dict(constraint.arguments)
+    if constraint.kind != "cost_budget" or given.get("costs") is not None or not costs:
+        return constraint
+    return replace(constraint, arguments=tuple((given | {"costs": tuple(costs.items())}).items()))
 
 
 def _as_given(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequalities:

@@ -5,7 +5,7 @@ Correlations between features and memory-mapped files are here too.
 """
 
 from .blocks import Blocks
-from .feature_data import FeatureData, MissingValues
+from .feature_data import FeatureData
 from .target import TASKS, Target
 
-__all__ = ["TASKS", "Blocks", "FeatureData", "MissingValues", "Target"]
+__all__ = ["TASKS", "Blocks", "FeatureData", "Target"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._arguments import FeatureIndex, Ints, did_you_mean
-from ..exceptions import ConstraintError
+from ..exceptions import Advice, ConstraintError
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,10 @@ class Blocks:
     ----------
     members : mapping of str to iterable of str or int
         Block name -> its features.
+    are_gene_sets : bool, default False
+        Gene sets share many features: of different weights of a feature the highest counts.
+    notes : tuple of Advice
+        Names of gene sets that are not in the data, and those that were found by an alias.
 
     Examples
     --------
@@ -33,6 +37,8 @@ class Blocks:
     """
 
     members: Mapping[str, tuple[str | int, ...]]
+    are_gene_sets: bool = field(default=False, compare=False, repr=False)
+    notes: tuple[Advice, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.members, Mapping):
@@ -88,6 +94,29 @@ class Blocks:
             "must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
             f"or Blocks; got {type(blocks).__name__}.",
         )
+
+    @classmethod
+    def from_gene_sets(cls, source: Any, feature_names: Any, only: Iterable[str] = (), aliases: Any = None) -> Blocks:
+        """Make blocks of gene sets: those of their genes that are features of the data.
+
+        Parameters
+        ----------
+        source : path, DataFrame or Knowledge
+            A GMT file, a CSV of gene sets as cellxgene has it, or a table with the columns feature and block.
+        feature_names : array-like of str of shape (n_features,)
+        only : iterable of str, optional
+            Names or patterns of the gene sets that are wanted, such as ``"*_SIGNALING"``.
+        aliases : path, mapping of alias to name, or DataFrame, optional
+            Old symbols and synonyms; see :func:`~ubayfs.read_knowledge`.
+
+        Returns
+        -------
+        blocks : Blocks
+            Gene sets without any feature of the data are left out. `notes` lists the names that are not in the data.
+        """
+        from ..knowledge.tied import gene_set_blocks
+
+        return gene_set_blocks(source, feature_names, only, aliases)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ import numpy as np
 from .._arguments import Array, Floats, Ints, freeze
 from .feature_data import feature_chunks
 from .mapped_array import hash_values
+from .missing import varying_columns
+from .paired import PairSums, own_correlations
 
 Pairs = tuple[Ints, Ints, Floats]
 
@@ -21,11 +23,18 @@ _SAMPLE_PAIRS = 8192
 # Correlations this close to each other, to a threshold or to 1 differ by rounding only.
 _ROUNDING = 1e-12
 
+# Of features with missing values: fewer samples that have both show no correlation, and sums of squares of which a
+# smaller share is left when the mean is subtracted have too few digits.
+_FEWEST_SHARED = 3
+_CONDITION = 1e-6
+
 
 def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[slice, Floats]]:
     """Yield the absolute correlations of some features, a slice, with themselves and all later ones.
 
-    `X` is finite; `method` is a key of `METHODS`: Spearman uses average ranks, Kendall is tau-b; both respect ties.
+    `method` is a key of `METHODS`: Spearman uses average ranks, Kendall is tau-b; both respect ties. Where values are
+    missing (NaN), a correlation is that of the samples that have both features, 0 if these are fewer than 3; the ranks
+    are those among all present values of a feature.
     Entry (i, j) of the values, in [0, 1] and of shape (len(part), n_features - part.start), belongs to the features
     ``part.start + i`` and ``part.start + j``. A constant feature has correlation 0 with everything, itself included.
     """
@@ -102,7 +111,7 @@ PAIRS = PairCache()
 
 
 def _pearson(X: Array) -> Iterator[tuple[slice, Floats]]:
-    return _products(_standardized(X))
+    return _paired(X) if np.isnan(X).any() else _products(_standardized(X))
 
 
 def _spearman(X: Array) -> Iterator[tuple[slice, Floats]]:
@@ -110,8 +119,30 @@ def _spearman(X: Array) -> Iterator[tuple[slice, Floats]]:
 
     ranks = np.empty(X.shape)
     for part in feature_chunks(X.shape[1]):
-        ranks[:, part] = rankdata(X[:, part], axis=0)
-    return _products(_standardized(ranks))
+        absent = np.isnan(X[:, part])
+        ranks[:, part] = rankdata(np.where(absent, np.inf, X[:, part]), axis=0)
+        ranks[:, part][absent] = np.nan
+    return _pearson(ranks)
+
+
+def _paired(X: Array) -> Iterator[tuple[slice, Floats]]:
+    """Correlate the samples that have both features, from sums; where these have too few digits, one by one."""
+    present, varies = ~np.isnan(X), varying_columns(X)
+    x = np.where(present & varies, X, 0.0).astype(np.float64)
+    for _ in range(2):
+        x = np.ldexp(x, -np.frexp(np.abs(x).max(axis=0))[1])  # exact; of order one
+        x = np.where(present & varies, x - x.sum(axis=0) / np.maximum(present.sum(axis=0), 1), 0.0)
+    for part in feature_chunks(X.shape[1], _BLOCK):
+        rest = slice(part.start, None)
+        found = PairSums.of(present[:, part].T.astype(np.float64), x[:, part].T, x[:, rest], present[:, rest])
+        known = (found.n >= _FEWEST_SHARED) & varies[part, None] & varies[rest]
+        values = np.where(known, found.rho, 0.0)
+        doubtful = known & ~(found.condition > _CONDITION)
+        for row in np.flatnonzero(doubtful.any(axis=1)).tolist():
+            columns = part.start + np.flatnonzero(doubtful[row])
+            own = own_correlations(X[:, part.start + row].astype(np.float64), X[:, columns].astype(np.float64))
+            values[row, doubtful[row]] = own
+        yield part, values
 
 
 def _standardized(X: Array) -> Floats:
@@ -141,6 +172,9 @@ def _kendall(X: Array) -> Iterator[tuple[slice, Floats]]:
 
     n_samples, n_features = X.shape
     later, earlier = np.tril_indices(n_samples, -1)
+    if np.isnan(X).any():
+        yield from _paired_kendall(X, later, earlier)
+        return
     untied = np.empty(n_features)
     for part in feature_chunks(n_features):
         tied = rankdata(X[:, part], "max", axis=0) - rankdata(X[:, part], "min", axis=0)
@@ -154,6 +188,24 @@ def _kendall(X: Array) -> Iterator[tuple[slice, Floats]]:
             signs = np.sign(right[later[pairs]] - right[earlier[pairs]]).astype(np.float32)
             balance += signs[:, : len(balance)].T @ signs
         yield part, balance / scale[part, None] / scale[part.start :]
+
+
+def _paired_kendall(X: Array, later: Ints, earlier: Ints) -> Iterator[tuple[slice, Floats]]:
+    """Do the same over the samples that have both features; these decide which pairs of samples are tied."""
+    for part in feature_chunks(X.shape[1], _BLOCK):
+        right, k = X[:, part.start :], part.stop - part.start
+        balance, untied_left, untied_right, n_pairs = np.zeros((4, k, right.shape[1]))
+        for start in range(0, len(later), _SAMPLE_PAIRS):
+            pairs = slice(start, start + _SAMPLE_PAIRS)
+            signs = np.sign(right[later[pairs]] - right[earlier[pairs]]).astype(np.float32)
+            both = (~np.isnan(signs)).astype(np.float32)
+            signs = np.nan_to_num(signs, nan=0.0)
+            balance += signs[:, :k].T @ signs
+            untied_left += np.abs(signs[:, :k]).T @ both
+            untied_right += both[:, :k].T @ np.abs(signs)
+            n_pairs += both[:, :k].T @ both
+        known = (n_pairs >= _FEWEST_SHARED) & (untied_left > 0) & (untied_right > 0)  # 3 samples make 3 pairs
+        yield part, np.where(known, balance / np.sqrt(np.where(known, untied_left * untied_right, 1.0)), 0.0)
 
 
 METHODS: dict[str, Callable[[Array], Iterator[tuple[slice, Floats]]]] = {

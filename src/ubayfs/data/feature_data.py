@@ -20,12 +20,11 @@ from .blocks import Blocks
 from .class_sizes import class_advice
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
+from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
 from .sparse_columns import SparseColumns
 from .target import Target, check_aligned, read_groups, read_target
 from .twins import twin_advice
 
-# What may be done about missing values of a table.
-MISSING_RULES = ("error", "drop_rows", "drop_columns", "median")
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
 
@@ -36,41 +35,9 @@ def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
         yield slice(start, min(start + size, n_features))
 
 
-@dataclass(frozen=True)
-class MissingValues:
-    """What became of values that a table did not have.
-
-    Attributes
-    ----------
-    rule : {"drop_rows", "drop_columns", "median"}
-    n_values : int
-        Values of features that were missing.
-    n_rows : int
-        Rows that had any; with the first rule they are gone.
-    columns : tuple of str
-        Columns that had any; with the second rule they are gone.
-    """
-
-    rule: str
-    n_values: int
-    n_rows: int
-    columns: tuple[str, ...]
-
-    def __str__(self) -> str:
-        n = len(self.columns)
-        found = f"{self.n_values:,} value{'s were' if self.n_values > 1 else ' was'} missing in " + (
-            f"{n:,} feature column{'s' if n > 1 else ''} ({_some(self.columns)})"
-        )
-        if self.rule == "drop_rows":
-            return f"{found}: {self.n_rows:,} sample{'s were' if self.n_rows > 1 else ' was'} dropped."
-        if self.rule == "drop_columns":
-            return f"{found}: {'these columns were' if n > 1 else 'this column was'} dropped."
-        return f"{found}: {'each' if self.n_values > 1 else 'it'} was filled with the median of its column."
-
-
 @dataclass(frozen=True, eq=False)
 class FeatureData:
-    """A checked table: finite numbers, distinct names, a target that fits.
+    """A checked table: numbers (finite, or NaN where a value is missing), distinct names, a target that fits.
 
     Attributes
     ----------
@@ -82,12 +49,12 @@ class FeatureData:
         Rows with the same number stay together in every subsample.
     path : str or None
         The file that X is mapped from, when the caller named one.
-    missing : MissingValues or None
-        What the reader of the table did about missing values; None if there were none.
+    missing : {"available", "drop_rows", "drop_columns", "median"} or None
+        The rule that was applied to missing values; None if there were none.
     notes : tuple of Advice
-        What else the reader did: samples and columns left out, labels merged, names changed.
+        What became of missing values, and whatever else the reader of the table did.
     blocks : Blocks or None
-        The features of each file, when there were several.
+        Groups of features that were measured together, such as those of one file.
     sample_names : ndarray of str (object) of shape (n_samples,) or None
         Ids of the samples, where the files have them.
     """
@@ -97,7 +64,7 @@ class FeatureData:
     feature_names: Array
     groups: Ints | None = None
     path: str | None = None
-    missing: MissingValues | None = None
+    missing: str | None = None
     notes: tuple[Advice, ...] = ()
     blocks: Blocks | None = None
     sample_names: Array | None = None
@@ -112,6 +79,8 @@ class FeatureData:
         groups: Any = None,
         target: Any = None,
         layer: str | None = None,
+        missing: str = "error",
+        max_missing: float = MAX_MISSING,
     ) -> FeatureData:
         """Read and check a table.
 
@@ -127,13 +96,23 @@ class FeatureData:
             Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for multi-label.
         layer : str, optional
             Of AnnData: the layer that holds the values, instead of `X`.
+        missing : {"error", "available", "drop_rows", "drop_columns", "median"}
+            What to do about missing values (NaN) of X: refuse them; let each feature count with the samples that have
+            it; leave out the samples, or the features, that lack any; as "available", but with medians where a
+            selector needs complete data.
+        max_missing : float in [0, 1]
+            With "available" and "median": features of which a larger share is missing are left out.
 
         Notes
         -----
         Samples count by position. When X and `y` (or `groups`) both come from pandas, their indexes must agree: the
         same labels in another order and other labels are refused, nothing is put in order silently. An index that was
         made up (0, 1, 2, ...) agrees with every other one that is not a permutation of it.
+
+        A feature that is left out keeps its position: it is 0 in all samples, and so it cannot be chosen. `notes` lists
+        all of them.
         """
+        missing, max_missing = check_missing(missing, max_missing)
         path = None
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
@@ -142,12 +121,20 @@ class FeatureData:
         y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
             check_aligned(name, labeled, parts.samples)
-        matrix, names = _read_matrix(parts.values, parts.feature_names)
-        n_samples = matrix.shape[0]
-        return cls(matrix, read_target(y, n_samples, task), names, read_groups(groups, n_samples), path)
+        matrix, names = _read_matrix(parts.values, missing, parts.feature_names)
+        read, own_groups = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
+        no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
+        gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
+        if gaps is None:
+            return cls(matrix, read, names, own_groups, path)
+        left = gaps.left_of(matrix, missing)
+        if len(left) < len(matrix):
+            y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
+            read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
+        return cls(left, read, names, own_groups, path if left is matrix else None, missing, gaps.notes)
 
     @classmethod
-    def of_fit(cls, X: Any, feature_names: Any) -> FeatureData:
+    def of_fit(cls, X: Any, feature_names: Any, missing: str | None = None) -> FeatureData:
         """Read the data that features were chosen on: one column per feature, in their order.
 
         Parameters
@@ -156,8 +143,10 @@ class FeatureData:
             Columns of a frame are put into the order of the features by name. When they share no name with the
             features (those of an array are made up), columns count by position.
         feature_names : array-like of str of shape (n_features,)
+        missing : str, optional
+            The rule for missing values at the fit; all features with any value stay.
         """
-        data = X if isinstance(X, FeatureData) else cls.from_table(X)
+        data = X if isinstance(X, FeatureData) else cls.from_table(X, missing=missing or "error", max_missing=1.0)
         names = np.asarray(feature_names, dtype=object)
         if data.n_features != len(names):
             raise InputError.of(
@@ -185,25 +174,37 @@ class FeatureData:
 
     @cached_property
     def extremes(self) -> tuple[Array, Array]:
-        """Smallest and largest value of each column, both of shape (n_features,)."""
+        """Smallest and largest present value of each column, both of shape (n_features,); NaN if there is none."""
         if isinstance(self.X, SparseColumns):
             return self.X.extremes()
         low, high = np.empty((2, self.n_features), dtype=self.X.dtype)
         for part in feature_chunks(self.n_features):
-            low[part], high[part] = self.X[:, part].min(axis=0), self.X[:, part].max(axis=0)
+            low[part], high[part] = (extreme.reduce(self.X[:, part], axis=0) for extreme in (np.fmin, np.fmax))
         return low, high
 
     @cached_property
     def constant(self) -> Mask:
-        """Mask of columns that have one value in all samples, of shape (n_features,)."""
+        """Mask of columns that have one value in all samples (that have any), of shape (n_features,)."""
         low, high = self.extremes
-        return np.asarray(low == high)
+        return np.asarray(~(low < high))
+
+    @property
+    def fill(self) -> str | None:
+        """What selectors that need complete data see in gaps, "mean" or "median"; None: there are no gaps."""
+        return FILLS.get(self.missing or "")
+
+    @property
+    def about_missing(self) -> Advice | None:
+        """The note on missing values, None if there were none."""
+        return next((note for note in self.notes if note.code == f"missing_{self.missing}"), None)
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: how files were read, many or small classes, values far from all others, twins."""
+        # What a rule did about missing values is what was asked for; nobody has to be warned of it.
+        notes = tuple(note for note in self.notes if note is not self.about_missing)
         columns = (self.X, *self.extremes, self.feature_names)
-        return (*self.notes, *class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
+        return (*notes, *class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
 
     @cached_property
     def values_hash(self) -> str:
@@ -235,8 +236,11 @@ def _some(names: Any, limit: int = 5) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
-def _read_matrix(X: Any, labels: Any = None) -> tuple[Any, Array]:
-    """Return X as a finite float matrix, dense or sparse, and its feature names, those of a frame or `labels`."""
+def _read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array]:
+    """Return X as a matrix of finite floats, or NaN if `missing` allows it, dense or sparse, and its feature names.
+
+    These are those of a frame, or `labels`.
+    """
     if X is None:
         raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
     names = None if labels is None else _distinct(labels)
@@ -263,8 +267,10 @@ def _read_matrix(X: Any, labels: Any = None) -> tuple[Any, Array]:
         raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
-    # What is not finite shows in the extremes of its column.
-    _check_finite(np.stack(values.extremes()) if isinstance(values, SparseColumns) else values, names)
+    if isinstance(values, SparseColumns):  # what is not finite shows in the extremes of its column
+        _check_finite(np.stack(values.extremes()), names, "error", " Missing values need a dense table, X.toarray().")
+    else:
+        _check_finite(values, names, missing)
     return values, names
 
 
@@ -361,7 +367,7 @@ def _read_frame(frame: Any) -> tuple[Array, Array]:
     return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
 
 
-def _check_finite(values: Array, names: Array) -> None:
+def _check_finite(values: Array, names: Array, missing: str, about: str = "") -> None:
     # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
     bad: list[str] = []
     kinds: set[str] = set()
@@ -370,19 +376,19 @@ def _check_finite(values: Array, names: Array) -> None:
         with np.errstate(all="ignore"):
             if np.isfinite(chunk.sum(dtype=np.float64)):
                 continue
-        wrong = ~np.isfinite(chunk)
+        wrong = ~np.isfinite(chunk) if missing == "error" else np.isinf(chunk)
         bad.extend(names[part][wrong.any(axis=0)])
-        if np.isnan(chunk).any():
+        if missing == "error" and np.isnan(chunk).any():
             kinds.add("missing values (NaN)")
         if np.isinf(chunk).any():
             kinds.add("infinite values (inf)")
     if bad:
-        way = (
-            " Imputers fill NaN only: turn infinite values into NaN before." if "infinite values (inf)" in kinds else ""
-        )
-        raise InputError.of(
-            "X",
-            f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}. Drop or fill them "
-            "first, for example with sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), "
-            f"UBayFSSelector()).{way}",
-        )
+        nan = "missing values (NaN)" in kinds
+        ways = [
+            "Use missing='available', by which each feature counts with the samples that have it (other rules: "
+            "'drop_rows', 'drop_columns', 'median'). Or drop or fill them first, for example with "
+            "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
+        ] * nan
+        ways += ["Correct infinite values, or turn infinite values into NaN before."] * (len(kinds) > nan)
+        found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
+        raise InputError.of("X", " ".join([found, *ways]) + about * nan)

@@ -69,6 +69,7 @@ def lone_values(X: Array, low: Array, high: Array) -> Iterator[LoneValue]:
         columns = columns[~acquitted]
     for column in columns.tolist():
         x = X[:, column].astype(np.float64)
+        x = x[~np.isnan(x)]
         for value in (float(high[column]), float(low[column])):
             others = x[x != value]
             found = LoneValue(column, value, len(x) - len(others), float(others.min()), float(others.max()))

@@ -70,9 +70,15 @@ def map_table(path: str) -> Array:
 
 
 def hash_values(X: Any) -> str:
-    """Return a hash of the shape, the precision and the values of a table, whatever its layout, dense or sparse."""
+    """Return a hash of the shape, the precision and the values of a table, whatever its layout, dense or sparse.
+
+    All NaN are the same: a missing value, whichever bits it has.
+    """
     digest = hashlib.sha256(f"{X.shape} {X.dtype}".encode())
     sparse = isinstance(X, SparseColumns)
     for rows in X.row_blocks() if sparse else (X[start : start + 64] for start in range(0, len(X), 64)):
-        digest.update(np.ascontiguousarray(rows).data)
+        values = np.ascontiguousarray(rows)
+        if np.isnan(values.min()):
+            values = np.where(np.isnan(values), values.dtype.type(np.nan), values)
+        digest.update(values.data)
     return digest.hexdigest()

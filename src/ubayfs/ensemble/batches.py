@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Ints
+from .._arguments import Array, Generators, Ints, Mask
 from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
+from ..data.missing import filled, varying_columns
 from ..exceptions import InputError
 from ..selectors.base import ElementarySelector, checked_columns
 from ..selectors.threads import column_threads
@@ -38,6 +39,7 @@ class EnsembleTask:
     entropy: int | Sequence[int]  # with `spawn_key`, the seed of the ensemble
     spawn_key: tuple[int, ...] = ()
     random_sizes: bool = False  # whether the most that a run may choose is drawn for it, from 1 to `n_features`
+    fill: str | None = None  # what is put into gaps for selectors that need complete data; None: there are no gaps
 
     @property
     def joint(self) -> bool:
@@ -137,7 +139,7 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
         subsamples.append(task.plan.draw(rows_rng))
         rngs.append(selector_rng)
     try:
-        found = selector.select_many(X, task.target, np.array(subsamples), max(sizes), rngs)
+        found = _select(X, task, selector, np.array(subsamples), max(sizes), rngs)
         if len(found) != len(runs):
             raise InputError.of("selector", f"{selector.name!r} returned {len(found)} sets for {len(runs)} subsamples.")
     except Exception as error:
@@ -151,10 +153,22 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
         except InputError as error:
             outcomes.append(_failure(run, selector, error))
             continue
-        part = X[np.ix_(rows, columns)]
         # What does not vary in the subsample cannot tell its samples apart, whatever a foreign selector thinks.
-        outcomes.append(np.sort(columns[(part != part[0]).any(axis=0)]))
+        outcomes.append(np.sort(columns[varying_columns(X[np.ix_(rows, columns)])]))
     return outcomes
+
+
+def _select(
+    X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, most: int, rngs: Generators
+) -> Sequence[Any]:
+    """Return what a selector chooses; one that needs complete data sees only the samples of a run, gaps filled."""
+    if task.fill is None or selector.takes_gaps:
+        return selector.select_many(X, task.target, subsamples, most, rngs)
+    found: list[Any] = []
+    for rows, rng in zip(subsamples, rngs, strict=True):
+        own, everything = filled(X[rows], task.fill), np.ones((1, np.count_nonzero(rows)), dtype=bool)
+        found += selector.select_many(own, task.target.take(rows), everything, most, [rng])
+    return found
 
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:

@@ -19,6 +19,7 @@ from .._version import __version__
 from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
 from ..exceptions import EnsembleWarning, InputError
 from ..selectors.adapters import as_selector, check_task, describe
 from .batches import EnsembleTask, Outcome
@@ -51,14 +52,17 @@ def collect_evidence(
     part: tuple[int, int] | None = None,
     target: str | Sequence[str] | None = None,
     layer: str | None = None,
+    missing: str = "error",
+    max_missing: float = MAX_MISSING,
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
     Parameters
     ----------
     X : array-like, DataFrame, sparse matrix, AnnData or FeatureData of shape (n_samples, n_features)
-        FeatureData bring their own target and groups; `y`, `task` and `groups` are ignored then. "fisher", "mrmr" and
-        "laplacian" never make a sparse matrix dense as a whole; the result is that of the dense one.
+        FeatureData bring their own target, groups and rule for missing values; `y`, `task`, `groups`, `missing` and
+        `max_missing` are ignored then. "fisher", "mrmr" and "laplacian" never make a sparse matrix dense as a whole;
+        the result is that of the dense one.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
@@ -95,6 +99,14 @@ def collect_evidence(
         Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for a multi-label task.
     layer : str, optional
         Of AnnData: the layer that holds the values, instead of `X`.
+    missing : {"error", "available", "drop_rows", "drop_columns", "median"}
+        What to do about missing values (NaN) of X. "error" refuses them. With "available" a feature counts with the
+        samples that have it: `fisher` and `mrmr` multiply its scores by their share, and other selectors see means of
+        their own samples in the gaps. "median" is the same with medians. "drop_rows" and "drop_columns" leave out the
+        samples, or the features, that lack any value.
+    max_missing : float in [0, 1], default 0.5
+        With "available" and "median": features of which a larger share is missing cannot be chosen; a warning lists
+        them.
 
     Returns
     -------
@@ -125,7 +137,8 @@ def collect_evidence(
         data = X
         parts_of(X, target=target, layer=layer)  # refuses both
     else:
-        data = FeatureData.from_table(X, y, task=task, groups=groups, target=target, layer=layer)
+        gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
+        data = FeatureData.from_table(X, y, task=task, groups=groups, target=target, layer=layer, **gaps)
     check_task(selectors, data.target.task)
     per_model = features_per_model(n_features_per_model, data.n_features)
     plan = plan_subsamples(data, train_size)
@@ -144,12 +157,14 @@ def collect_evidence(
         "data_fingerprint": data.fingerprint,
         "versions": versions(),
     }
+    if data.missing is not None:
+        settings["missing"] = data.missing
     if part is not None:
         settings |= part_settings(part, n_models)
     store = None if directory is None else Checkpoint.open(directory, settings)
-    most, is_drawn = most_features(per_model, data.n_features), per_model == RANDOM
+    most, key = most_features(per_model, data.n_features), tuple(seed["spawn_key"])
     ensemble = EnsembleTask(
-        data.target, plan, selectors, most, seed["entropy"], tuple(seed["spawn_key"]), random_sizes=is_drawn
+        data.target, plan, selectors, most, seed["entropy"], key, random_sizes=per_model == RANDOM, fill=data.fill
     )
     with nullcontext() if store is None else closing(store):
         watch = _Watch(len(runs), n_models, on_progress)

@@ -4,6 +4,7 @@ One scheme serves all three. *Units* are drawn (samples, or whole groups of them
 
 - classification: samples are the units and classes the strata;
 - regression, multi-label, unsupervised: samples are the units, in one stratum;
+- where whole blocks of features are missing for some samples, each of these strata is divided by which ones;
 - with groups: groups are the units. In a classification the stratum of a group is the one of its classes that occurs
   in the fewest groups.
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from .._arguments import Array, Ints, Mask
 from ..data.class_sizes import class_advice
-from ..data.feature_data import FeatureData
+from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import plain
 from ..exceptions import InputError
 
@@ -58,7 +59,7 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     n_inside = _units_inside(data.n_samples, train_size, "samples", at_least=2)
     codes, classes = data.target.strata, np.asarray(data.target.classes)
     if codes is None:
-        return SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside]))
+        return _by_pattern(SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside])), data)
     sizes = np.bincount(codes, minlength=len(classes))
     smallest = int(np.argmin(sizes))
     name, size = plain(classes[smallest]), f"has {sizes[smallest]} sample(s)"
@@ -78,7 +79,47 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
             f"{size} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
             f"sample(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
         )
-    return SubsamplePlan(codes, allocate(sizes, n_inside))
+    return _by_pattern(SubsamplePlan(codes, allocate(sizes, n_inside)), data)
+
+
+def _by_pattern(plan: SubsamplePlan, data: FeatureData) -> SubsamplePlan:
+    """Divide strata by which blocks of features their samples lack altogether, so that no run is short of a block.
+
+    Patterns with fewer than 2 samples in a stratum, or with less than one place in a subsample, are one part together;
+    a rest of fewer joins the largest part.
+    """
+    pattern = missing_blocks(data)
+    if pattern is None:
+        return plan
+    parts, takes = np.zeros_like(plan.strata), list[int]()
+    for stratum, take in enumerate(plan.takes.tolist()):
+        members = np.flatnonzero(plan.strata == stratum)
+        sizes = np.bincount(pattern[members])
+        fewest = max(2, -(-len(members) // take))
+        part = np.where(sizes[pattern[members]] >= fewest, pattern[members] + 1, 0)
+        if 0 < np.count_nonzero(part == 0) < fewest:
+            part[part == 0] = sizes.argmax() + 1
+        _, part = np.unique(part, return_inverse=True)
+        parts[members] = len(takes) + part
+        takes += allocate(np.bincount(part), take).tolist()
+    return SubsamplePlan(parts, np.array(takes, dtype=np.intp))
+
+
+def missing_blocks(data: FeatureData) -> Ints | None:
+    """Return codes of shape (n_samples,): samples of the same code lack the same blocks; None if none is lacking."""
+    if data.fill is None or data.blocks is None:
+        return None
+    place = {name: position for position, name in enumerate(data.feature_names)}
+    lacking = []
+    for features in data.blocks.members.values():
+        columns = [place.get(feature, feature) for feature in features]
+        own = np.array([column for column in columns if not isinstance(column, str)], dtype=np.intp)
+        absent = np.ones(data.n_samples, dtype=bool)
+        for part in feature_chunks(len(own)):
+            absent &= np.isnan(data.X[:, own[part]]).all(axis=1)
+        lacking.append(absent & (len(own) > 0))
+    pattern = np.unique(np.stack(lacking, axis=1), axis=0, return_inverse=True)[1].ravel()
+    return pattern if pattern.any() else None
 
 
 def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:

@@ -158,9 +158,9 @@ def signed_correlations(X: Array, method: str = "spearman") -> Floats:
 
 
 def _average_ranks(values: Array) -> Floats:
-    """Return ranks from 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share the mean of theirs, missing ones have none."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return np.where(np.isnan(values), np.nan, (np.cumsum(counts) - (counts - 1) / 2)[place])  # NaN comes last
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from .._arguments import check_choice, check_int
 from .._plain import counted
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
-from ..data.feature_data import FeatureData
 from ..exceptions import InputError
 from ..selection import Selection
 from .base import Correlations, Display, ReportData, blocks_of, signed_correlations
@@ -67,8 +66,8 @@ class CorrelationDisplay(Display):
         check_choice("method", method, METHODS)
         max_features = check_int("max_features", max_features, low=1)
         names = selection.feature_names
-        if X is None and selection.problem is not None:
-            X = selection.problem.X
+        if not isinstance(X, Correlations):
+            X = selection.data_of_fit(X)
         if X is None:
             raise InputError.of("X", "must be given, the data of the fit: the selection was made without them.")
         members = Blocks.of(blocks)
@@ -86,7 +85,7 @@ class CorrelationDisplay(Display):
                 )
             matrix = getattr(X.among(features), method)
         else:
-            matrix = signed_correlations(FeatureData.of_fit(X, names).X[:, shown[order]], method)
+            matrix = signed_correlations(X.X[:, shown[order]], method)
         return cls(
             features=features,
             correlation=tuple(map(tuple, matrix.tolist())),

@@ -68,7 +68,7 @@ class EvidenceDisplay(Display):
         shown = leading(selection.importance, selection.mask, max_features)
         system = None if problem is None else problem.utility.system
         if constraints is not None:
-            system = resolve(constraints, names, blocks, None if problem is None else problem.X)
+            system = resolve(constraints, names, blocks, None if problem is None else problem.data)
         votes = selection.importance if selection.counts is None else selection.counts
         weights = np.zeros(len(names)) if selection.weights is None else selection.weights
         return cls(

@@ -10,7 +10,7 @@ from .base import Diagnostics, Posterior, Prior
 from .dirichlet import Dirichlet
 from .generalized import GeneralizedDirichlet
 from .hyper import Hyperdirichlet
-from .weights import DEFAULT_WEIGHT, resolve_weights
+from .weights import DEFAULT_WEIGHT, PriorKnowledge, as_weights, resolve_knowledge, resolve_weights
 
 __all__ = [
     "DEFAULT_WEIGHT",
@@ -21,7 +21,10 @@ __all__ = [
     "Hyperdirichlet",
     "Posterior",
     "Prior",
+    "PriorKnowledge",
     "as_prior",
+    "as_weights",
+    "resolve_knowledge",
     "resolve_weights",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from .._arguments import Array, Floats, RandomState, as_generator, check_int, ch
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
-from .weights import DEFAULT_WEIGHT, resolve_weights
+from .weights import DEFAULT_WEIGHT, PriorKnowledge, resolve_knowledge
 
 # Draws are made in pieces of about this many numbers, so that intermediate arrays stay small.
 _CHUNK = 2**21
@@ -68,6 +68,8 @@ class Posterior(ABC):
     evidence : Evidence
     diagnostics : Diagnostics or None
         None where the mean is a closed form.
+    knowledge : PriorKnowledge or None
+        What was stated of features, beside their weights.
     """
 
     prior: str
@@ -75,6 +77,7 @@ class Posterior(ABC):
     mean: Floats
     evidence: Evidence
     diagnostics: Diagnostics | None = None
+    knowledge: PriorKnowledge | None = None
 
     def __post_init__(self) -> None:
         freeze(self.weights)
@@ -176,7 +179,7 @@ class Prior(ABC):
         Parameters
         ----------
         evidence : Evidence
-        weights : float, array-like, mapping, Series or DataFrame, default 0.01
+        weights : float, array-like, mapping, Series, DataFrame, path or Knowledge, default 0.01
             See :func:`~ubayfs.priors.weights.resolve_weights`.
         blocks : Blocks, mapping or DataFrame, optional
             The blocks that weights may name.
@@ -194,7 +197,8 @@ class Prior(ABC):
                 "Evidence.from_sets for the sets of another ensemble.",
             )
         known = Blocks.of(blocks)
-        return self._update(evidence, resolve_weights(weights, evidence.feature_names, known), known, random_state)
+        stated = resolve_knowledge(weights, evidence.feature_names, known, evidence.n_models)
+        return replace(self._update(evidence, stated.weights, known, random_state), knowledge=stated)
 
     @abstractmethod
     def _update(self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState) -> Posterior:

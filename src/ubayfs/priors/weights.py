@@ -1,40 +1,148 @@
-"""Prior weights in all the forms that a user may give them."""
+"""Prior weights in all the forms that a user may give them, and what else is known of the features."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterable, Mapping, Set
+import os
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import FeatureIndex, Floats, did_you_mean
+from .._arguments import FeatureIndex, Floats, feature_hint, freeze, nearest
 from ..data.blocks import Blocks
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
+from ..knowledge.rows import Knowledge, Row, is_path
+from ..knowledge.scale import (
+    DEFAULT_WEIGHT,
+    LARGEST_WEIGHT,
+    UNLIKELY,
+    VERY_LIKELY,
+    VOTES,
+    Stated,
+    as_stated,
+    as_votes,
+    check_range,
+    votes,
+)
+from ..knowledge.tied import match_rows, raise_problems, read_knowledge
 
-DEFAULT_WEIGHT = 0.01
-# Weights are votes: more than any ensemble casts, and little enough that sums over all features are finite and exact.
-LARGEST_WEIGHT = 1e12
+
+@dataclass(frozen=True, eq=False)
+class PriorKnowledge:
+    """What is known of the features at hand.
+
+    Attributes
+    ----------
+    weights : ndarray of float of shape (n_features,)
+    stated : mapping of str to float or str
+        Votes or word of the scale, of those features of which something was stated.
+    reasons : mapping of str to mapping
+        "why" and "source" of features, as far as they were given.
+    costs : mapping of str to float, or None
+        None without a table of costs.
+    advice : tuple of Advice
+        Names that were left out or found by an alias, and what else a reader must know.
+    """
+
+    weights: Floats
+    stated: Mapping[str, Stated] = field(default_factory=dict)
+    reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    costs: Mapping[str, float] | None = None
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def unlikely(self) -> tuple[str, ...]:
+        """Features that were stated to be unlikely."""
+        return tuple(name for name, stated in self.stated.items() if stated == UNLIKELY)
+
+    @property
+    def very_likely(self) -> tuple[str, ...]:
+        """Features that were stated to be very likely."""
+        return tuple(name for name, stated in self.stated.items() if stated == VERY_LIKELY)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return weight, why and source by feature, in plain types."""
+        names = dict.fromkeys((*self.stated, *self.reasons))
+        weights = {name: {"weight": self.stated[name]} if name in self.stated else {} for name in names}
+        return {name: {**weights[name], **self.reasons.get(name, {})} for name in names}
 
 
-def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> Floats:
+class Statement(NamedTuple):
+    """A weight of some features."""
+
+    names: list[str]
+    stated: Stated
+    source: str  # what states it, for messages
+    path: tuple[str | int, ...] = ()  # where, in a study
+
+
+def settle(
+    level: Iterable[Statement],
+    found: dict[str, Stated],
+    worth: Callable[[Stated], tuple[float, bool]],
+    contradiction: Callable[[str, Statement, Statement], None] | None,
+) -> list[str]:
+    """Add what a level states of features of which no level before it states anything.
+
+    Of different weights on one level the first counts, and each pair of sources is handed to `contradiction` once;
+    where there is none, the highest counts, and the features with several weights are returned.
+    """
+    taken: dict[str, Statement] = {}
+    pairs: set[tuple[str, str]] = set()
+    several: dict[str, None] = {}
+    for entry in level:
+        for name in entry.names:
+            first = taken.setdefault(name, entry)
+            if name in found or worth(first.stated) == worth(entry.stated):
+                continue
+            if contradiction is None:
+                several[name] = None
+                taken[name] = max(first, entry, key=lambda statement: worth(statement.stated))
+            elif (pair := (first.source, entry.source)) not in pairs:
+                pairs.add(pair)  # once: two patterns may share a thousand features
+                contradiction(name, first, entry)
+    found.update({name: entry.stated for name, entry in taken.items() if name not in found})
+    return list(several)
+
+
+def worth_by(default: float, n_models: int) -> Callable[[Stated], tuple[float, bool]]:
+    """Return what orders stated weights: their votes, and whether they are more than unlikely."""
+    return lambda stated: (votes(stated, default, n_models), stated != UNLIKELY)
+
+
+def highest_advice(names: list[str]) -> tuple[Advice, ...]:
+    """Return the advice on features of which the highest of several weights counts."""
+    return (Advice("highest_weight", {"n": len(names), "names": names}),) if names else ()
+
+
+def as_weights(weights: Any) -> Any:
+    """Return weights with a path or a frame read; everything else is as it was."""
+    is_table = hasattr(weights, "columns") and not isinstance(weights, Knowledge)
+    return read_knowledge(weights) if is_table or is_path(weights) else weights
+
+
+def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None, n_models: int | None = None) -> Floats:
     """Return one prior weight per feature, positive and at most 1e12.
 
     Parameters
     ----------
-    weights : float, array-like, mapping, Series or DataFrame
+    weights : float, array-like, mapping, Series, DataFrame, path or Knowledge
         - a number: the weight of every feature;
         - a sequence of n_features numbers, in the order of the features;
-        - a mapping (or Series) of feature names or positions, or of block names, to numbers. A feature that is
-          named itself has that weight, whatever its blocks say; one in several weighted blocks needs equal weights
-          there; all others get 0.01;
-        - a DataFrame with columns 'feature' and 'weight', or 'block' and 'weight'; other columns are ignored.
+        - a mapping (or Series) of feature names or positions, or of block names, to votes or words of the scale ("very
+          likely", "likely", "neutral", "unlikely"). A feature that is named itself has that weight, whatever its blocks
+          say; one in several weighted blocks needs equal weights there (of gene sets, the highest counts); all others
+          get 0.01. A word may also be mapped to a list of names: ``{"likely": ["TP53", "BRCA1"]}``;
+        - a table, as :func:`~ubayfs.read_knowledge` reads it: a DataFrame or a path.
 
-        In a Series or DataFrame a missing weight (NaN) leaves the default for that feature.
+        In a Series or table a missing weight leaves the default for that feature.
     feature_names : array-like of str of shape (n_features,)
     blocks : Blocks, mapping or DataFrame, optional
         The blocks that `weights` may name.
+    n_models : int, optional
+        The number of models that words are measured by; needed only for words.
 
     Returns
     -------
@@ -42,66 +150,201 @@ def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None) -> Flo
 
     Examples
     --------
-    >>> resolve_weights({"size": 2, "area": 5}, ["radius", "area", "texture"], {"size": ["radius", "area"]})
+    >>> resolve_weights({"size": 2, "area": "likely"}, ["radius", "area", "texture"], {"size": ["radius", "area"]}, 20)
     array([2.  , 5.  , 0.01])
     """
-    index = FeatureIndex(feature_names)
-    known = Blocks.of(blocks)
-    if hasattr(weights, "columns"):
-        resolved = _from_table(weights, index, known)
-    elif hasattr(weights, "index") and hasattr(weights, "to_dict"):
-        resolved = _from_pairs(weights.dropna().items(), index, known)
-    elif isinstance(weights, Mapping):
-        resolved = _from_pairs(weights.items(), index, known)
-    else:
-        resolved = _from_numbers(weights, index)
+    return resolve_knowledge(weights, feature_names, blocks, n_models).weights.copy()
+
+
+def resolve_knowledge(
+    weights: Any, feature_names: Any, blocks: Any = None, n_models: int | None = None
+) -> PriorKnowledge:
+    """Return the weight of each feature, and what else `weights` say of features; see :func:`resolve_weights`."""
+    if isinstance(weights, PriorKnowledge):
+        return weights
+    weights = as_weights(weights)
+    index, known = FeatureIndex(feature_names), Blocks.of(blocks)
+    if isinstance(weights, Knowledge):
+        return _Resolver(index, known, n_models).of_table(weights)
+    if isinstance(weights, Mapping) or (hasattr(weights, "index") and hasattr(weights, "to_dict")):
+        pairs = weights.dropna() if hasattr(weights, "dropna") else weights
+        return _Resolver(index, known, n_models).of_pairs(pairs.items())
+    numbers = _from_numbers(weights, index)
+    _check_weights(numbers, index)
+    return PriorKnowledge(freeze(numbers))
+
+
+def is_list(key: object, value: object) -> bool:
+    """Tell whether an entry of a mapping is a word of the scale with the names that it is about."""
+    names = isinstance(value, list | tuple | set | frozenset | os.PathLike) or (
+        isinstance(value, str) and _word(value) is None
+    )
+    return isinstance(key, str) and _word(key) is not None and names
+
+
+def _word(text: str) -> str | None:
+    try:
+        return str(as_stated(text))
+    except InputError:
+        return None
+
+
+class _Resolver:
+    """Finds the weights of the features at hand: by name, by lists of names, by blocks."""
+
+    def __init__(self, index: FeatureIndex, blocks: Blocks, n_models: int | None) -> None:
+        self.index, self.blocks, self.n_models = index, blocks, n_models
+
+    def of_pairs(self, pairs: Iterable[tuple[Any, Any]]) -> PriorKnowledge:
+        """Resolve what a mapping states of features and blocks, or of lists of features."""
+        by_feature: list[tuple[Any, Any]] = []
+        by_block: list[Statement] = []
+        by_list: list[Statement] = []
+        advice: list[Advice] = []
+        for key, value in pairs:
+            if is_list(key, value) and key not in self.index and key not in self.blocks.members:
+                listed = self._of_rows(read_knowledge(sorted(value) if isinstance(value, Set) else value, weight=key))
+                by_list += listed[0]
+                advice += listed[1]
+            elif isinstance(key, str) and not is_feature(key, self.index, self.blocks, "weights"):
+                by_block.append(self._of_block(key, _number_or_word(value, key)))
+            else:
+                by_feature.append((key, value))
+        positions = self.index.positions([key for key, _ in by_feature], "weights")
+        entries = {str(self.index.names[i]): value for i, (_, value) in zip(positions, by_feature, strict=True)}
+        reasons = {name: _reasons(value) for name, value in entries.items() if isinstance(value, Mapping)}
+        stated = {name: value.get("weight") if isinstance(value, Mapping) else value for name, value in entries.items()}
+        by_name = [
+            Statement([name], _number_or_word(value, name), name)
+            for name, value in stated.items()
+            if value is not None or name not in reasons
+        ]
+        return self._settled(by_name, by_list, by_block, tuple(advice), {k: v for k, v in reasons.items() if v})
+
+    def of_table(self, table: Knowledge) -> PriorKnowledge:
+        """Resolve what a table states."""
+        if "feature" not in table.columns:
+            table.require("block", "weight")
+        if not {"weight", "cost", "why", "source"} & set(table.columns):
+            raise InputError.of(
+                "weights",
+                f"cannot be taken from {table.name}, which has no column 'weight'. Give all its features one: "
+                "read_knowledge(..., weight='likely').",
+            )
+        problems: list[str] = []
+        matched = match_rows(table, [str(name) for name in self.index.names], problems.append)
+        costs = costs_of(table, matched.rows, problems.append)
+        raise_problems(problems)
+        by_feature = _statements(matched.rows)
+        by_block = [
+            self._of_block(row.block, row.weight)._replace(source=row.place)
+            for row in matched.rows
+            if row.feature is None and row.block is not None and row.weight is not None
+        ]
+        reasons = reasons_of(matched.rows)
+        return self._settled(by_feature, [], by_block, matched.advice, reasons, costs)
+
+    def _of_rows(self, table: Knowledge) -> tuple[list[Statement], tuple[Advice, ...]]:
+        problems: list[str] = []
+        matched = match_rows(table, [str(name) for name in self.index.names], problems.append)
+        raise_problems(problems)
+        return _statements(matched.rows), matched.advice
+
+    def _of_block(self, name: str, stated: Stated) -> Statement:
+        members = list(self.blocks.members.values())[self.blocks.position(name, "weights")]
+        positions = self.index.positions(members, f"block {name!r}")
+        return Statement([str(self.index.names[i]) for i in positions], stated, f"block {name!r}")
+
+    def _settled(
+        self,
+        by_name: list[Statement],
+        by_list: list[Statement],
+        by_block: list[Statement],
+        advice: tuple[Advice, ...],
+        reasons: Mapping[str, Mapping[str, str]],
+        costs: Mapping[str, float] | None = None,
+    ) -> PriorKnowledge:
+        if self.n_models is None and any(VOTES.get(str(s.stated)) for s in (*by_name, *by_list, *by_block)):
+            rule = "in words are measured by the number of models: pass n_models, or give votes."
+            raise InputError.of("weights", rule)
+        worth = worth_by(DEFAULT_WEIGHT, self.n_models or 1)
+        found: dict[str, Stated] = {}
+        settle(by_name, found, worth, _contradiction)
+        several = settle(by_list, found, worth, None)
+        several += settle(by_block, found, worth, None if self.blocks.are_gene_sets else _contradiction)
+        stated = {name: found[name] for name in map(str, self.index.names) if name in found}
+        weights = np.array([worth(found.get(str(name), DEFAULT_WEIGHT))[0] for name in self.index.names])
+        _check_weights(weights, self.index)
+        return PriorKnowledge(freeze(weights), stated, reasons, costs, (*advice, *highest_advice(several)))
+
+
+def _statements(rows: Iterable[Row]) -> list[Statement]:
+    """Return what rows state of features."""
+    return [Statement([r.feature], r.weight, r.place) for r in rows if r.feature is not None and r.weight is not None]
+
+
+def _contradiction(name: str, first: Statement, second: Statement) -> None:
+    a, b = (f"{s.stated:g}" if isinstance(s.stated, float) else repr(s.stated) for s in (first, second))
+    raise InputError.of(
+        "weights",
+        f"give feature {name!r} two values: {a} by {first.source} and {b} by {second.source}. Give this feature its "
+        "own weight, or both blocks the same.",
+    )
+
+
+def reasons_of(rows: Iterable[Row]) -> dict[str, dict[str, str]]:
+    """Return why and source by feature; those of several rows are put together."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for row in rows:
+        for key in ("why", "source"):
+            text = getattr(row, key)
+            if row.feature is not None and text is not None:
+                found.setdefault(row.feature, {}).setdefault(key, {})[text] = None
+    return {name: {key: "; ".join(texts) for key, texts in entry.items()} for name, entry in found.items()}
+
+
+def costs_of(table: Knowledge, rows: Iterable[Row], report: Callable[[str], None]) -> dict[str, float] | None:
+    """Return the costs of features; None if the table has none. Two costs of one feature are reported."""
+    if "cost" not in table.columns:
+        return None
+    found: dict[str, tuple[float, str]] = {}
+    for row in rows:
+        if row.feature is None or row.cost is None:
+            continue
+        cost, place = found.setdefault(row.feature, (row.cost, row.place))
+        if cost != row.cost:
+            report(f"{row.place}: feature {row.feature!r} costs {row.cost:g} here, but {cost:g} in {place}.")
+    return {name: cost for name, (cost, _) in found.items()}
+
+
+def _reasons(value: Mapping[str, Any]) -> dict[str, str]:
+    unknown = set(value) - {"weight", "why", "source"}
+    if unknown:
+        rule = f"know 'weight', 'why' and 'source' of a feature; got {sorted(map(str, unknown))[0]!r}."
+        raise InputError.of("weights", rule, value)
+    return {key: str(value[key]) for key in ("why", "source") if value.get(key) is not None}
+
+
+def _number_or_word(value: Any, key: object) -> Stated:
+    if isinstance(value, str):
+        try:
+            return as_stated(value)
+        except InputError as error:
+            raise InputError.of("weights", f"of {key!r} {error.rule}", value) from None
+    weight = as_votes(value)
+    if weight is None:
+        raise InputError.of("weights", f"must be positive numbers or words such as 'likely'; {key!r} has {value!r}.")
+    return weight
+
+
+def _check_weights(resolved: Floats, index: FeatureIndex) -> None:
     wrong = ~(np.isfinite(resolved) & (resolved > 0))
     if not wrong.any():
         wrong = resolved > LARGEST_WEIGHT
     if wrong.any():
         first, n_wrong = int(wrong.argmax()), int(wrong.sum())
         more = f" ({n_wrong} such weights in all)" if n_wrong > 1 else ""
-        _check_range("weights", float(resolved[first]), f"feature {index.names[first]!r} has", more)
-    return resolved
-
-
-def check_weight(argument: str, value: Any) -> float:
-    """Return one prior weight: a positive number of at most 1e12, or raise naming `argument`, rule and value.
-
-    Examples
-    --------
-    >>> check_weight("default", 2)
-    2.0
-    """
-    weight = _as_float(value)
-    if weight is None:
-        raise InputError.of(argument, f"must be a number; got {value!r}.", value)
-    _check_range(argument, weight, "got")
-    return weight
-
-
-def _as_float(value: Any) -> float | None:
-    """Return a number as a float, infinite if it is too large for one; None if it is not a number."""
-    if not isinstance(value, Real) or isinstance(value, bool | np.bool_):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return -math.inf if value < 0 else math.inf
-
-
-def _check_range(argument: str, weight: float, subject: str, more: str = "") -> None:
-    shown = f"{subject} {weight!r}{more}"
-    if not (math.isfinite(weight) and weight > 0):
-        rule = f"must be positive and finite; {shown}. A feature without prior knowledge takes {DEFAULT_WEIGHT}."
-        raise InputError.of(argument, rule, weight)
-    if weight > LARGEST_WEIGHT:
-        raise InputError.of(
-            argument,
-            f"must be at most {LARGEST_WEIGHT:g}; {shown}. Weights count votes: one as large as the number of models "
-            "already outweighs the data; use require() to force a feature into the set.",
-            weight,
-        )
+        check_range("weights", float(resolved[first]), f"feature {index.names[first]!r} has", more)
 
 
 def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) -> bool:
@@ -114,7 +357,8 @@ def is_feature(name: str, index: FeatureIndex, blocks: Blocks, argument: str) ->
             "(int) or rename the block.",
         )
     if not feature and not block:
-        hint = did_you_mean(name, [*index.names, *blocks.names])
+        close = nearest(name, blocks.names)
+        hint = feature_hint(name, index.names) or (f" Did you mean {close!r}?" if close else "")
         if not hint:
             hint = " No blocks were given; pass blocks= to name them." if not len(blocks) else ""
         raise InputError.of(argument, f"names {name!r}, which is neither a feature nor a block.{hint}")
@@ -142,70 +386,3 @@ def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
         found = len(numbers) if numbers.ndim == 1 else f"shape {numbers.shape}"
         raise InputError.of("weights", f"must have one number per feature: {n_features}; got {found}.")
     return numbers.copy()
-
-
-def _number(value: Any, key: object) -> float:
-    weight = _as_float(value)
-    if weight is None:
-        raise InputError.of("weights", f"must be positive numbers; {key!r} has {value!r}.")
-    return weight
-
-
-def _from_pairs(pairs: Iterable[tuple[Hashable, Any]], index: FeatureIndex, blocks: Blocks) -> Floats:
-    by_feature: list[tuple[Any, float]] = []
-    by_block: list[tuple[str, float]] = []
-    for key, value in pairs:
-        weight = _number(value, key)
-        if isinstance(key, str) and not is_feature(key, index, blocks, "weights"):
-            by_block.append((key, weight))
-        else:
-            by_feature.append((key, weight))
-    return _combine(by_feature, by_block, index, blocks)
-
-
-def key_column(table: Any) -> str:
-    """Return which column of a DataFrame of weights has the names, 'feature' or 'block', or raise."""
-    key = "feature" if "feature" in table.columns else "block"
-    if key not in table.columns or "weight" not in table.columns:
-        raise InputError.of(
-            "weights",
-            "as a DataFrame needs the columns 'feature' and 'weight', or 'block' and 'weight'; "
-            f"got {list(map(str, table.columns))}.",
-        )
-    return key
-
-
-def _from_table(table: Any, index: FeatureIndex, blocks: Blocks) -> Floats:
-    from pandas import isna
-
-    key = key_column(table)
-    rows = zip(table[key], table["weight"], strict=True)
-    pairs = [(name, _number(weight, name)) for name, weight in rows if not isna(weight)]
-    return _combine(pairs, [], index, blocks) if key == "feature" else _combine([], pairs, index, blocks)
-
-
-def _combine(
-    by_feature: list[tuple[Any, float]], by_block: list[tuple[str, float]], index: FeatureIndex, blocks: Blocks
-) -> Floats:
-    """Spread block weights over their members, then let the features that are named themselves override."""
-    named = index.positions([key for key, _ in by_feature], "weights")
-    resolved = np.full(len(index.names), DEFAULT_WEIGHT)
-    source: dict[int, str] = {}
-    if len({name for name, _ in by_block}) < len(by_block):
-        raise InputError.of("weights", "name a block more than once; give each block one weight.")
-    membership = blocks.matrix(index)
-    overridden = set(named.tolist())
-    for name, weight in by_block:
-        row = blocks.position(name, "weights")
-        for feature in membership.indices[membership.indptr[row] : membership.indptr[row + 1]].tolist():
-            earlier = source.setdefault(feature, name)
-            if earlier != name and resolved[feature] != weight and feature not in overridden:
-                raise InputError.of(
-                    "weights",
-                    f"give feature {index.names[feature]!r} two values: {resolved[feature]:g} by block "
-                    f"{earlier!r} and {weight:g} by block {name!r}. Give this feature its own weight, or both blocks "
-                    "the same.",
-                )
-            resolved[feature] = weight
-    resolved[named] = [weight for _, weight in by_feature]
-    return resolved

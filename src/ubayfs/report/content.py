@@ -26,6 +26,7 @@ HEADINGS = {
 }
 _TABLES = {
     "chosen": tables.chosen,
+    "asked": tables.stated,
     "constraints": tables.constraints,
     "quality": tables.alternatives,
     "data": tables.data,

@@ -67,12 +67,30 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "probability": (
             Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
         ),
+        "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
+        "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "without_prior": (Column("Also without prior"), lambda r: Cell(_yes(r["without_prior"]))),
         "without_constraints": (Column("Also without constraints"), lambda r: Cell(_yes(r["without_constraints"]))),
     }  # fmt: skip
     known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
     return (_table("Chosen features, most important first", records, known),)
+
+
+def stated(summary: Record) -> tuple[Table, ...]:
+    """Return the features of which the expert gave reasons, those that were not chosen included."""
+    records = (summary["prior"] or {}).get("reasons", [])
+    columns: list[_Field] = [
+        (Column("Feature"), lambda r: Cell(r["feature"])),
+        (
+            Column("Stated"),
+            lambda r: Cell("" if (w := r["weight"]) is None else w if isinstance(w, str) else _number(w)),
+        ),
+        (Column("Why"), lambda r: Cell(r["why"])),
+        (Column("Source"), lambda r: Cell(r["source"])),
+        (Column("Chosen"), lambda r: Cell(_yes(r["chosen"]))),
+    ]
+    return (_table("What the expert stated of features, and why", records, columns),) if records else ()
 
 
 def _yes(chosen: bool) -> str:

@@ -222,8 +222,7 @@ def _inputs(study: Study | None, source: str | os.PathLike[str] | None) -> list[
     """Return the files that a study rests on."""
     if study is None:
         return [] if source is None else [Path(source).resolve()]
-    tables = [*study.data.files, study.prior.table, getattr(study.blocks, "table", None)]
-    paths = [study.folder / table for table in tables if table is not None]
+    paths = [study.folder / path for path in study.inputs]
     if source is not None and not study.versions:  # studies that results write have versions
         paths.append(Path(source))
     return [path.resolve() for path in paths]

@@ -35,6 +35,9 @@ class ElementarySelector(ABC):
     nested : bool
         True when the first k of more features that a run chooses are always those that it chooses with
         ``n_features=k``: runs that may choose different numbers can be done together then.
+    takes_gaps : bool
+        True when :meth:`select_many` knows what to do about missing values (NaN). To others the ensemble gives the
+        samples of each run with gaps filled from these samples.
     """
 
     name: ClassVar[str]
@@ -42,6 +45,7 @@ class ElementarySelector(ABC):
     joint: ClassVar[bool] = False
     n_together: ClassVar[int] = 1
     nested: ClassVar[bool] = False
+    takes_gaps: ClassVar[bool] = False
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
@@ -50,7 +54,8 @@ class ElementarySelector(ABC):
         Parameters
         ----------
         X : ndarray or SparseColumns of shape (n_samples, n_features_total)
-            All samples; never written to. ``X[:, columns]`` and ``X[samples]`` are dense arrays in both cases.
+            All samples; never written to. ``X[:, columns]`` and ``X[samples]`` are dense arrays in both cases, with
+            NaN where a value is missing, if the selector `takes_gaps`.
         target : Target
             Of all samples.
         subsamples : ndarray of bool of shape (n_models, n_samples)

@@ -1,8 +1,8 @@
 """Concordance of every feature with classes, on many subsamples at once; exact, because all of it is counting.
 
 For two classes of rows, `upper` and `lower`, the concordance of a feature is the number of pairs (i in upper, j in
-lower) with x_i > x_j minus the number with x_i < x_j; ties count nothing. Divided by the number of pairs it is
-Somers' D with respect to the classes, 2 AUC - 1.
+lower) with x_i > x_j minus the number with x_i < x_j; ties count nothing, and neither do pairs with a missing value.
+Divided by the number of pairs it is Somers' D with respect to the classes, 2 AUC - 1.
 
 Two algorithms give the same integers. Small data: (n_models x pairs) weights times the signs of the pair differences,
 one matrix product. Larger data: sort each feature once and walk up its values for all runs together, counting what was
@@ -45,8 +45,11 @@ class Contrast:
         return (subsamples & self.upper).sum(axis=1) * (subsamples & self.lower).sum(axis=1)
 
 
-def concordance(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -> Floats:
+def concordance(block: Array, subsamples: Mask, contrasts: Sequence[Contrast], n_pairs: Array | None = None) -> Floats:
     """Count concordant minus discordant pairs: whole numbers, of shape (n_contrasts, n_models, k), for k columns.
+
+    `n_pairs`, of the same shape or with k = 1, has the number of pairs that are compared; it must be given when values
+    are missing.
 
     Examples
     --------
@@ -58,7 +61,7 @@ def concordance(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -
     most_pairs = max(int(c.upper.sum()) * int(c.lower.sum()) for c in contrasts)
     if most_pairs <= MAX_PAIRS:
         return np.stack([_by_signs(block, subsamples, contrast) for contrast in contrasts])
-    return _by_sorting(block, subsamples, contrasts)
+    return _by_sorting(block, subsamples, contrasts, n_pairs)
 
 
 def _by_signs(block: Array, subsamples: Mask, contrast: Contrast) -> Floats:
@@ -77,18 +80,21 @@ def _by_signs(block: Array, subsamples: Mask, contrast: Contrast) -> Floats:
     return counts
 
 
-def _by_sorting(block: Array, subsamples: Mask, contrasts: Sequence[Contrast]) -> Floats:
+def _by_sorting(block: Array, subsamples: Mask, contrasts: Sequence[Contrast], n_pairs: Array | None = None) -> Floats:
     n_models, n_samples = subsamples.shape
+    if n_pairs is None:
+        n_pairs = np.stack([contrast.n_pairs(subsamples)[:, None] for contrast in contrasts])
+    n_pairs = np.broadcast_to(n_pairs, (*n_pairs.shape[:2], block.shape[1]))
     members = np.zeros((n_samples + 1, n_models), dtype=np.uint8)  # the last row stands for no sample
     members[:-1] = subsamples.T
     counts = np.empty((len(contrasts), n_models, block.shape[1]))
     step = max(1, _CACHE_ENTRIES // (n_models * (n_samples // _BLOCK + 1)))
     masks = [_class_masks(members, contrast) for contrast in contrasts]
-    n_pairs = [contrast.n_pairs(subsamples)[:, None] for contrast in contrasts]
     for start in range(0, block.shape[1], step):
-        orders = _Ordered.of(block[:, start : start + step])
+        part = slice(start, start + step)
+        orders = _Ordered.of(block[:, part])
         for count, pairs, (upper, lower) in zip(counts, n_pairs, masks, strict=True):
-            count[:, start : start + step] = orders.twice_passed(upper, lower).T - pairs
+            count[:, part] = orders.twice_passed(upper, lower).T - pairs[:, part]
     return counts
 
 
@@ -106,7 +112,7 @@ class _Ordered:
     mean of both. Pairs of different values count the same in both, hence also in orders of the tied rows alone.
     """
 
-    rows: Ints  # in ascending order, (k, n_samples)
+    rows: Ints  # in ascending order, (k, n_samples); -1 stands for a missing value
     has_ties: Mask  # (k,)
     ties: Ints  # rows that have ties, and with ties reversed, (2, n_columns_with_ties, most of them); -1: none
 
@@ -115,6 +121,9 @@ class _Ordered:
         """Sort columns of shape (n_samples, k)."""
         codes = sorted_columns(block)
         rows, equal = slots_of(codes), equal_to_next(codes)
+        absent = np.isnan(block)
+        if absent.any():  # they are the last ones, and no NaN equals another
+            rows[np.arange(rows.shape[1]) >= rows.shape[1] - absent.sum(axis=0)[:, None]] = -1
         has_ties = np.asarray(equal.any(axis=1))
         return cls(rows, has_ties, _tied_rows(rows[has_ties], equal[has_ties]))
 

@@ -7,6 +7,11 @@ outlier outside the subsample, a constant). Pairs of run and feature to which th
 Their features are computed again around the median, which a few absurd values do not move, and what is still doubtful
 then is computed from the samples of the run alone; there a constant feature is recognized exactly. So a score is off by
 less than ``TIE``, whatever the values outside the subsample are: what a run chooses depends on its own samples only.
+
+Where values are missing (NaN), sums run over those that are present: with their mask ``P``, x is centered on them and 0
+elsewhere, and ``W @ P`` counts them. A score counts by the share of the samples of the run that have the feature;
+otherwise the features with the most gaps would win, since chance is largest among few samples. Columns without gaps do
+not pay for those that have any.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.feature_data import feature_chunks
+from ..data.missing import varying_columns
 from ._subsample import power_of_two, standardized
 from .base import TIE, best_first
 from .threads import each_block
@@ -32,9 +38,10 @@ _CONDITION = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
 # How far a score of order one, computed in the precision of the data, may be from its exact value.
 SCREENING_ERROR = {np.dtype(np.float64): 2 * TIE, np.dtype(np.float32): 1e-3}
 
-# (runs, x) -> (scores, condition): `x` of shape (n_samples, k) is centered and has the dtype that the products shall
-# have, `runs` says for which runs; both results have shape (n_runs, k).
-Statistic = Callable[[slice, Array], tuple[Array, Array]]
+# (runs, x) or (runs, x, present) -> (scores, condition): `x` of shape (n_samples, k) is centered and has the dtype that
+# the products shall have, `runs` says for which runs; both results have shape (n_runs, k). `present`, if values are
+# missing, is the mask of those that are there: x is 0 elsewhere, and scores count by their share of the run.
+Statistic = Callable[..., tuple[Array, Array]]
 
 
 def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
@@ -45,17 +52,32 @@ def blocks_of(n_rows: int, n_columns: int) -> Iterator[slice]:
     return feature_chunks(n_columns, max(16, BLOCK_ENTRIES // n_rows))
 
 
-def centered(block: Array) -> Array:
-    """Return a copy of a block of columns, centered on their means and scaled, in its own precision."""
+def with_gaps(block: Array) -> Mask:
+    """Tell which columns have missing values."""
+    return np.isnan(block.min(axis=0))
+
+
+def present_in(block: Array) -> Mask | None:
+    """Return which values are there, of the shape of the block; None if all are."""
+    return ~np.isnan(block) if with_gaps(block).any() else None
+
+
+def centered(block: Array, present: Mask | None = None) -> Array:
+    """Return a copy of a block of columns, centered on their means and scaled, in its own precision; gaps become 0."""
+    if present is not None:
+        block = np.where(present, block, block.dtype.type(0))
     block = block * power_of_two(np.abs(block).max(axis=0))
-    return block - block.mean(axis=0, dtype=np.float64).astype(block.dtype)
+    if present is None:
+        return block - block.mean(axis=0, dtype=np.float64).astype(block.dtype)
+    mean = block.sum(axis=0, dtype=np.float64) / np.maximum(present.sum(axis=0), 1)
+    return np.multiply(block - mean.astype(block.dtype), present, dtype=block.dtype)
 
 
 def median_centering(block: Floats) -> tuple[Floats, Floats]:
     """Return `scale` and `center`, of shape (2, k), such that ``block * scale - center`` is scaled, its medians are 0.
 
     Nothing but the difference is rounded, so that values near the median (the lower of two) retain their digits beside
-    absurd ones.
+    absurd ones. Gaps do not count.
 
     Examples
     --------
@@ -64,27 +86,67 @@ def median_centering(block: Floats) -> tuple[Floats, Floats]:
     >>> (block * scale - center).ravel() / scale
     array([ 0.0000000e+00, -1.0000000e+00,  1.1529215e+18,  2.0000000e+00])
     """
-    scale = power_of_two(np.abs(block).max(axis=0))
-    middle = (len(block) - 1) // 2
-    return scale, np.partition(block, middle, axis=0)[middle] * scale
+    largest = np.abs(block).max(axis=0)
+    if np.isnan(largest).any():
+        largest = np.nan_to_num(np.fmax.reduce(np.abs(block), axis=0), nan=0.0)
+        middles = np.maximum(len(block) - np.isnan(block).sum(axis=0) - 1, 0) // 2
+        medians = np.take_along_axis(np.sort(block, axis=0), middles[None], axis=0)[0]  # gaps come last
+    else:
+        middle = (len(block) - 1) // 2
+        medians = np.partition(block, middle, axis=0)[middle]
+    scale = power_of_two(largest)
+    return scale, medians * scale
 
 
 def _around_median(block: Floats) -> Floats:
     scale, center = median_centering(block)
-    return np.asarray(block * scale - center)
+    return without_gaps(block * scale - center)
 
 
-def scatter(weights: Array, x: Array) -> tuple[Array, Array]:
+def without_gaps(x: Array) -> Array:
+    """Return centered columns with 0 in place of NaN."""
+    np.copyto(x, 0, where=np.isnan(x))
+    return x
+
+
+def scatter(weights: Array, x: Array, n: Array | None = None) -> tuple[Array, Array]:
     """Return weighted sums of squares around the weighted mean, and their condition (share of the raw squares).
 
     With weights of shape (n_runs, n_samples) and k columns, both have shape (n_runs, k). Squares so small that they
-    have lost digits count as larger, which makes the condition worse.
+    have lost digits count as larger, which makes the condition worse. `n`, of the same shape, are the weights of the
+    values that are present, if not all are.
     """
     weights = weights.astype(x.dtype, copy=False)
     squares = weights @ x**2
     tiny = np.finfo(x.dtype).tiny
-    around_mean = squares - (weights @ x) ** 2 / np.maximum(weights.sum(axis=1, keepdims=True), tiny)
+    if n is None:
+        n = weights.sum(axis=1, keepdims=True)
+    around_mean = squares - (weights @ x) ** 2 / np.maximum(n, tiny)
     return around_mean, around_mean / np.maximum(squares, tiny / np.finfo(x.dtype).eps)
+
+
+def where_two(scores: Array, condition: Array, n_present: Array) -> tuple[Array, Array]:
+    """Return scores and condition of columns with gaps: fewer than 2 values cannot vary, and nothing is in doubt."""
+    enough = n_present >= 2
+    return np.where(enough, scores, -np.inf), np.where(enough, condition, 1.0).astype(condition.dtype)
+
+
+class ClassCounts:
+    """How many samples of each class the runs have; of these, how many have a value of a feature."""
+
+    def __init__(self, classes: Array, n_classes: int, subsamples: Mask) -> None:
+        self.weights = subsamples & (np.asarray(classes) == np.arange(n_classes)[:, None])[:, None, :]
+        self._single = self.weights.astype(np.float32)
+        self._everything = self.weights.sum(axis=2, dtype=np.float64)[:, :, None]
+
+    def of(self, present: Mask | None, runs: slice = slice(None)) -> Floats:
+        """Return the counts of shape (n_classes, n_runs, k), or (n_classes, n_runs, 1) if all values are present."""
+        if present is None:
+            return self._everything[:, runs]
+        # Counts are exact in single precision up to 16 million samples.
+        weights = self._single[:, runs].reshape(-1, len(present))
+        counts = (weights @ present.astype(np.float32)).astype(np.float64)
+        return counts.reshape(len(self.weights), len(weights) // len(self.weights), present.shape[1])
 
 
 def has_digits(condition: Array) -> Mask:
@@ -94,8 +156,7 @@ def has_digits(condition: Array) -> Mask:
 
 def varying_in(run: Mask, block: Array) -> Mask:
     """Tell which columns have different values in a run, a mask of samples."""
-    own = block[run]
-    return np.asarray((own != own[0]).any(axis=0))
+    return varying_columns(block[run])
 
 
 def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
@@ -103,29 +164,37 @@ def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
 
     The scores have shape (n_models, k); they are minus infinity where a column is constant in the subsample.
     """
+    gaps = with_gaps(block)
+    if not gaps.any():
+        return _scores(statistic, subsamples, block)
+    scores = np.empty((len(subsamples), block.shape[1]), dtype=block.dtype)
+    scores[:, gaps] = _scores(statistic, subsamples, block[:, gaps], ~np.isnan(block[:, gaps]))
+    if not gaps.all():
+        scores[:, ~gaps] = _scores(statistic, subsamples, block[:, ~gaps])
+    return scores
+
+
+def _scores(statistic: Statistic, subsamples: Mask, block: Array, present: Mask | None = None) -> Array:
     with np.errstate(all="ignore"):
-        scores, condition = statistic(slice(None), centered(block))
+        mask: tuple[Mask, ...] = () if present is None else (present,)
+        scores, condition = statistic(slice(None), centered(block, present), *mask)
         columns = np.flatnonzero(~has_digits(condition).all(axis=0))
         if len(columns) == 0:
             return scores
         exact = block[:, columns].astype(np.float64)
-        constant = (exact == exact[0]).all(axis=0)
-        scores[:, columns[constant]] = -np.inf
-        columns, exact = columns[~constant], exact[:, ~constant]
-        scores[:, columns], condition = statistic(slice(None), _around_median(exact))
+        varies = varying_columns(exact)
+        scores[:, columns[~varies]] = -np.inf
+        columns, exact = columns[varies], exact[:, varies]
+        mask = tuple(there[:, columns] for there in mask)
+        scores[:, columns], condition = statistic(slice(None), _around_median(exact), *mask)
         doubtful = ~has_digits(condition)
         for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
-            here = doubtful[run]
-            scores[run, columns[here]] = _scores_of_run(statistic, run, subsamples[run], exact[:, here])
+            here, rows = doubtful[run], subsamples[run]
+            x = np.zeros((len(exact), np.count_nonzero(here)))
+            x[rows] = _around_median(exact[np.ix_(rows, here)])
+            own = statistic(slice(run, run + 1), x, *(there[:, here] for there in mask))[0][0]
+            scores[run, columns[here]] = np.where(varying_in(rows, exact[:, here]), own, -np.inf)
     return scores
-
-
-def _scores_of_run(statistic: Statistic, run: int, rows: Mask, exact: Floats) -> Floats:
-    """Evaluate a statistic for one run on columns that its own samples alone center and scale."""
-    x = np.zeros_like(exact)
-    x[rows] = _around_median(exact[rows])
-    scores = statistic(slice(run, run + 1), x)[0][0]
-    return np.where(varying_in(rows, exact), scores, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +220,12 @@ class Centering:
     def of(cls, block: Floats, subsamples: Mask) -> Centering:
         """Look at columns, of shape (n_samples, k)."""
         scale, center = median_centering(block)
+        present = present_in(block)
         with np.errstate(all="ignore"):
-            around_mean, condition = scatter(subsamples, block * scale - center)
+            x, n = block * scale - center, None
+            if present is not None:
+                x, n = without_gaps(x), subsamples.astype(np.float64) @ present
+            around_mean, condition = scatter(subsamples, x, n)
         known = has_digits(condition)
         alone = ~known
         for run in np.flatnonzero(alone.any(axis=1)).tolist():

@@ -72,6 +72,8 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
     given = known_only(given, parameters, f"an argument of {kind}", report)
+    if kind == "cost_budget" and "budget" in given:
+        given.setdefault("costs", None)  # those of the table of knowledge
     absent = [name for name in KINDS[kind].required if name not in given]
     for name in absent:
         report((), f"needs {name!r}.")
@@ -369,9 +371,9 @@ def plain_constraint(constraint: Constraint) -> dict[str, Any]:
     shown = {
         name: _plain_argument(kind, name, value)
         for name, value in arguments_of(constraint).items()
-        if name == first or stored[name] != known[name].default
+        if stored[name] is not None and (name == first or stored[name] != known[name].default)
     }
-    short = len(shown) == 1 and not isinstance(shown[first], dict)
+    short = len(shown) == 1 and first in shown and not isinstance(shown[first], dict)
     return {kind: shown[first] if short else shown}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._arguments import did_you_mean
+from .._arguments import did_you_mean, feature_hint
 from ..constraints.arguments import as_items
 from ..data.blocks import Blocks
 from ..exceptions import InputError
@@ -57,7 +57,27 @@ class TableBlocks:
     sheet: str | None = None
 
 
-AnyBlocks = Blocks | PrefixBlocks | TableBlocks | None
+@dataclass(frozen=True)
+class GeneSetBlocks:
+    """Blocks from a file of gene sets.
+
+    Attributes
+    ----------
+    gene_sets : str
+        Path, relative to the study file, of a GMT file, or of a CSV of gene sets as cellxgene has it.
+    only : tuple of str
+        Names or patterns of the gene sets that are wanted; default all.
+    aliases : str or None
+        Path of a table of other names of features.
+    """
+
+    gene_sets: str
+    only: tuple[str, ...] = ()
+    aliases: str | None = None
+
+
+AnyBlocks = Blocks | PrefixBlocks | TableBlocks | GeneSetBlocks | None
+_RULES = {"prefix": {"prefix"}, "table": {"table", "sheet"}, "gene_sets": {"gene_sets", "only", "aliases"}}
 
 
 def as_blocks(value: Any, report: Report) -> AnyBlocks:
@@ -65,13 +85,14 @@ def as_blocks(value: Any, report: Report) -> AnyBlocks:
 
     Parameters
     ----------
-    value : mapping of name to features, {"prefix": separator}, {"table": path, "sheet": name}, DataFrame, Blocks, ...
+    value : mapping, DataFrame or Blocks
+        Name -> features; {"prefix": separator}; {"table": path, "sheet": name}; {"gene_sets": path, "only": names}.
     report : Report
     """
-    if value is None or isinstance(value, PrefixBlocks | TableBlocks):
+    if value is None or isinstance(value, PrefixBlocks | TableBlocks | GeneSetBlocks):
         return value
     if isinstance(value, Mapping):
-        for rule, keys in (("prefix", {"prefix"}), ("table", {"table", "sheet"})):
+        for rule, keys in _RULES.items():
             # A block that is called so lists its features.
             if isinstance(value.get(rule), str):
                 return _rule_blocks(rule, keys, value, report)
@@ -93,6 +114,17 @@ def _rule_blocks(rule: str, keys: set[str], value: Mapping[Any, Any], report: Re
         report((rule,), "must not be empty.")
     if rule == "prefix":
         return PrefixBlocks(value["prefix"])
+    if rule == "gene_sets":
+        only = value.get("only") or ()
+        only = (only,) if isinstance(only, str) else tuple(only) if isinstance(only, Iterable) else (only,)
+        if not all(isinstance(name, str) for name in only):
+            report(("only",), f"must list names or patterns of gene sets; got {value['only']!r}.")
+            only = ()
+        aliases = value.get("aliases")
+        if aliases is not None and not isinstance(aliases, str):
+            report(("aliases",), f"must be the path of a table; got {aliases!r}.")
+            aliases = None
+        return GeneSetBlocks(value["gene_sets"], only, aliases)
     sheet = value.get("sheet")
     if sheet is not None and not isinstance(sheet, str):
         report(("sheet",), f"must be the name of a sheet; got {sheet!r}.")
@@ -101,8 +133,9 @@ def _rule_blocks(rule: str, keys: set[str], value: Mapping[Any, Any], report: Re
 
 def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:
     """Return blocks as they are written to a file."""
-    if isinstance(blocks, PrefixBlocks | TableBlocks):
-        return {key: value for key, value in vars(blocks).items() if value is not None}
+    if isinstance(blocks, PrefixBlocks | TableBlocks | GeneSetBlocks):
+        given = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(blocks).items()}
+        return {key: value for key, value in given.items() if value}
     return {} if blocks is None else {name: list(members) for name, members in blocks.members.items()}
 
 
@@ -176,7 +209,8 @@ class Names:
             return ""
         if not self.names:
             return f" There are no {self.kind}s."
-        nearest = did_you_mean(item, self.names) or did_you_mean(re.sub(r"[*?\[\]]", "", item), self.names)
+        hint = feature_hint if self.kind == "feature" else did_you_mean
+        nearest = hint(item, self.names) or hint(re.sub(r"[*?\[\]]", "", item), self.names)
         return nearest or f" There are {len(self.names)} {self.kind}s, {self.names[0]!r} first."
 
     def expand(self, items: Iterable[Any], report: Report) -> list[Any]:

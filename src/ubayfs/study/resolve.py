@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..advice import size_advice, very_likely_advice
+from ..advice import cost_advice, size_advice, very_likely_advice
 from ..constraints import ConstraintSystem, resolve
-from ..constraints.links import exclude
+from ..constraints.links import held_unlikely
+from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress
@@ -27,25 +28,18 @@ from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.subsampling import plan_subsamples
 from ..exceptions import Advice, InputError, StudyError
+from ..priors import PriorKnowledge
 from ..selection import Selection
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .names import Names, PrefixBlocks, TableBlocks, is_pattern
+from .knowledge_files import KnowledgeFiles
+from .names import GeneSetBlocks, Names, PrefixBlocks, TableBlocks, is_pattern
 from .schema import DataSection
 from .study import Study
-from .weights import (
-    UNLIKELY,
-    UNLIKELY_RHO,
-    VERY_LIKELY,
-    KnowledgeTable,
-    Stated,
-    WeightResolver,
-    Weights,
-    read_knowledge,
-)
+from .weights import WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
@@ -66,8 +60,8 @@ class ResolvedStudy:
         The table as read, for the table of the selected features.
     decision : Decision
         Everything that a decision needs besides evidence and data.
-    knowledge : mapping of str to float or str
-        What the expert stated of features: votes or a word of the scale, only where something was stated.
+    prior : PriorKnowledge
+        What the expert stated of features: weights, reasons and costs.
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
     """
@@ -77,8 +71,22 @@ class ResolvedStudy:
     data: FeatureData | None
     table: Table | None
     decision: Decision
-    knowledge: Mapping[str, Stated]
+    prior: PriorKnowledge
     system: ConstraintSystem | None = None
+
+    @property
+    def knowledge(self) -> Mapping[str, float | str]:
+        """Votes or word of the scale by feature, where something was stated."""
+        return self.prior.stated
+
+    @property
+    def notes(self) -> tuple[Advice, ...]:
+        """What must be known about names, weights and costs."""
+        costs = cost_advice(self.decision.constraints, self.prior.costs, self.feature_names)
+        named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
+        system = self.system or resolve(named, self.feature_names, self.decision.blocks)
+        too_many = very_likely_advice(system, self.prior.very_likely, self.feature_names)
+        return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs, *too_many)
 
     @property
     def features_per_model(self) -> int | str:
@@ -88,22 +96,12 @@ class ResolvedStudy:
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known before the ensemble runs."""
-        found = [*self.study.version_advice, *features_advice([self.features_per_model], len(self.feature_names))]
-        if self.data is not None:
-            found += self.data.advice
-            if self.system is not None:  # else it needs correlations, and the decision tells
-                found += size_advice(self.system, ~self.data.constant)
-        return (*found, *self.knowledge_advice)
-
-    @cached_property
-    def knowledge_advice(self) -> tuple[Advice, ...]:
-        """What must be known about the statements of the expert, whatever the data are."""
-        if VERY_LIKELY not in self.knowledge.values():
-            return ()
-        likely = np.array([self.knowledge.get(name) == VERY_LIKELY for name in self.feature_names], dtype=bool)
-        named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
-        system = self.system or resolve(named, self.feature_names, self.decision.blocks)
-        return very_likely_advice(system, likely, self.feature_names)
+        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
+        of_data = () if self.data is None else self.data.advice
+        of_size: tuple[Advice, ...] = ()
+        if self.data is not None and self.system is not None:  # else correlations decide, and the decision says it
+            of_size = size_advice(self.system, ~self.data.constant)
+        return (*self.study.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
 
     def collect(
         self,
@@ -116,7 +114,7 @@ class ResolvedStudy:
 
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
-        return self.decision.make(evidence, self.data, self.system)
+        return self.decision.make(evidence, self.data, self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""
@@ -136,12 +134,15 @@ class ResolvedStudy:
     def standalone(self) -> Study:
         """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
-        if prior.table is not None:
-            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()))
-            prior = replace(prior, weights=weights, table=None, sheet=None)
-        if blocks is None or isinstance(blocks, TableBlocks):
+        from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
+        if isinstance(prior.weights, Weights) and (from_files or prior.weights.lists):
+            reasons = tuple((name, tuple(texts.items())) for name, texts in self.prior.reasons.items())
+            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()), reasons=reasons)
+            prior = replace(prior, weights=weights, table=None, sheet=None, aliases=None, unknown="skip")
+        if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):
             blocks = self.decision.blocks or None  # files are blocks where the study has none
-        return replace(self.study, prior=prior, blocks=blocks)
+        constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
+        return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
 
 
 def resolve_study(
@@ -227,7 +228,7 @@ class _Resolver:
         self.samples: FeatureData | None = None  # the data, or target and groups alone if only features are wrong
         self.features: list[str] | None = None  # all columns that may be features
         self.n_features = range(0)  # how many of them there may be
-        self._tables: dict[tuple[str, str | None], KnowledgeTable | None] = {}
+        self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
 
     # -- the data table ------------------------------------------------------------------------------------------------
 
@@ -299,63 +300,53 @@ class _Resolver:
             self.features = [str(name) for name in feature_names]
             self.n_features = range(len(self.features), len(self.features) + 1)
         names = self.features
-        table = self._read_table(study.prior, "prior", "weight")
+        aliases = self.files.aliases(study.prior.aliases, "prior")
+        table = self.files.table(study.prior, "prior", "weight")
+        table = None if table is None else replace(table, aliases=aliases)
         self._check_ensemble()
         if names is None:  # there is nothing to compare names with
             if isinstance(study.blocks, TableBlocks):
-                self._read_table(study.blocks, "blocks", "feature", "block")
+                self.files.table(study.blocks, "blocks", "feature", "block")
             return None
         self.names = Names(names)
         blocks = self._blocks()
-        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems)
+        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems, study.folder, aliases)
         given_weights = study.prior.weights
         if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
             given_weights = Weights()  # there may be one for each feature
-        weights, knowledge = resolver.resolve(given_weights, table)
-        prior = self._prior(weights, blocks)
+        known = resolver.resolve(given_weights, table)
+        prior = self._prior(known.weights, blocks)
+        if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
+            self.files.check_costs(table)
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
-            for i, given in enumerate(study.constraints)
+            for i, given in enumerate(with_costs(constraint, known.costs) for constraint in study.constraints)
         ]
-        unlikely = [name for name, stated in knowledge.items() if stated == UNLIKELY]
-        if unlikely:
-            constraints.append(replace(exclude(unlikely, rho=UNLIKELY_RHO), from_prior=True))
+        if known.unlikely:
+            constraints.append(held_unlikely(known.unlikely))
         known_blocks = blocks if problems.is_sound("blocks") else None
         system = check_constraints(constraints, names, self.n_features, known_blocks, self.data, problems)
         if problems.found:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
         given = tuple(constraint for constraint in constraints if constraint is not None)
-        decision = Decision(weights=weights, prior=prior, constraints=given, blocks=blocks, **settings)
-        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, knowledge, system)
-
-    def _read_table(self, source: Any, key: str, *columns: str) -> KnowledgeTable | None:
-        """Return the table of a section, read once, if it is there and has the columns that are needed."""
-        if source.table is None:
-            return None
-        path: Path = (key, "table")
-        if (source.table, source.sheet) not in self._tables:
-            file = self.study.folder / source.table
-            self._tables[source.table, source.sheet] = read_knowledge(file, source.sheet, below(self.problems, *path))
-        table = self._tables[source.table, source.sheet]
-        with reported(self.problems, path):
-            if table is not None:
-                table.require(*columns)
-            return table
-        return None
+        decision = Decision(weights=known.weights, prior=prior, constraints=given, blocks=blocks, **settings)
+        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, known, system)
 
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
         given, problems = self.study.blocks, self.problems
         was_sound = problems.is_sound("blocks")
-        members: Mapping[str, list[Any]] = {}
+        members: Mapping[str, Sequence[Any]] = {}
+        file = None
         if isinstance(given, PrefixBlocks):
             members = given.members(self.names.names)
             if not members:
                 rule = f"no feature has {given.prefix!r} in its name, so that there are no blocks."
                 problems(("blocks", "prefix"), rule)
-        elif isinstance(given, TableBlocks):
-            members = self._table_members(given)
+        elif isinstance(given, TableBlocks | GeneSetBlocks):
+            file = self.files.blocks(given, self.names.names)
+            members = file.members
         elif given is None and self.data is not None and self.data.blocks is not None:
             members = {name: list(items) for name, items in self.data.blocks.members.items()}
         elif given is not None:
@@ -368,18 +359,8 @@ class _Resolver:
                 index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
         self.block_names = Names(members if known else None, "block")
-        return Blocks({name: tuple(items) for name, items in members.items() if items}) if members else None
-
-    def _table_members(self, blocks: TableBlocks) -> dict[str, list[Any]]:
-        table = self._read_table(blocks, "blocks", "feature", "block")
-        members: dict[str, list[Any]] = {}
-        if table is None:
-            return members
-        table.report_unknown(self.names, None, below(self.problems, "blocks", "table"))
-        for row in table.rows:
-            if row.block is not None and row.feature in self.names:
-                members.setdefault(row.block, []).append(row.feature)
-        return {name: list(dict.fromkeys(features)) for name, features in members.items()}
+        made = {name: tuple(items) for name, items in members.items() if items}
+        return (Blocks(made) if file is None else file) if members else None
 
     def _prior(self, weights: NDArray[np.float64], blocks: Blocks | None) -> Any:
         """Return the prior; its settings are checked with the features."""

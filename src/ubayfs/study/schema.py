@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import check_choice, check_int
-from ..data.feature_data import MISSING_RULES
+from .._arguments import check_choice, check_int, check_real
+from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.reading_rules import (
     DETECTION_RULES,
     DUPLICATE_RULES,
@@ -36,6 +36,8 @@ from .weights import Weights, file_form, read_weights
 _count = partial(check_int, low=0)
 _task = partial(check_choice, choices=TASKS)
 _missing_rule = partial(check_choice, choices=MISSING_RULES)
+_unknown_rule = partial(check_choice, choices=("skip", "error"))
+_share = partial(check_real, low=0.0, high=1.0)
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
 
@@ -84,8 +86,12 @@ class DataSection(Section):
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", _missing_rule, "missing values of features: `error`, `drop_rows`, `drop_columns` or `median`",
+        "error", _missing_rule, "missing values: `error`, `available`, `drop_rows`, `drop_columns` or `median`",
         option=Option("--missing", "RULE")
+    )
+    max_missing: float = setting(
+        MAX_MISSING, _share, "features of which a larger share is missing leave (`available`, `median`)",
+        option=Option("--max-missing", "SHARE", float)
     )
     samples: str | None = setting(
         None, components.text, "sample sheet: has target and groups, none of its columns is a feature",
@@ -201,15 +207,23 @@ class PriorSection(Section):
     )
     weights: Any = setting(  # noqa: RUF009
         Weights(), read_weights, "prior weights, in votes or in words", in_parts=True,
-        details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`",
+        details="one number for all features, or the keys `default`, `features`, `patterns` and `blocks`, and words of "
+        "the scale with lists of names or files of names",
         default_text="0.01"
     )
     table: str | None = setting(
-        None, components.text, "CSV or Excel file with the columns feature, weight and block",
+        None, components.text, "CSV or Excel file with the columns feature, weight, block, cost, why and source",
         default_text="none",
         option=Option("--weights-table", "FILE", os.path.abspath),  # relative to where the command is typed
     )
     sheet: str | None = setting(None, components.text, "its sheet, of an Excel file", default_text="the first")
+    aliases: str | None = setting(
+        None, components.text, "table of other names of features, for the table and the lists",
+        details="columns name and alias, or symbol, prev_symbol and alias_symbol", default_text="none"
+    )
+    unknown: str = setting(
+        "skip", _unknown_rule, "names of the table that are not in the data: `skip` (with notice) or `error`"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", file_form(self.weights))

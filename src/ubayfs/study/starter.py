@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import did_you_mean
-from ..data.feature_data import MISSING_RULES
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
+from ..knowledge.scale import UNLIKELY_RHO, VOTES
 from .names import PrefixBlocks
 from .schema import SECTIONS
-from .weights import UNLIKELY_RHO, VOTES
 from .yaml_io import dump_scalar
 
 if TYPE_CHECKING:
@@ -150,8 +149,7 @@ def _data(
     ignored = ", ".join(dump_scalar(name) for name in roles.ignored) or 'NAME, "id*"'
     text += _line("data", "ignore", f"[{ignored}]", active=bool(roles.ignored))
     note = f"; {roles.n_missing} cells are empty" if roles.n_missing else ""
-    rule = "available" if "available" in MISSING_RULES else "median"
-    return text + _line("data", "missing", rule if roles.n_missing else "error", note)
+    return text + _line("data", "missing", "available" if roles.n_missing else "error", note)
 
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:

@@ -15,7 +15,7 @@ from ..ensemble.collect import Progress, collect_evidence
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection
-from ..workflow import Decision, decide
+from ..workflow import Decision, decide_with
 from .changes import version_advice
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
@@ -25,6 +25,12 @@ from .names import AnyBlocks, as_blocks, plain_blocks
 from .schema import KEYS, SECTIONS, DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .yaml_io import dump_document, read_document
 
+# Keys of each part that are paths.
+PATHS = {
+    "prior": ("table", "aliases"),
+    "blocks": ("table", "gene_sets", "aliases"),
+    "outputs": ("directory",),
+}
 _HEADER = "# A study of ubayfs. Paths are relative to this file.\n\n"
 
 
@@ -171,8 +177,12 @@ class Study:
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:
         """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""
+        from .resolve import resolve_study
+
+        names, n_models = evidence.feature_names, evidence.n_models
         study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
-        return decide(evidence, X=data, **study.arguments(evidence.feature_names, evidence.n_models))
+        resolved = resolve_study(study, data=None, feature_names=names, n_models=n_models)
+        return decide_with(resolved.decision, evidence, data, resolved.prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study in plain types, with the keys of the file.
@@ -207,11 +217,26 @@ class Study:
         old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
         parts: dict[str, Any] = {}
         parts["data"] = self.data.with_paths(lambda path: moved_path(path, old, folder))
-        for key, name in {"prior": "table", "blocks": "table", "outputs": "directory"}.items():
+        for key, names in PATHS.items():
             part = getattr(self, key)
-            path = getattr(part, name, None)
-            parts[key] = part if path is None else replace(part, **{name: moved_path(path, old, folder)})
+            paths = {name: path for name in names if (path := getattr(part, name, None)) is not None}
+            moved = {name: moved_path(path, old, folder) for name, path in paths.items()}
+            parts[key] = replace(part, **moved) if moved else part
+        weights = parts["prior"].weights
+        lists = tuple(
+            (word, moved_path(names, old, folder) if isinstance(names, str) else names)
+            for word, names in getattr(weights, "lists", ())
+        )
+        if lists:
+            parts["prior"] = replace(parts["prior"], weights=replace(weights, lists=lists))
         return replace(self, **parts)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Paths of the files that the study rests on."""
+        named = [getattr(getattr(self, key), name, None) for key in ("prior", "blocks") for name in PATHS[key]]
+        lists = [names for _, names in getattr(self.prior.weights, "lists", ()) if isinstance(names, str)]
+        return tuple(path for path in (*self.data.files, *named, *lists) if isinstance(path, str))
 
     @property
     def version_advice(self) -> tuple[Advice, ...]:

@@ -16,7 +16,6 @@ from .._plain import number, plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..data.target import Target
 from ..ensemble.collect import Progress, versions
 from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
@@ -44,14 +43,13 @@ def answer(
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
-    before = () if study is None else (*study.study.version_advice, *study.knowledge_advice)
     given = {
         "n_features": len(selection.feature_names),
         "chosen": members.chosen_features(selection, reasons, Blocks.of(blocks)),
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": advice_facts((*before, *facts.all_advice(selection))),
+        "advice": advice_facts((*(() if study is None else study.study.version_advice), *facts.all_advice(selection))),
     }
     return {"headline": sentences.headline(given), **given}
 
@@ -140,13 +138,13 @@ def summarize(
         "data": about,
         "ensemble": None if posterior is None else plain(facts.ensemble_facts(posterior.evidence)),
         "blocks": [{"name": name, "n_features": len(inside)} for name, inside in members_of.members.items()],
-        "prior": facts.prior_facts(selection, None if study is None else study.knowledge),
+        "prior": plain(facts.prior_facts(selection)),
         "level": members.LEVEL,
         "n_draws": n_decided,
         "chosen": members.with_uncertainty(given["chosen"], selection, chance, random_state),
         "alternatives": members.alternatives(selection),
         "correlation": facts.correlation_facts(selection, correlations),
-        "decision": plain(selection.provenance),
+        "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
         "study": settings or None,
         "versions": {"python": platform.python_version(), **versions()},
         "citation": facts.CITATION,
@@ -178,11 +176,7 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
 
 def _table(selection: Selection, data: Any) -> FeatureData | None:
     """Return the data of the fit: those given, or those that the selection was decided with."""
-    if data is not None:
-        return FeatureData.of_fit(data, selection.feature_names)
-    if selection.problem is None or selection.problem.X is None:
-        return None
-    return FeatureData(selection.problem.X, Target("unsupervised"), selection.feature_names)
+    return selection.data_of_fit(data)
 
 
 def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
@@ -96,8 +95,10 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
     if data is not None:
         constant = data.constant
         facts |= {"n_samples": data.n_samples, "groups": None if data.groups is None else len(np.unique(data.groups))}
-        if data.missing is not None:
-            facts["missing"] = plain({**asdict(data.missing), "words": str(data.missing)})
+        if data.about_missing is not None:
+            words = str(data.about_missing)
+            given = {"rule": data.missing, **data.about_missing.facts, "words": words[0].upper() + words[1:]}
+            facts["missing"] = plain(given)
         if data.target.values is not None:
             facts |= {"task": data.target.task, **_target_facts(data)}
     if constant is not None:
@@ -157,10 +158,10 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
     return {"value": found.value, **interval, "grade": grade}
 
 
-def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | None = None) -> dict[str, Any] | None:
-    """Return what the expert stated: every weight that is not the most common one, and what is unlikely.
+def prior_facts(selection: Selection) -> dict[str, Any] | None:
+    """Return what the expert stated: every weight that is not the most common one, what is unlikely, and the reasons.
 
-    `knowledge` is what a study states of features, in votes or in words of the scale. None when importances were given.
+    None when importances were given.
     """
     weights, names = selection.weights, selection.feature_names
     if weights is None:
@@ -173,14 +174,19 @@ def prior_facts(selection: Selection, knowledge: Mapping[str, float | str] | Non
     if selection.problem is not None:
         system = selection.problem.utility.system
         unlikely = names[np.unique(system.A[np.flatnonzero(system.from_prior)].indices)].tolist()
-    stated = knowledge or {}
+    stated = selection.provenance.get("knowledge", {})
     return {
         "kind": str(selection.provenance.get("prior", "")),
         "default": default,
         "is_default_weight": default == DEFAULT_WEIGHT,
         "weights": in_votes,
-        "words": {name: word for name in in_votes if isinstance(word := stated.get(name), str)},
+        "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
         "unlikely": unlikely,
+        "reasons": [
+            {"feature": name, "chosen": name in selection.features, "weight": None, "why": "", "source": "", **entry}
+            for name, entry in stated.items()
+            if "why" in entry or "source" in entry
+        ],
     }
 
 

@@ -26,6 +26,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
     order = selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
     in_blocks = blocks_of(blocks, selection.feature_names, order)
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
+    stated = selection.provenance.get("knowledge", {})
     filling = () if found is None else found.filling
     twins = _twins(selection)
     records = []
@@ -53,6 +54,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 "reasons": [] if found is None else list(found.reasons(name)),
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,
+                **{key: stated.get(name, {}).get(key) for key in ("why", "source")},
             }
         )
     return records

@@ -5,11 +5,10 @@ the words of :data:`MISSING_CODES` are missing values, and an unnamed first colu
 :func:`read_data` composes the steps: files, either way round, are joined with a sample sheet and checked.
 """
 
-from ..data.feature_data import MISSING_RULES
+from ..data.missing import MISSING_RULES
 from .features import feature_columns, matches, read_features
-from .formats import SUFFIXES, likely_sheet, read_table, write_table
+from .formats import SUFFIXES, likely_sheet, read_lines, read_table, write_table
 from .reading import lay_out, read_data, read_files, read_sheet
-from .symbols import damaged_symbols
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "SUFFIXES",
     "TO_BE_CHOSEN",
     "Table",
-    "damaged_symbols",
     "feature_columns",
     "lay_out",
     "likely_sheet",
@@ -26,6 +24,7 @@ __all__ = [
     "read_data",
     "read_features",
     "read_files",
+    "read_lines",
     "read_sheet",
     "read_table",
     "write_table",

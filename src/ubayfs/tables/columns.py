@@ -153,9 +153,11 @@ def missing_problem(table: Table, names: Sequence[str], values: NDArray[Any]) ->
         shown.append(f"{names[j]!r} ({len(rows)}: {table.places(rows, 3)})")
     rule = (
         f"{int(gaps.sum())} value(s) are missing in {len(columns)} feature column(s): "
-        f"{listed(shown, len(columns), 10)}. Fill them in the file, or choose missing: median (fills each with the "
-        f"median of its column), drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
-        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns)."
+        f"{listed(shown, len(columns), 10)}. Choose missing: available (each feature counts with the samples that have "
+        "it), median (the same, with medians where a selector needs complete data), "
+        f"drop_rows (keeps {int((~gaps.any(axis=1)).sum())} of {len(values)} rows) or "
+        f"drop_columns (keeps {len(names) - len(columns)} of {len(names)} feature columns), or "
+        "fill them in the file."
     )
     return Problem(rule, ("missing",))
 
@@ -194,7 +196,7 @@ def comma_decimals(column: pd.Series) -> NDArray[np.float64] | None:
 
 
 def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
-    """Return how many rows stand above the header: less than half as wide as the table, which has names below them.
+    """Return how many rows stand above the header: at most half as wide as the table, or comments that begin with #.
 
     Examples
     --------
@@ -204,6 +206,9 @@ def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
     there = [[cell is not None and str(cell).strip() != "" for cell in row] for row in rows]
     filled = [sum(row) + (any(row) and not row[0]) for row in there]  # the column of row names may have no name
     top = next((i for i, n in enumerate(filled) if 2 * n > max(filled)), 0)
+    n_comments = next((i for i, row in enumerate(rows) if not (row and str(row[0]).startswith("#"))), len(rows))
+    if 2 <= n_comments < len(rows):  # a single one may be the header
+        top = n_comments
     names, *below = rows[top:]
     regular = {len(row) for row in below} <= {len(names), len(names) + 1}
     has_numbers = any(isinstance(cell, Real) or reads_as_number(cell) for cell in names)

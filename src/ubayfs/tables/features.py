@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.blocks import Blocks
-from ..data.feature_data import MISSING_RULES, FeatureData, MissingValues
+from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING, Gaps, check_missing
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
@@ -29,6 +30,7 @@ def read_features(
     groups: str | None = None,
     ignore: str | Iterable[str] = (),
     missing: str = "error",
+    max_missing: float = MAX_MISSING,
 ) -> FeatureData:
     """Take features, target and groups out of a table.
 
@@ -46,14 +48,17 @@ def read_features(
         Column of patients, animals, subjects...: all samples of one stay together.
     ignore : str or iterable of str
         Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
-    missing : {'error', 'drop_rows', 'drop_columns', 'median'}
-        What to do about missing values of features: refuse them, drop the rows or the feature columns that have any,
-        or put the median of the column there. Groups must be complete.
+    missing : {'error', 'available', 'drop_rows', 'drop_columns', 'median'}
+        What to do about missing values of features: refuse them; let each feature count with the samples that have it;
+        drop the rows or the feature columns that have any; or as 'available', with medians of the samples of a run
+        where a selector needs complete data. Groups must be complete.
+    max_missing : float in [0, 1]
+        With 'available' and 'median', features of which a larger share is missing leave.
 
     Returns
     -------
     data : FeatureData
-        All other columns, but for the annotations of the table, in their order. Its `missing` tells what became of
+        All other columns, but for the annotations of the table, in their order. Its `notes` tell what became of
         missing values.
 
     Raises
@@ -61,7 +66,7 @@ def read_features(
     StudyError
         If the columns cannot have these roles: all problems at once, with columns and lines.
     """
-    check_choice("missing", missing, MISSING_RULES)
+    missing, max_missing = check_missing(missing, max_missing)
     if task is not None:
         check_choice("task", task, TASKS)
     targets = _listed(target)
@@ -79,7 +84,7 @@ def read_features(
             problems += _target_problems(table, name, task)
     if groups in table.frame:
         problems += _gap_problems(table, "groups", str(groups))
-    read, more = _feature_values(table, names, missing)
+    read, more = _feature_values(table, names, missing, max_missing)
     if problems or more:
         raise TableError(table.path, problems + more)
     y: Any = None
@@ -88,12 +93,13 @@ def read_features(
         y = values[targets[0]] if len(targets) == 1 else values.to_numpy()
     group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
     try:
-        data = FeatureData.from_table(freeze(np.asfortranarray(read.values)), y, task=task, groups=group_of_row)
+        values, rule = freeze(np.asfortranarray(read.values)), "error" if read.complete else "available"
+        data = FeatureData.from_table(values, y, task=task, groups=group_of_row, missing=rule, max_missing=1.0)
         return replace(
             data,
             feature_names=np.array(read.names, dtype=object),
-            missing=read.missing,
-            notes=tuple(notes),
+            missing=missing if read.notes else None,
+            notes=(*notes, *read.notes),
             blocks=_blocks(table, read.names),
             sample_names=np.array(as_names(table.frame.index[read.rows]), dtype=object) if table.has_names else None,
         )
@@ -279,52 +285,49 @@ def _gap_problems(table: Table, role: str, name: str) -> list[Problem]:
 
 @dataclass(frozen=True)
 class _Read:
-    """Values of shape (n_rows, n_names), the names and rows that are left, and what was missing."""
+    """Values of shape (n_rows, n_names), the names and rows that are left, and what became of missing values."""
 
     values: NDArray[Any]
     names: list[str]
     rows: NDArray[np.intp]
-    missing: MissingValues | None = None
+    notes: tuple[Advice, ...] = ()
+    complete: bool = True
 
 
-def _feature_values(table: Table, names: list[str], missing: str) -> tuple[_Read, list[Problem]]:
+def _feature_values(table: Table, names: list[str], missing: str, max_missing: float) -> tuple[_Read, list[Problem]]:
     """Return the features as numbers, and what is wrong with them."""
     problems, refused = cells.number_problems(table, names)
     names = [name for name in names if name not in refused]
     values = _numbers(table.frame[names], table.decimal)
     problems += cells.infinite_problems(table, names, values)
-    gaps = np.isnan(values)
     read = _Read(values, names, np.arange(len(table.frame)))
-    if not gaps.any():
+    gaps = Gaps.of(values, np.array(names, dtype=object), missing, max_missing)
+    if gaps is None:
         return read, problems
     if missing == "error":
         return read, [*problems, cells.missing_problem(table, names, values)]
-    read, more = _without_gaps(read, gaps, missing)
-    incomplete = tuple(name for name, has_gap in zip(names, gaps.any(axis=0), strict=True) if has_gap)
-    found = MissingValues(missing, int(gaps.sum()), int(gaps.any(axis=1).sum()), incomplete)
-    return replace(read, missing=found), problems + more
+    return _without_gaps(read, gaps), problems + _too_little(gaps, missing)
 
 
-def _without_gaps(read: _Read, gaps: NDArray[np.bool_], missing: str) -> tuple[_Read, list[Problem]]:
-    """Drop or fill what is missing; problems are those of a rule that leaves too little."""
-    names = np.array(read.names, dtype=object)
-    if missing == "median":
-        empty = gaps.all(axis=0)
-        if empty.any():
-            text = f"{quoted(names[empty].tolist())} has no value at all, so there is no median: add it to ignore."
-            return read, [Problem(text, ("ignore",))]
-        values, some = read.values.copy(), gaps.any(axis=0)
-        values[:, some] = np.where(gaps[:, some], np.nanmedian(values[:, some], axis=0), values[:, some])
-        return replace(read, values=values), []
-    if missing == "drop_rows":
-        rows = np.flatnonzero(~gaps.any(axis=1))
-        few = f"missing: drop_rows leaves {len(rows)} sample(s); choose median or drop_columns."
-        problems = [Problem(few, ("missing",))] if len(rows) < 2 else []
-        return replace(read, values=read.values[rows], rows=rows), problems
-    complete = ~gaps.any(axis=0)
-    none = "missing: drop_columns leaves no feature; choose median or drop_rows."
-    problems = [] if complete.any() else [Problem(none, ("missing",))]
-    return replace(read, values=read.values[:, complete], names=names[complete].tolist()), problems
+def _without_gaps(read: _Read, gaps: Gaps) -> _Read:
+    """Leave out the samples or the features that a rule leaves out."""
+    rows = np.flatnonzero(gaps.rows)
+    values = read.values if gaps.rows.all() else read.values[rows]
+    values = values if gaps.columns.all() else values[:, gaps.columns]
+    names = [name for name, stays in zip(read.names, gaps.columns, strict=True) if stays]
+    complete = not gaps.rows.all() or not gaps.n_missing[gaps.columns].any()
+    return _Read(values, names, rows, gaps.notes, complete)
+
+
+def _too_little(gaps: Gaps, missing: str) -> list[Problem]:
+    """Return the problem of a rule that leaves too little."""
+    n_rows = np.count_nonzero(gaps.rows)
+    if n_rows < 2:
+        return [Problem(f"missing: drop_rows leaves {n_rows} sample(s); choose available.", ("missing",))]
+    if gaps.columns.any():
+        return []
+    way_out = "choose available" if missing == "drop_columns" else "raise max_missing, or fill in more values"
+    return [Problem(f"missing: {missing} leaves no feature; {way_out}.", ("missing",))]
 
 
 def _numbers(frame: pd.DataFrame, decimal: str | None) -> NDArray[Any]:

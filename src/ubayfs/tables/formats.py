@@ -20,7 +20,7 @@ from .._files import as_path, protected, save_content
 from ..exceptions import Advice, InputError, MissingDependencyError
 from .columns import is_number_type, n_title_rows
 from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
-from .text import read_text
+from .text import read_text, text_lines
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".csv.gz", ".tsv.gz", ".txt.gz", ".tab.gz")
 _EXCEL = (".xlsx", ".xlsm")
@@ -85,6 +85,16 @@ def read_table(
         if suffix in _TEXT:
             return read_text(path, encoding, distinct)
         return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path)
+    except OSError as error:
+        raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Return the lines of a text file that is not a table, such as a list of names or gene sets."""
+    path = _shortened(as_path(path))
+    _check_file(path)
+    try:
+        return text_lines(path)
     except OSError as error:
         raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
 

@@ -48,7 +48,7 @@ def join(tables: Mapping[str, Table], sheet: Table | None, keep: str, roles: Ite
     first, *others = tables
     for block in others if sheet is None else tables:
         known, name = (ids[first], tables[first].path) if sheet is None else (sheet.frame.index, sheet.path)
-        _check_match(tables[block].path, ids[block], name, known, "path" if sheet is None else "samples")
+        _check_match(tables[block], name, known, "path" if sheet is None else "samples")
     samples = pd.Index(dict.fromkeys(name for found in ids.values() for name in found), dtype=object)
     for found in [*(ids.values() if keep == "all" else ()), *([] if sheet is None else [sheet.frame.index])]:
         samples = samples[samples.isin(found)]
@@ -93,13 +93,20 @@ def _overlap(found: set[str], known: set[str]) -> tuple[int, int]:
     return equal, equal or len({alike(name)[:12] for name in found} & {alike(name)[:12] for name in known})
 
 
-def _check_match(path: Path, ids: pd.Index, other: Path, known: pd.Index, argument: str) -> None:
+def _check_match(table: Table, other: Path, known: pd.Index, argument: str) -> None:
     """Refuse two files of which fewer than half of the ids match: they may be spelled in another way."""
+    path, ids = table.path, table.frame.index
     n_matched, fewer = len(ids.intersection(known)), min(len(ids), len(known))
     if 2 * n_matched >= fewer:
         return
     shown = [f"{table.name} has {', '.join(map(repr, found[:3]))}" for table, found in ((path, ids), (other, known))]
     rule = f"only {n_matched} of {len(ids)} sample ids are in {other.name}: {'; '.join(shown)}."
+    turned = set(as_names(table.frame.columns))
+    if 2 * len(turned.intersection(known)) >= min(len(turned), len(known)):
+        where = "columns" if table.unit == "sample" else "rows"
+        raise TableError(
+            path, [Problem(f"{rule} They are on its other side: choose features_in: {where}.", (argument,))]
+        )
     for words, spelled in [*_SPELLINGS.items(), *_cut(ids, known)]:
         n_alike = len({spelled(name) for name in ids} & {spelled(name) for name in known})
         if 2 * n_alike >= fewer:

@@ -10,6 +10,7 @@ from typing import Any
 from .._arguments import check_choice
 from .._files import as_path
 from ..data.feature_data import FeatureData
+from ..data.missing import MAX_MISSING
 from ..data.reading_rules import (
     DETECTION_RULES,
     DUPLICATE_RULES,
@@ -20,12 +21,12 @@ from ..data.reading_rules import (
     default_keep,
 )
 from ..exceptions import InputError, Problem
+from ..knowledge.damaged_names import symbols_before_damage
 from .detection import replace_below_detection
 from .features import read_features
 from .formats import read_table
 from .joining import as_sheet, join
 from .layout import merge_duplicates, transposed, with_ids
-from .symbols import damaged_symbols
 from .table import Table, TableError, listed
 
 AnyPath = str | os.PathLike[str]
@@ -43,6 +44,7 @@ def read_data(
     ignore: str | Iterable[str] = (),
     keep: str | None = None,
     missing: str = "error",
+    max_missing: float = MAX_MISSING,
     duplicates: str = "error",
     below_detection: str | None = None,
     features: str | None = None,
@@ -64,7 +66,7 @@ def read_data(
     id : str, optional
         Column of the sample ids or, with features in rows, of the names of the features. Default: the first column,
         where ids are needed; a single table with samples in rows needs none.
-    target, task, groups, ignore, missing
+    target, task, groups, ignore, missing, max_missing
         See :func:`ubayfs.tables.read_features`.
     keep : {"all", "any"}, optional
         Samples that all files have, or that any of them has. Default: all, or any with ``missing="available"``.
@@ -97,7 +99,8 @@ def read_data(
         path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
         duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet, roles=(target, groups),
     )  # fmt: skip
-    return read_features(table, target=target, task=task, groups=groups, ignore=ignore, missing=missing, **more)
+    gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
+    return read_features(table, target=target, task=task, groups=groups, ignore=ignore, **gaps, **more)
 
 
 def named_files(path: Any) -> dict[str, Path]:
@@ -194,7 +197,7 @@ def _series_sheet(table: Table) -> Table:
 
 def _refuse_dates(table: Table) -> None:
     """Refuse features that have dates for names: which gene is meant is not known."""
-    damaged = damaged_symbols(str(name) for name in table.frame.columns)
+    damaged = {name: genes for name in map(str, table.frame.columns) if (genes := symbols_before_damage(name))}
     if not damaged:
         return
     shown = listed([f"{name!r} ({' or '.join(genes)}?)" for name, genes in damaged.items()], limit=5)

@@ -76,6 +76,11 @@ def _split(records: Iterator[tuple[int, list[str]]], n: int) -> tuple[list[str],
     return [" ".join(filter(None, fields)) for _, fields in islice(records, n)], next(records)
 
 
+def text_lines(path: Path) -> list[str]:
+    """Return the lines of a text file that is not a table, such as a list of names; .gz is decompressed."""
+    return _as_utf8(_content(path), None, path).removeprefix(_BOM).decode("utf-8").splitlines()
+
+
 def _content(path: Path) -> bytes:
     content = path.read_bytes()
     if path.suffix.lower() == ".gz" and content:

@@ -1,0 +1,142 @@
+"""Values that a table does not have: NaN in X. What is done about them, by rule, and helpers that respect them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arguments import Array, Ints, Mask, check_choice, check_real
+from ..exceptions import Advice, InputError
+
+# What may be done about missing values of features; see docs/missing.md.
+MISSING_RULES = ("error", "available", "drop_rows", "drop_columns", "median")
+MAX_MISSING = 0.5
+
+# What selectors that need complete data see instead: statistics of the samples of their own run.
+FILLS = {"available": "mean", "median": "median"}
+
+
+def check_missing(missing: Any, max_missing: Any) -> tuple[str, float]:
+    """Return the rule and the largest share of missing values, or raise if they break a rule of their own."""
+    return check_choice("missing", missing, MISSING_RULES), check_real("max_missing", max_missing, low=0.0, high=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Where a table has gaps, and which part of it a rule leaves.
+
+    Attributes
+    ----------
+    n_missing : ndarray of int of shape (n_features,)
+        Missing values of each column.
+    rows : ndarray of bool of shape (n_samples,)
+        Samples that stay.
+    columns : ndarray of bool of shape (n_features,)
+        Features that stay: all but those with a larger share of missing values than the rule allows.
+    notes : tuple of Advice
+        What became of the missing values.
+    """
+
+    n_missing: Ints
+    rows: Mask
+    columns: Mask
+    notes: tuple[Advice, ...]
+
+    @classmethod
+    def of(cls, values: Array, names: Array, rule: str, max_missing: float = MAX_MISSING) -> Gaps | None:
+        """Look for gaps in values of shape (n_samples, n_features); None if there are none."""
+        n_samples, n_features = values.shape
+        n_missing, complete = np.zeros(n_features, dtype=np.intp), np.ones(n_samples, dtype=bool)
+        for start in range(0, n_features, 4096):
+            part = slice(start, start + 4096)
+            absent = np.isnan(values[:, part])
+            if absent.any():
+                n_missing[part] = absent.sum(axis=0)
+                complete &= ~absent.any(axis=1)
+        if complete.all():
+            return None
+        some, everything = n_missing > 0, np.ones(n_samples, dtype=bool)
+        facts = {
+            "n_values": int(n_missing.sum()),
+            "n_samples": int((~complete).sum()),
+            "n_features": int(some.sum()),
+            "features": [str(name) for name in names[some]],
+        }
+        found = Advice(f"missing_{rule}", facts)
+        if rule == "drop_rows":
+            return cls(n_missing, complete, np.ones(n_features, dtype=bool), (found,))
+        if rule == "drop_columns":
+            return cls(n_missing, everything, ~some, (found,))
+        left_out = (n_missing > max_missing * n_samples) | (n_missing == n_samples)
+        features = [str(name) for name in names[left_out]]
+        facts = {"n_features": len(features), "max_missing": max_missing, "features": features}
+        notes = (found, Advice("mostly_missing", facts)) if features else (found,)
+        return cls(n_missing, everything, ~left_out, notes)
+
+    def left_of(self, matrix: Array, rule: str) -> Array:
+        """Return what a rule leaves of a matrix; features that are left out become 0, whoever looks at them."""
+        if self.rows.sum() < 2:
+            few = f"leaves {self.rows.sum()} of {len(matrix)} samples of X; use missing='available'."
+            raise InputError.of("missing", f"'drop_rows' {few}", rule)
+        if not self.columns.any():
+            way_out = "missing='available'" if rule == "drop_columns" else "raise max_missing, or fill the gaps first"
+            raise InputError.of("missing", f"{rule!r} leaves no feature of X, so many have gaps; {way_out}.", rule)
+        left = matrix if self.rows.all() else matrix[self.rows]
+        if not self.columns.all():
+            left = np.array(left, order="K")
+            left[:, ~self.columns] = 0.0
+        return left
+
+
+def samples_of(values: Any, rows: Mask) -> Any:
+    """Return some samples of a target or of groups, which stay what they are in pandas."""
+    if values is None:
+        return None
+    positions = np.flatnonzero(rows)
+    if hasattr(values, "iloc"):
+        return values.iloc[positions]
+    return (values if hasattr(values, "categories") else np.asarray(values))[positions]
+
+
+def varying_columns(values: Array) -> Mask:
+    """Tell which columns have different values among those that are present, of shape (n_columns,).
+
+    Examples
+    --------
+    >>> varying_columns(np.array([[1.0, 1.0, np.nan], [np.nan, 2.0, np.nan], [1.0, np.nan, np.nan]]))
+    array([False,  True, False])
+    """
+    return np.asarray(np.fmin.reduce(values, axis=0) < np.fmax.reduce(values, axis=0))
+
+
+def filled(values: Array, how: str) -> Array:
+    """Return a copy of the samples of one run in which each gap has the mean or median of its column.
+
+    A column without any value becomes 0, so that it is constant; one whose values are all the same stays constant.
+
+    Examples
+    --------
+    >>> filled(np.array([[1.0, np.nan], [np.nan, np.nan], [4.0, np.nan]]), "mean")
+    array([[1. , 0. ],
+           [2.5, 0. ],
+           [4. , 0. ]])
+    """
+    absent = np.isnan(values)
+    columns = np.flatnonzero(absent.any(axis=0))
+    part, gaps = values[:, columns], absent[:, columns]
+    low, high = np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0)
+    n_present = len(part) - gaps.sum(axis=0)
+    with np.errstate(all="ignore"):
+        if how == "mean":
+            center = np.where(gaps, 0.0, part).sum(axis=0, dtype=np.float64) / n_present
+        else:
+            ascending = np.sort(part, axis=0)  # gaps come last
+            middle = [np.take_along_axis(ascending, n[None], axis=0)[0] for n in ((n_present - 1) // 2, n_present // 2)]
+            center = middle[0].astype(np.float64) / 2 + middle[1].astype(np.float64) / 2
+        # Rounding must not take it out of the range: a constant column would seem to vary.
+        center = np.nan_to_num(np.clip(center.astype(values.dtype), low, high), nan=0.0)
+    complete = np.array(values)
+    complete[:, columns] = np.where(gaps, center, part)
+    return complete

@@ -1,0 +1,347 @@
+"""What experts know about features as rows, read from whatever they have.
+
+A pasted list, a text file of names, a spreadsheet, a GMT file, a gene-set CSV of cellxgene, a frame: each becomes the
+rows of a :class:`Knowledge`, with the place of each row in its file for messages.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._arguments import did_you_mean
+from ..exceptions import InputError
+from .matching import Aliases
+from .scale import Stated, as_stated, number_or_word
+
+# Called with each problem of a source.
+Report = Callable[[str], None]
+
+# Headings of a table of knowledge, in lower case with blanks between words; the first of each is preferred.
+HEADINGS: dict[str, tuple[str, ...]] = {
+    "feature": (
+        "feature", "features", "gene", "genes", "symbol", "gene symbol", "gene name", "probe", "probe id", "protein",
+        "name", "marker", "variable",
+    ),
+    "weight": ("weight", "weights", "importance", "relevance", "prior", "prior weight", "votes"),
+    "block": ("block", "blocks", "group", "pathway", "set", "gene set", "gene set name", "category"),
+    "cost": ("cost", "costs", "price"),
+    "why": ("why", "reason", "reasons", "rationale", "comment", "comments", "evidence", "gene description"),
+    "source": ("source", "sources", "reference", "references", "citation", "doi", "pmid"),
+}  # fmt: skip
+_OFFICIAL = ("symbol", "approved symbol", "official symbol", "name", "feature", "gene", "gene symbol")
+_OTHER_NAMES = (
+    "alias", "aliases", "alias symbol", "alias symbols", "synonym", "synonyms", "prev symbol", "previous symbol",
+    "previous symbols", "old symbol", "old name", "old", "previous name", "ensembl gene id", "ensembl id",
+)  # fmt: skip
+_GMT = (".gmt", ".gmt.gz")
+_NAMES_ONLY = (".txt", ".txt.gz", ".list", ".grp", ".names")
+_TABLES = (".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz", ".xlsx", ".xlsm", ".parquet", ".pq")
+_PATH = re.compile(rf"[^\n\r]+(?:{'|'.join(re.escape(s) for s in (*_GMT, *_NAMES_ONLY, *_TABLES))})", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[\n\r,;\t]+")
+
+
+class Row(NamedTuple):
+    """What a row states; None where nothing."""
+
+    place: str  # file and line, for messages
+    feature: str | None = None
+    weight: Stated | None = None
+    block: str | None = None
+    cost: float | None = None
+    why: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """What is known about features, as it was written: not yet tied to a data set.
+
+    Attributes
+    ----------
+    name : str
+        The file, or "the list", for messages.
+    rows : tuple of Row
+    columns : tuple of str
+        What a row can state: some of feature, weight, block, cost, why, source.
+    aliases : Aliases or None
+        Other names of features.
+    unknown : {"skip", "error"}
+        What is done with names that are not in the data.
+    header : tuple of str
+        The headings of a table.
+    """
+
+    name: str
+    rows: tuple[Row, ...]
+    columns: tuple[str, ...]
+    aliases: Aliases | None = None
+    unknown: str = "skip"
+    header: tuple[str, ...] = field(default=(), repr=False)
+
+    def require(self, *columns: str) -> None:
+        """Raise unless there are these columns."""
+        for column in columns:
+            if column not in self.columns:
+                listed = ", ".join(map(repr, self.header[:8]))
+                raise InputError(
+                    f"{self.name} has no column {column!r}, among {listed}.{did_you_mean(column, self.header)} Its "
+                    f"header must name {' and '.join(map(repr, columns))}."
+                )
+
+
+def is_path(source: object) -> bool:
+    """Tell whether a source names a file: a path, or a text on one line with the suffix of a file that can be read.
+
+    >>> is_path("knowledge.xlsx"), is_path("TP53, BRCA1")
+    (True, False)
+    """
+    return isinstance(source, os.PathLike) or (isinstance(source, str) and _PATH.fullmatch(source.strip()) is not None)
+
+
+def read_rows(
+    source: Any, report: Report, *, sheet: str | None = None, folder: Path | None = None, only: Iterable[str] = ()
+) -> Knowledge | None:
+    """Read a path, a pasted text, a list of names or a frame; what is wrong is reported, and left out.
+
+    Parameters
+    ----------
+    source : path, str, iterable of str, or DataFrame
+    report : callable
+    sheet : str, optional
+        Of an Excel file.
+    folder : Path, optional
+        Where relative paths start.
+    only : iterable of str
+        Blocks (gene sets) that are wanted, by name or pattern; default all.
+    """
+    try:
+        found = _read(source, report, sheet, folder)
+        patterns = [only] if isinstance(only, str) else list(only)
+        return _restricted(found, patterns) if patterns else found
+    except InputError as error:
+        report(str(error))
+        return None
+
+
+def _read(source: Any, report: Report, sheet: str | None, folder: Path | None) -> Knowledge:
+    if is_path(source):
+        path = Path(source) if folder is None else folder / source
+        suffix = "".join(path.suffixes[-2:]).lower()
+        if suffix.endswith(_GMT):
+            return _read_gmt(path, report)
+        if suffix.endswith(_NAMES_ONLY) and not _has_headings(path):
+            return _of_lines(path.name, _lines(path))
+        return _of_table(path, sheet, report)
+    if hasattr(source, "columns"):
+        source = source if hasattr(source, "iloc") else source.to_pandas()
+        places = [f"row {number}" for number in range(1, len(source) + 1)]
+        return _of_columns("the table", [str(name) for name in source.columns], source, places, report)
+    if isinstance(source, str):
+        return _of_lines("the list", list(enumerate(source.splitlines(), start=1)))
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
+        names = list(source)
+        wrong = [name for name in names if not isinstance(name, str)]
+        if wrong:
+            raise InputError(f"a list of names must hold texts; got {wrong[0]!r}.", value=wrong[0])
+        rows = tuple(Row(f"entry {i}", name.strip()) for i, name in enumerate(names, start=1) if name.strip())
+        return Knowledge("the list", rows, ("feature",))
+    raise InputError(f"must be a path, a text or a list of names, or a DataFrame; got {source!r}.", value=source)
+
+
+def _restricted(found: Knowledge, patterns: list[str]) -> Knowledge:
+    found.require("block")
+    matchers = [re.compile(fnmatch.translate(pattern)).match for pattern in patterns]
+    names = list(dict.fromkeys(row.block for row in found.rows if row.block is not None))
+    unused = [p for p, matches in zip(patterns, matchers, strict=True) if not any(matches(name) for name in names)]
+    if unused:
+        hint = did_you_mean(unused[0], names) or f" There are {len(names)}, such as {', '.join(map(repr, names[:3]))}."
+        raise InputError(f"{found.name} has no gene set that matches {unused[0]!r}.{hint}", value=unused[0])
+    kept = {name for name in names if any(matches(name) for matches in matchers)}
+    return Knowledge(found.name, tuple(row for row in found.rows if row.block in kept), found.columns)
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Return the numbered lines of a text file, decompressed."""
+    from ..tables import read_lines
+
+    return list(enumerate(read_lines(path), start=1))
+
+
+def _of_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
+    """Return the names of a text; lines that begin with ``#`` are comments."""
+    rows = []
+    for number, line in lines:
+        pieces = [] if line.lstrip().startswith("#") else _SEPARATORS.split(line)
+        texts = [piece.strip().strip("\"'").strip() for piece in pieces]
+        rows += [Row(f"{name}, line {number}", text) for text in texts if text]
+    if rows and heading(rows[0].feature or "") in (*HEADINGS["feature"], "gene set", "genes"):
+        rows = rows[1:]  # the heading of a single column
+    if not rows:
+        raise InputError(f"{name} holds no names.")
+    return Knowledge(name, tuple(rows), ("feature",))
+
+
+def _read_gmt(path: Path, report: Report) -> Knowledge:
+    """Return the gene sets of a GMT file: name, description and genes, separated by tabs."""
+    rows: list[Row] = []
+    first_line: dict[str, int] = {}
+    for number, line in _lines(path):
+        fields = [entry.strip() for entry in line.split("\t")]
+        if not any(fields):
+            continue
+        place = f"{path.name}, line {number}"
+        if len(fields) < 2 or not fields[0]:
+            rule = "has one field" if len(fields) < 2 else "has no name in front"
+            report(f"{place}: {rule}; a gene set needs a name, a description and its genes, separated by tabs.")
+        elif fields[0] in first_line:
+            report(f"{place}: the gene set {fields[0]!r} was in line {first_line[fields[0]]} already.")
+        else:
+            first_line[fields[0]] = number
+            genes = dict.fromkeys(gene for gene in fields[2:] if gene)
+            rows += [Row(place, gene, block=fields[0]) for gene in genes]
+    return Knowledge(path.name, tuple(rows), ("feature", "block"))
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def heading(text: str) -> str:
+    """Return a heading as it is compared: lower case, blanks between words.
+
+    >>> heading(" Gene_Symbol ")
+    'gene symbol'
+    """
+    return " ".join(re.sub(r"[_\-./()]+", " ", text).lower().split())
+
+
+def _has_headings(path: Path) -> bool:
+    """Tell whether the first line of a text has several known headings: then it is a table."""
+    known = {name for names in HEADINGS.values() for name in names}
+    first = next((line for _, line in _lines(path) if line.strip()), "")
+    return any(sum(heading(cell) in known for cell in first.split(sign)) > 1 for sign in "\t;,")
+
+
+def _of_table(path: Path, sheet: str | None, report: Report) -> Knowledge:
+    from ..tables import read_table
+
+    table = read_table(path, sheet=sheet)
+    header = [str(name) for name in table.frame.columns]
+    places = [f"{path.name}, {table.place(i)}" for i in range(len(table.frame))]
+    return _of_columns(path.name, header, table.frame, places, report)
+
+
+def _of_columns(name: str, header: list[str], frame: Any, places: list[str], report: Report) -> Knowledge:
+    known = {column: found for column in HEADINGS if (found := _column(name, column, header)) is not None}
+    if not {"feature", "block"} & known.keys():
+        listed = ", ".join(map(repr, header[:8]))
+        raise InputError(f"{name} has no column 'feature' (or gene, symbol, protein...) with names, among {listed}.")
+    cells = [_cells(frame.iloc[:, header.index(known[column])]) if column in known else None for column in HEADINGS]
+    rows = []
+    for i, place in enumerate(places):
+        row = _read_row(place, [None if column is None else column[i] for column in cells], report)
+        if row.feature or row.block:
+            rows.append(row)
+    return Knowledge(name, tuple(rows), tuple(known), header=tuple(header))
+
+
+def _column(name: str, column: str, header: list[str]) -> str | None:
+    """Return the heading of a column; its own name is preferred to others, two others are an error."""
+    for names in (HEADINGS[column][:1], HEADINGS[column][1:]):
+        found = [text for text in header if heading(text) in names]
+        if len(found) > 1:
+            raise InputError(
+                f"{name} has two columns for {column!r}: {found[0]!r} and {found[1]!r}. Call the one that is meant "
+                f"{column!r}, and the other something else."
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _cells(column: Any) -> list[Any]:
+    """Return the cells of a column; None where they are empty."""
+    values = column.astype(object)
+    stripped = [cell.strip() if isinstance(cell, str) else cell for cell in values.where(values.notna(), None)]
+    return [None if cell == "" else cell for cell in stripped]
+
+
+def _read_row(place: str, cells: list[Any], report: Report) -> Row:
+    feature, weight, block, cost, why, source = cells
+    feature, block, why, source = (_text(cell) for cell in (feature, block, why, source))
+    stated = price = None
+    if weight is not None:
+        try:
+            stated = as_stated(number_or_word(weight))
+        except InputError as error:
+            report(f"{place}: the weight {error.rule}")
+        if feature is None and block is None:
+            report(f"{place}: a weight without a feature and without a block.")
+    if cost is not None:
+        number = number_or_word(cost)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
+            report(f"{place}: the cost must be a number that is not negative; got {cost!r}.")
+        else:
+            price = float(number)
+    return Row(place, feature, stated, block, price, why, source)
+
+
+def _text(value: Any) -> str | None:
+    """Return a text; in a column of whole numbers with gaps 2.0 is still 2."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return None if value is None else str(value)
+
+
+# -- aliases -----------------------------------------------------------------------------------------------------------
+
+
+def read_aliases(source: Any, report: Report, folder: Path | None = None) -> Aliases | None:
+    """Read other names of features: a mapping of alias to name, a frame, or a table with such columns.
+
+    One column has the name (name, symbol), the others have aliases (alias, prev_symbol, alias_symbol, synonyms...),
+    several in a cell separated by ``|``, ``,`` or ``;``.
+    """
+    if source is None or isinstance(source, Aliases):
+        return source
+    if isinstance(source, Mapping):
+        return Aliases.of_pairs("aliases", [(str(alias), str(name)) for alias, name in source.items()])
+    try:
+        name, frame = "aliases", source
+        if not hasattr(source, "columns"):
+            from ..tables import read_table
+
+            path = Path(source) if folder is None else folder / source
+            name, frame = path.name, read_table(path).frame
+        return Aliases.of_pairs(name, _alias_pairs(name, frame))
+    except (InputError, TypeError) as error:
+        report(str(error))
+        return None
+
+
+def _alias_pairs(name: str, frame: Any) -> list[tuple[str, str]]:
+    headings = [heading(str(text)) for text in frame.columns]
+    official = next((headings.index(text) for text in _OFFICIAL if text in headings), None)
+    others = [i for i, text in enumerate(headings) if text in _OTHER_NAMES]
+    if official is None or not others:
+        listed = ", ".join(repr(str(text)) for text in list(frame.columns)[:8])
+        raise InputError(
+            f"{name} is not a table of aliases: it needs a column 'name' (or 'symbol') and a column 'alias' (or "
+            f"'prev_symbol', 'alias_symbol'); it has {listed}."
+        )
+    symbols = [_text(cell) for cell in _cells(frame.iloc[:, official])]
+    pairs = [(symbol, symbol) for symbol in symbols if symbol is not None]
+    for i in others:
+        for symbol, cell in zip(symbols, _cells(frame.iloc[:, i]), strict=True):
+            aliases = re.split(r"[|,;]", _text(cell) or "") if symbol is not None else []
+            pairs += [(alias.strip().strip('"'), str(symbol)) for alias in aliases if alias.strip()]
+    return pairs
