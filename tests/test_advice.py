@@ -9,6 +9,7 @@ from ubayfs import (
     Evidence,
     cannot_link,
     cost_budget,
+    decide,
     exact_size,
     exclude,
     linear,
@@ -101,6 +102,16 @@ def test_more_very_likely_features_than_the_size_allows(constraints, limit, labe
 )
 def test_very_likely_features_for_which_there_is_room(constraints, features):
     assert very_likely(constraints, features) == []
+
+
+def test_a_decision_in_python_has_it_without_a_warning():
+    evidence = Evidence.from_sets(np.eye(8, dtype=bool), NAMES)
+    weights = {"a": "very likely", "b": "very likely", "c": "likely", "d": 8.0}
+    codes = {
+        n: [advice.code for advice in decide(evidence, weights=weights, constraints=max_size(n, rho=INF)).advice]
+        for n in (1, 2)
+    }
+    assert codes == {1: ["many_very_likely"], 2: []}
 
 
 @given(st.lists(st.integers(1, 5), min_size=8, max_size=8), st.integers(0, 20), st.sets(st.sampled_from("abcdefgh")))

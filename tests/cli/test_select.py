@@ -489,7 +489,7 @@ def guarded(folder, cells, run, constraints):
 def test_check_and_select_name_what_is_wrong_before_any_work_and_the_report_once(folder, cells, run):
     checked, done, summary = guarded(folder, cells, run, "[max_size: {n: 1, rho: hard}]")
     codes = [advice["code"] for advice in summary["advice"]]
-    assert codes == ["many_very_likely", "few_samples_per_class", "twins"]
+    assert codes == ["few_samples_per_class", "twins", "many_very_likely"]
     for note in ("malignant (4)", "worst area and twin", "(mean area, worst area)", "max-size 1"):
         assert checked.count(note) == done.count(note) == 1
         assert sum(note in text for text in summary["warnings"]) == 1
