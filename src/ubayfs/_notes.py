@@ -1,4 +1,4 @@
-"""Sentences of notes on how data were read: advice that never warns, since nothing is wrong."""
+"""Sentences of notes, such as those on how data were read: advice that never warns, since nothing is wrong."""
 
 NOTES = {
     "title_rows_skipped": ("{file}: rows above the header were skipped: {rows}."),
@@ -31,5 +31,13 @@ NOTES = {
     "names_prefixed": ("features that several files have got the name of their file in front: {n_names} ({names})."),
     "sheet_column_used": ("{columns}: the sample sheet counts; columns of the same name in data files do not."),
     "duplicates_merged": ("{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}."),
+    "twins": (
+        "{n_features} features have a twin, another feature with the same values in all samples: {shown}. No model can "
+        "tell them apart, and which of them is selected depends on their order; drop all but one of each."
+    ),
+    "many_very_likely": (
+        "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow more "
+        "features, or state 'likely' for those that matter less."
+    ),
     "below_detection": ("{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}."),
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from ._arguments import mask_of
+from ._arguments import Mask, mask_of
 from .constraints import Constraint
 from .constraints.system import ConstraintSystem
 from .exceptions import Advice, OptimizationError
@@ -15,7 +15,7 @@ from .optimize.base import Limit
 from .optimize.exact import Exact
 from .optimize.infeasibility import find_conflict
 from .selection import DecisionProblem, FeatureSet
-from .utility import Utility
+from .utility import Admissibility, Utility
 
 # Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.
 _NEGLIGIBLE = 0.01
@@ -45,11 +45,10 @@ def advice_on(
     if labels:
         facts = {"admissibility": best.metrics.admissibility, "labels": list(labels)}
         found.append(Advice("soft_constraints_ineffective", facts))
-    n_selectable = int(np.count_nonzero(problem.utility.selectable))
     # Features that nothing speaks against are in the best set; a small one shows that they are few.
-    n_free = _unlimited(problem.utility) if 2 * best.metrics.cardinality >= n_selectable else 0
-    if 2 * n_free >= n_selectable:
-        found.append(Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}))
+    utility = problem.utility
+    if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
+        found += size_advice(utility.system, utility.selectable, utility.theta > 0)
     unvoted = best.metrics.without_votes
     if unvoted:
         counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
@@ -79,17 +78,46 @@ def _contradicting(best: FeatureSet, utility: Utility, deadline: float | None) -
     return tuple(system.label(int(row)) for row in conflict.rows) if conflict.reduced else ()
 
 
-def _unlimited(utility: Utility) -> int:
-    """Return how many features of some importance no inequality speaks against, however many others are selected."""
-    system, n = utility.system, utility.n_features
+def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | None = None) -> tuple[Advice, ...]:
+    """Return advice if no constraint limits the size of a set, before a decision or after it.
+
+    Then no inequality speaks against half of the selectable features, however many others are selected. Only those of
+    some importance count, if that is known; both masks are of shape (n_features,).
+    """
+    n = system.n_features
     row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
     # A must-link has positive entries too, but the set of all features satisfies it.
-    limiting = utility.admissibility.violations(np.ones(n))[0] > 0
-    columns = system.A.indices[(system.A.data > 0) & limiting[row]]
-    limited = mask_of(columns, n + system.n_blocks)
+    limiting = Admissibility(system).violations(np.ones(n))[0] > 0
+    limited = mask_of(system.A.indices[(system.A.data > 0) & limiting[row]], n + system.n_blocks)
     limited[system.blocks[limited[n:]].indices] = True
-    limited = limited[:n]
-    return int((utility.selectable & ~limited & (utility.theta > 0)).sum())
+    n_free = int((selectable & ~limited[:n] & (True if important is None else important)).sum())
+    n_selectable = int(np.count_nonzero(selectable))
+    return (Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}),) * (
+        2 * n_free >= n_selectable
+    )
+
+
+def very_likely_advice(system: ConstraintSystem, features: Collection[str], feature_names: Any) -> tuple[Advice, ...]:
+    """Return advice if not all features that were stated to be very likely fit into one set.
+
+    That is so by inequalities with a positive number for every feature, hard or soft: sizes, and costs of all features.
+    The one that allows the fewest is named.
+    """
+    if not features:
+        return ()
+    A, found, likely = system.A, [], np.array([name in features for name in feature_names])
+    for row in np.flatnonzero(np.diff(A.indptr) == system.n_features).tolist():
+        entries = slice(A.indptr[row], A.indptr[row + 1])
+        costs, columns = A.data[entries], A.indices[entries]
+        if (costs > 0).all() and columns.max() < system.n_features:
+            total = np.cumsum(np.sort(costs[likely[columns]]))
+            room = system.b[row] + Admissibility(system).tolerance[row]
+            found.append((int(np.searchsorted(total, room, side="right")), row))
+    limit, row = min(found, default=(len(features), 0))
+    if len(features) <= limit:
+        return ()
+    facts = {"n_features": len(features), "limit": limit, "label": system.label(row), "features": list(features)}
+    return (Advice("many_very_likely", facts),)
 
 
 def cost_advice(

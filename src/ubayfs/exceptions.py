@@ -338,6 +338,16 @@ class Advice:
             "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, "
             "are missing ({features}). Raise max_missing to let those with any value take part.",
         ),
+        "many_classes": (
+            UBayFSWarning,
+            "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, "
+            "use the task 'regression'; if it names samples or patients, take another column as the target.",
+        ),
+        "few_samples_per_class": (
+            UBayFSWarning,
+            "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
+            "them with other classes, leave them out, or use the task 'regression' if the target is a measured number.",
+        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "

@@ -21,7 +21,7 @@ from ._arguments import (
     check_random_state,
     check_real,
 )
-from .advice import advice_on, cost_advice
+from .advice import advice_on, cost_advice, very_likely_advice
 from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
 from .constraints.links import held_unlikely
 from .constraints.weighted_sums import with_costs
@@ -197,18 +197,24 @@ class Decision:
             posterior=posterior,
             problem=replace(problem, optimizer=optimizer),
             advice=(
-                *self._knowledge_advice(posterior),
+                *self._knowledge_advice(problem.utility.system, posterior),
                 *advice_on(best, problem, None if others.complete else numbers, deadline),
             ),
         )
 
-    def _knowledge_advice(self, posterior: Posterior | None) -> tuple[Advice, ...]:
+    def _knowledge_advice(self, system: ConstraintSystem, posterior: Posterior | None) -> tuple[Advice, ...]:
         """Return what must be known about names, weights and costs."""
         known = None if posterior is None else posterior.knowledge
         if posterior is None or known is None:
             return self.blocks.notes
-        demands = self._constraints(known)
-        return (*self.blocks.notes, *known.advice, *cost_advice(demands, known.costs, posterior.feature_names))
+        names = posterior.feature_names
+        too_many = very_likely_advice(system, known.very_likely, names)
+        return (
+            *self.blocks.notes,
+            *known.advice,
+            *cost_advice(self._constraints(known), known.costs, names),
+            *too_many,
+        )
 
     def _provenance(self, optimizer: Optimizer, solution: Solution, posterior: Posterior | None) -> dict[str, Any]:
         """Return how the selection is made, in plain types; values of the posterior are in the posterior."""

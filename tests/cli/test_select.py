@@ -465,3 +465,56 @@ def test_decide_without_output_loads_nothing_heavy(finished):
     loaded = {name.split(".")[0] for name in done.stderr.split()}
     assert "2 of 8 features were chosen" in done.stdout
     assert loaded.isdisjoint({"pandas", "sklearn", "matplotlib", "jinja2", "tqdm", "joblib"})
+
+
+GUARDED = """\
+data: {path: cells.csv, target: diagnosis}
+evidence: {selector: fisher, n_models: 10, n_features_per_model: 2}
+prior: {weights: {features: {mean area: very likely, worst area: very likely}}}
+outputs: {figures: [], n_draws: 0}
+"""
+
+
+def guarded(folder, cells, run, constraints):
+    """Run check and select on classes of 30 and 4 samples and with a twin; return their notes and the summary."""
+    few = cells.groupby("diagnosis").head(30)
+    few = few[(few["diagnosis"] == "benign") | (few.groupby("diagnosis").cumcount() < 4)]
+    few.assign(twin=few["worst area"]).to_csv("cells.csv", index=False)
+    Path("guarded.yaml").write_text(f"{GUARDED}constraints: {constraints}\n", encoding="utf-8")
+    checked, done = run("check", "guarded.yaml"), run("select", "guarded.yaml", "-o", "guarded")
+    assert (checked.code, done.code) == (0, 0)
+    return checked.err, done.err, read_result("guarded").summary
+
+
+def test_check_and_select_name_what_is_wrong_before_any_work_and_the_report_once(folder, cells, run):
+    checked, done, summary = guarded(folder, cells, run, "[max_size: {n: 1, rho: hard}]")
+    codes = [advice["code"] for advice in summary["advice"]]
+    assert codes == ["few_samples_per_class", "twins", "many_very_likely"]
+    for note in ("malignant (4)", "worst area and twin", "(mean area, worst area)", "max-size 1"):
+        assert checked.count(note) == done.count(note) == 1
+        assert sum(note in text for text in summary["warnings"]) == 1
+    (record,) = summary["chosen"]
+    assert (record["feature"], record["twins"]) == ("worst area", ["twin"])
+    assert "Identical to" in Path("guarded/report.md").read_text(encoding="utf-8")
+    again = run("decide", "guarded", "--max-size", 2)  # both have room now
+    assert again.code == 0
+    assert "very likely" not in again.err
+
+
+def test_an_unlimited_size_is_named_before_the_ensemble_and_once(folder, cells, run, monkeypatch):
+    checked, done, summary = guarded(folder, cells, run, "[]")
+    assert checked.count("No constraint limits the size") == done.count("No constraint limits the size") == 1
+    assert [advice["code"] for advice in summary["advice"]].count("size_not_limited") == 1
+    assert "many_very_likely" not in [advice["code"] for advice in summary["advice"]]
+
+    def interrupted(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ubayfs.study.resolve.ResolvedStudy.collect", interrupted)
+    stopped = run("select", "guarded.yaml", "-o", "stopped")
+    assert "No constraint limits the size" in stopped.err
+
+
+def test_sound_studies_get_no_notes(folder, run):
+    sound = run("check", "study.yaml", "--features-per-model", 2)
+    assert (sound.code, sound.err) == (0, "")

@@ -48,11 +48,8 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     assert data is not None
     target = data.target
     lines = [f"data        {section.source}: {data.n_samples:,} samples, {data.n_features:,} features"]
-    classes = ""
-    if target.values is not None and target.classes is not None and target.values.ndim == 1:
-        counts = np.bincount(target.values, minlength=len(target.classes)).tolist()
-        classes = ": " + ", ".join(f"{name} {count}" for name, count in zip(target.classes, counts, strict=True))
-    lines.append(f"target      {section.target or 'none'}, task {target.task}{classes}")
+    classes = ", ".join(f"{name} {count}" for name, count in target.class_counts)
+    lines.append(f"target      {section.target or 'none'}, task {target.task}{classes and ': ' + classes}")
     if data.groups is not None:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")

@@ -29,8 +29,8 @@ _ADVICE = {
         "(gap {gap:.3g}). Give more time with --time-limit to close the gap."
     ),
     "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
-        "nothing speaks against them. Add --max-size N."
+        "No constraint limits the size of the set: nothing speaks against {n_free} of {n_selectable} features, so that "
+        "all of these are selected. Add --max-size N."
     ),
     "many_features_per_model": (
         "a run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
@@ -100,13 +100,13 @@ def finish(
     shown: Iterable[Advice] = (),
 ) -> None:
     """Decide, show the answer and advice not shown yet, and write the result; `write` is from `results.reserve`."""
-    from ..summary import advice_facts, answer
+    from ..summary import answer
 
     with advice_as_values():
         selection = study.decide(evidence)
     known = answer(selection, study=study)
-    before = advice_facts(shown)
-    echo_advice(given for given in known["advice"] if given not in before)
+    before = {given.code for given in shown}
+    echo_advice(given for given in known["advice"] if given["code"] not in before)
     unread = None  # whoever reads the answer may have left, which must not lose the result
     try:
         print_answer(known)

@@ -17,11 +17,13 @@ from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_not_comp
 from ..exceptions import Advice, ColumnTypeError, InputError
 from .anndata_object import parts_of
 from .blocks import Blocks
+from .class_sizes import class_advice
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
 from .sparse_columns import SparseColumns
 from .target import Target, check_aligned, read_groups, read_target
+from .twins import twin_advice
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
 _CHUNK = 4096
@@ -198,10 +200,11 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: how the files were read, and columns whose spread is one value far from all others."""
+        """What must be known: how files were read, many or small classes, values far from all others, twins."""
         # What a rule did about missing values is what was asked for; nobody has to be warned of it.
         notes = tuple(note for note in self.notes if note is not self.about_missing)
-        return notes + lone_value_advice(self.X, *self.extremes, self.feature_names)
+        columns = (self.X, *self.extremes, self.feature_names)
+        return (*notes, *class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
 
     @cached_property
     def values_hash(self) -> str:

@@ -65,6 +65,16 @@ class Target:
         return 0 if self.classes is None else len(self.classes)
 
     @property
+    def class_counts(self) -> list[tuple[str, int]]:
+        """Name and number of samples of each class, or of each label of a multi-label target; empty for others."""
+        if self.values is None or self.task not in (*CLASSIFICATION, "multilabel"):
+            return []
+        if self.classes is None:  # a sample may have several labels
+            return [(f"label {position}", int(n)) for position, n in enumerate(self.values.sum(axis=0))]
+        counts = np.bincount(self.values, minlength=self.n_classes).tolist()
+        return [(str(label), n) for label, n in zip(self.classes, counts, strict=True)]
+
+    @property
     def strata(self) -> Ints | None:
         """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
         return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Ints, Mask
+from ..data.class_sizes import class_advice
 from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import plain
 from ..exceptions import InputError
@@ -64,6 +65,7 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
     name, size = plain(classes[smallest]), f"has {sizes[smallest]} sample(s)"
     if sizes[smallest] < 2:
         hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
+        hint = next((f" {advice}" for advice in class_advice(data.target) if advice.code == "many_classes"), hint)
         raise _class_error(
             "y",
             name,

@@ -23,9 +23,9 @@ DEFAULT_WEIGHT = 0.01
 # Weights are votes: more than any ensemble casts, and little enough that sums over all features are finite and exact.
 LARGEST_WEIGHT = 1e12
 
+VERY_LIKELY, UNLIKELY = "very likely", "unlikely"
 # Share of the models whose votes a word is worth; None: the default weight.
-VOTES: dict[str, float | None] = {"very likely": 1.0, "likely": 0.25, "neutral": None, "unlikely": None}
-UNLIKELY = "unlikely"
+VOTES: dict[str, float | None] = {VERY_LIKELY: 1.0, "likely": 0.25, "neutral": None, UNLIKELY: None}
 UNLIKELY_RHO = 1.0
 
 # A weight as it was stated: votes, or a word of the scale.

@@ -18,6 +18,7 @@ from ..knowledge.scale import (
     DEFAULT_WEIGHT,
     LARGEST_WEIGHT,
     UNLIKELY,
+    VERY_LIKELY,
     VOTES,
     Stated,
     as_stated,
@@ -55,6 +56,11 @@ class PriorKnowledge:
     def unlikely(self) -> tuple[str, ...]:
         """Features that were stated to be unlikely."""
         return tuple(name for name, stated in self.stated.items() if stated == UNLIKELY)
+
+    @property
+    def very_likely(self) -> tuple[str, ...]:
+        """Features that were stated to be very likely."""
+        return tuple(name for name, stated in self.stated.items() if stated == VERY_LIKELY)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return weight, why and source by feature, in plain types."""

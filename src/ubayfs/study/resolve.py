@@ -9,6 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
-from ..advice import cost_advice
-from ..constraints import ConstraintSystem
+from ..advice import cost_advice, size_advice, very_likely_advice
+from ..constraints import ConstraintSystem, resolve
 from ..constraints.links import held_unlikely
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
@@ -82,19 +83,25 @@ class ResolvedStudy:
     def notes(self) -> tuple[Advice, ...]:
         """What must be known about names, weights and costs."""
         costs = cost_advice(self.decision.constraints, self.prior.costs, self.feature_names)
-        return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs)
+        named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
+        system = self.system or resolve(named, self.feature_names, self.decision.blocks)
+        too_many = very_likely_advice(system, self.prior.very_likely, self.feature_names)
+        return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs, *too_many)
 
     @property
     def features_per_model(self) -> int | str:
         """The most features that a run may choose, or "random"."""
         return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
 
-    @property
+    @cached_property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known before the ensemble runs."""
         of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
         of_data = () if self.data is None else self.data.advice
-        return (*self.study.version_advice, *of_ensemble, *of_data, *self.notes)
+        of_size: tuple[Advice, ...] = ()
+        if self.data is not None and self.system is not None:  # else correlations decide, and the decision says it
+            of_size = size_advice(self.system, ~self.data.constant)
+        return (*self.study.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
 
     def collect(
         self,

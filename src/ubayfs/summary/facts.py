@@ -112,12 +112,7 @@ def _target_facts(data: FeatureData) -> dict[str, Any]:
     if target.task == "regression":
         low, middle, high = np.quantile(target.values, [0, 0.5, 1])
         return {"range": {"lowest": number(low), "median": number(middle), "highest": number(high)}}
-    if target.classes is None:  # a sample may have several labels
-        counts = target.values.sum(axis=0)
-        names = [f"label {position}" for position in range(len(counts))]
-    else:
-        counts, names = np.bincount(target.values, minlength=target.n_classes), [str(c) for c in target.classes]
-    return {"classes": [{"label": a, "count": int(b)} for a, b in zip(names, counts, strict=True)]}
+    return {"classes": [{"label": label, "count": count} for label, count in target.class_counts]}
 
 
 def ensemble_facts(evidence: Evidence) -> dict[str, Any]:

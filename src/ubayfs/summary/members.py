@@ -28,6 +28,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
     stated = selection.provenance.get("knowledge", {})
     filling = () if found is None else found.filling
+    twins = _twins(selection)
     records = []
     for i, own_blocks in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
@@ -40,6 +41,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 "feature": name,
                 "position": i,
                 "blocks": list(own_blocks),
+                "twins": [twin for twin in twins.get(name, ()) if twin != name],
                 "count": None if counts is None else int(counts[i]),
                 "share": None if posterior is None else int(posterior.counts[i]) / posterior.evidence.n_models,
                 "weight": None if weights is None else number(weights[i]),
@@ -56,6 +58,13 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
             }
         )
     return records
+
+
+def _twins(selection: Selection) -> dict[str, list[str]]:
+    """Return the group of every feature that has twins, as the evidence knows them."""
+    known = () if selection.posterior is None else selection.posterior.evidence.advice
+    groups = (group for advice in known if advice.code == "twins" for group in advice.facts["groups"])
+    return {name: group for group in groups for name in group}
 
 
 def with_uncertainty(

@@ -257,6 +257,11 @@ def _chosen(facts: Facts) -> list[str]:
             "Selection probability: how often a feature is chosen when the decision is made again on "
             f"{counted(facts['n_draws'], 'draw')} from the posterior."
         )
+    if any(record["twins"] for record in facts["chosen"]):
+        lines.append(
+            "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
+            "choice between them is by their position in the table."
+        )
     return lines
 
 
