@@ -271,8 +271,8 @@ class Advice:
         ),
         "changed_default": (
             None,
-            "the study leaves {key} to its default, which is now: {default}. In ubayfs {written}, which wrote the "
-            "study, it was: {former}. Write the key into the study to have either.",
+            "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the "
+            "study, it was: {former}. Set the key in the study to choose.",
         ),
         "other_version": (
             None,

@@ -30,6 +30,13 @@ CHANGES = (
         "10, or all features if there are fewer",
         "a quarter of the features, at most 10",
     ),
+    Change(
+        (0, 2),
+        "data.missing: median",
+        lambda study: study.data.missing == "median",
+        "the median of all samples, for every selector",
+        "the median of the samples of each run; fisher and mrmr use the values that are present",
+    ),
 )
 
 
