@@ -1,8 +1,5 @@
 """Every form in which experts have knowledge gives the same rows; what is wrong is named with its line."""
 
-import os
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -10,8 +7,6 @@ from hypothesis import strategies as st
 
 from ubayfs import Blocks, InputError, read_knowledge
 from ubayfs.knowledge.rows import HEADINGS
-
-DATA = os.environ.get("UBAYFS_DATA")
 
 
 @pytest.mark.parametrize(
@@ -117,10 +112,9 @@ def test_tables_of_aliases(tmp_path, text, alias, symbol):
         read_knowledge([alias], aliases=tmp_path / "wrong.csv")
 
 
-@pytest.mark.skipif(DATA is None, reason="needs the data directory (UBAYFS_DATA)")
-def test_hallmark_gene_sets_on_ovarian_proteins():
-    path = Path(DATA) / "genesets" / "hallmark.gmt"
-    proteins = pd.read_csv(Path(DATA) / "tcga_ov" / "rppa.txt.gz", sep="\t", index_col=0).index.drop_duplicates()
+def test_hallmark_gene_sets_on_ovarian_proteins(data_dir):
+    path = data_dir / "genesets" / "hallmark.gmt"
+    proteins = pd.read_csv(data_dir / "tcga_ov" / "rppa.txt.gz", sep="\t", index_col=0).index.drop_duplicates()
     literal = {}
     for line in path.read_text().splitlines():
         name, _, *genes = line.split("\t")

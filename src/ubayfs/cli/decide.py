@@ -59,4 +59,5 @@ def run(arguments: argparse.Namespace) -> None:
         steps.check_fingerprint(study, resolved.data, evidence)
         if earlier is not None:
             stack.enter_context(earlier.damage_named())
-        steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier)
+        notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
+        steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes)
