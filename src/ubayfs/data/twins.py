@@ -70,7 +70,7 @@ def twin_advice(X: Array, low: Array, high: Array, names: Array) -> tuple[Advice
     groups = [[str(names[column]) for column in group] for group in twins(X, low, high)]
     if not groups:
         return ()
-    shown = "; ".join(listing(group) for group in groups[:_SHOWN])
+    shown = "; ".join(listing(group, 4) for group in groups[:_SHOWN])
     if len(groups) > _SHOWN:
         shown += f"; and {len(groups) - _SHOWN:,} more groups"
     facts = {"n_features": sum(map(len, groups)), "n_groups": len(groups), "groups": groups, "shown": shown}
