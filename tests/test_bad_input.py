@@ -287,7 +287,7 @@ def test_overlapping_blocks_with_different_weights(evidence):
     blocks = {"size": ["radius", "area"], "form": ["area", "shape"]}
     refused(
         "weights give feature 'area' two values: 1 by block 'size' and 2 by block 'form'. Give this feature its "
-        "own weight, or both blocks the same",
+        "own weight, or make the two equal",
         decide,
         evidence,
         {"size": 1.0, "form": 2.0},

@@ -41,6 +41,7 @@ LAYERS = [
 CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
+    ("data.blocks", "knowledge.rows"),
     ("data.blocks", "knowledge.tied"),
     ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),

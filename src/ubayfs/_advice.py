@@ -69,6 +69,10 @@ _NOTES = {
         "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow more "
         "features, or state 'likely' for those that matter less."
     ),
+    "knowledge_unused": (
+        "{source}: columns that are not used: {columns}. Those that are used are called {known}, or by other names of "
+        "the same meaning."
+    ),
     "below_detection": ("{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}."),
 }
 
@@ -158,6 +162,10 @@ class Advice:
             UBayFSWarning,
             "{n} of {n_names} names of {source} are not in the data and were left out: {names}.",
         ),
+        "gene_sets_empty": (
+            UBayFSWarning,
+            "{n} of {n_sets} gene sets or blocks of {source} have no feature of the data and were left out: {names}.",
+        ),
         "names_translated": (
             UBayFSWarning,
             "Names of {source} that were found by an alias, or by an Ensembl id of another version: {names}.",
@@ -177,7 +185,7 @@ class Advice:
         ),
         "highest_weight": (
             UBayFSWarning,
-            "{n} features are in several lists or gene sets of different weight and have the highest: {names}.",
+            "Features in several lists or gene sets of different weight have the highest of them: {n} ({names}).",
         ),
         "without_cost": (
             UBayFSWarning,
