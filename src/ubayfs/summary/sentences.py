@@ -75,7 +75,8 @@ _NOTES = frozenset(
     {
         "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
         "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
-        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated", "highest_weight",
+        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
+        "highest_weight",
     }
 )  # fmt: skip
 
