@@ -43,7 +43,7 @@ _NOTES = {
         "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "
         "({columns}). Rename a column that is a measurement."
     ),
-    "labels_merged": ("labels of {column} that differ only in case count as one: {labels}."),
+    "labels_merged": ("labels of {column} that differ only in case or blanks count as one: {labels}."),
     "samples_without_target": (
         "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used."
     ),
@@ -221,6 +221,10 @@ class Advice:
             UBayFSWarning,
             "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, "
             "use the task 'regression'; if it names samples or patients, take another column as the target.",
+        ),
+        "labels_alike": (
+            UBayFSWarning,
+            "Classes whose labels differ only in case or blanks: {labels}. Give equal ones one spelling.",
         ),
         "few_samples_per_class": (
             UBayFSWarning,

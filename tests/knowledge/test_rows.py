@@ -167,3 +167,9 @@ def test_aliases_of_a_wrong_type_are_refused():
 def test_several_columns_of_sources_are_put_together():
     table = pd.DataFrame({"gene": ["TP53", "MYC"], "DOI": ["10.1/x", None], "PMID": [12, 13], "notes": ["a", None]})
     assert [(row.why, row.source) for row in read_knowledge(table).rows] == [("a", "10.1/x; 12"), (None, "13")]
+
+
+def test_signs_of_a_pasted_list_are_no_names():
+    pasted = "- TP53\n\u2022 MYC\n1. KRAS\n2) HLA-A\n\u200bEGFR\ufeff\xa0\n-omics\n"
+    names = [row.feature for row in read_knowledge(pasted).rows]
+    assert names == ["TP53", "MYC", "KRAS", "HLA-A", "EGFR", "-omics"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import did_you_mean
+from .._arguments import Mask, did_you_mean
 from ..exceptions import Advice, InputError
 from .missing import samples_of
 
@@ -61,8 +61,8 @@ def _with_target(parts: Parts, target: Any) -> Parts:
     from pandas import isna
 
     n_samples, groups = len(parts.samples), parts.groups
-    absent = np.asarray(isna(parts.y)).reshape(n_samples, -1).any(axis=1)
-    present = ~absent
+    absent: Mask = np.asarray(isna(parts.y)).reshape(n_samples, -1).any(axis=1)
+    present: Mask = np.logical_not(absent)
     if present.all() or absent.all():
         return parts
     column = target if isinstance(target, str) else ", ".join(target)

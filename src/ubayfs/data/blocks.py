@@ -95,7 +95,7 @@ class Blocks:
         raise ConstraintError.of(
             "blocks",
             "must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
-            f"or Blocks; got {type(blocks).__name__}.",
+            f"or Blocks; got {type(blocks).__name__}. Blocks.from_gene_sets reads files.",
         )
 
     @classmethod

@@ -51,6 +51,9 @@ _NAMES_ONLY = (".txt", ".txt.gz", ".list", ".grp", ".names")
 _TABLES = (".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz", ".xlsx", ".xlsm", ".parquet", ".pq")
 _PATH = re.compile(rf"[^\n\r]+(?:{'|'.join(re.escape(s) for s in (*_GMT, *_NAMES_ONLY, *_TABLES))})", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\n\r,;\t]+")
+# What pasted text has around names: signs or numbers of a list, and letters that nobody sees.
+_BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\d+[.)])\s+")
+_INVISIBLE = " \t\xa0\u200b\u200c\u200d\u2060\ufeff"
 
 
 class Row(NamedTuple):
@@ -191,7 +194,7 @@ def _of_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
     rows = []
     for number, line in lines:
         pieces = [] if line.lstrip().startswith("#") else _SEPARATORS.split(line)
-        texts = [piece.strip().strip("\"'").strip() for piece in pieces]
+        texts = [_BULLET.sub("", piece).strip(_INVISIBLE).strip("\"'").strip() for piece in pieces]
         rows += [Row(f"{name}, line {number}", text) for text in texts if text]
     if rows and heading(rows[0].feature or "") in (*HEADINGS["feature"], "gene set", "genes"):
         rows = rows[1:]  # the heading of a single column
