@@ -61,7 +61,7 @@ def _with_target(parts: Parts, target: Any) -> Parts:
     from pandas import isna
 
     n_samples, groups = len(parts.samples), parts.groups
-    absent: Mask = np.asarray(isna(parts.y)).reshape(n_samples, -1).any(axis=1)
+    absent: Mask = np.asarray(isna(parts.y)).reshape(n_samples, -1).max(axis=1)
     present: Mask = np.logical_not(absent)
     if present.all() or absent.all():
         return parts
