@@ -36,7 +36,7 @@ def read_features(
     """Take features, target and groups out of a table.
 
     Columns that hold no numbers at all and columns that number the samples are left out, samples without a target are
-    dropped, and labels of classes that differ only in case are merged: `notes` of the data list all of it.
+    dropped, and labels of classes that differ only in case or blanks are merged: `notes` of the data list all of it.
 
     Parameters
     ----------
