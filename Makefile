@@ -29,7 +29,7 @@ test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
-	$(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
+	SCIPY_ARRAY_API=1 $(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-all:  ## Run all tests on every Python from 3.10 to 3.13 that is found, and with the oldest packages (TESTS=tests/cli: some)
 	@WORKERS='$(WORKERS)' TESTS='$(TESTS)' .ci/test-all

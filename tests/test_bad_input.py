@@ -580,7 +580,7 @@ def test_numbers_that_have_no_float_are_refused_everywhere(X, y, evidence, value
     entries[0, 0] = value
     calls = [
         lambda: collect_evidence(entries, y, selector="fisher", n_models=2),
-        lambda: collect_evidence(pd.DataFrame(entries), y, selector="fisher", n_models=2),
+        lambda: collect_evidence(pd.DataFrame(entries, dtype=object), y, selector="fisher", n_models=2),
         lambda: collect_evidence(X, [value, *y[1:]], task="regression", selector="lasso", n_models=2),
         lambda: collect_evidence(X, y, selector="fisher", n_models=value),
         lambda: collect_evidence(X, y, selector="fisher", n_models=2, train_size=value),

@@ -1,7 +1,5 @@
 """Each thing once: files are opened once, the decision is made once, and nothing heavy is imported for it."""
 
-import builtins
-import io
 import subprocess
 import sys
 from collections import Counter
@@ -37,19 +35,24 @@ def count_decisions(monkeypatch, made):
     monkeypatch.setattr(workflow.Decision, "__post_init__", lambda self: (made.append(self), check(self))[1])
 
 
-def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monkeypatch):
-    opened, made, resolved = Counter(), [], []
+@pytest.fixture
+def opened(folder):
+    """Count how often files of the folder are opened, by whatever way; a hook cannot be taken off again."""
+    counts, watching = Counter(), [True]
 
-    def counting(original):
-        def opening(file, *args, **kwargs):
-            if isinstance(file, str | Path) and Path(file).parent in (folder, Path(".")):
-                opened[Path(file).name] += 1
-            return original(file, *args, **kwargs)
+    def hook(event, arguments):
+        if event == "open" and watching and isinstance(arguments[0], str):
+            file = Path(arguments[0])
+            if file.parent in (folder, Path(".")):
+                counts[file.name] += 1
 
-        return opening
+    sys.addaudithook(hook)
+    yield counts
+    watching.clear()
 
-    monkeypatch.setattr(builtins, "open", counting(builtins.open))
-    monkeypatch.setattr(io, "open", counting(io.open))
+
+def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monkeypatch, opened):
+    made, resolved = [], []
     count_decisions(monkeypatch, made)
     original = resolve._Resolver.resolve
     monkeypatch.setattr(

@@ -38,7 +38,7 @@ def standardized(X: Array) -> Floats:
     """
     if X.dtype == np.float64 and max(X.max(), -X.min()) > _LARGE:  # sums might leave the range of numbers
         X = X * power_of_two(np.abs(X).max(axis=0))
-    centered = X - X.mean(axis=0, dtype=np.float64)
+    centered = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)  # NumPy 1 lets scalars give way
     # Before squares are taken the columns are of order one, so none of them vanishes by underflow; the second
     # centering removes what the rounding of a mean far from 0 has left.
     centered /= np.abs(centered).max(axis=0)
