@@ -318,6 +318,30 @@ def test_values_below_detection(tmp_path, rule, expected):
     assert facts(data, "below_detection")["n_values"] == 5
 
 
+def test_a_limit_that_is_given_counts_for_values_without_one(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n<0.5,u\nn.d.,v\n0.3,u\n2,v\n")
+    data = read_data(tmp_path / "t.csv", target="y", below_detection="limit")
+    assert data.X[:, 0].tolist() == [0.5, 0.5, 0.3, 2]
+
+
+@pytest.mark.parametrize("entry", ["n.d.", "<-3"])
+def test_half_of_a_negative_limit_would_be_above_it(tmp_path, entry):
+    (tmp_path / "t.csv").write_text(f"a,y\n{entry},u\n-3,v\n1,u\n2,v\n")
+    with pytest.raises(StudyError, match="below_detection: limit or missing") as caught:
+        read_data(tmp_path / "t.csv", target="y", below_detection="half")
+    assert caught.value.problems[0].path == ("below_detection",)
+    data = read_data(tmp_path / "t.csv", target="y", below_detection="limit")
+    assert data.X[:, 0].tolist() == [-3, -3, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["Entrez", "Entrez_Gene_Id", "gene_id", "Entrez Gene ID"])
+def test_numbers_of_genes_are_not_a_sample(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"Hugo_Symbol,{name},S1,S2,S3\nTP53,7157,1,2,3\nMYC,,4,5,6\nKIT,3815,7,8,9\n")
+    data = read_data(tmp_path / "t.csv", features_in="rows")
+    assert data.sample_names.tolist() == ["S1", "S2", "S3"]
+    assert facts(data, "descriptions_ignored")["columns"] == [name]
+
+
 def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,y\n"1,234",1,u\n"2,500",2,v\n"3,100",3,u\n')
     with pytest.raises(StudyError, match="'1,234' in line 2"):

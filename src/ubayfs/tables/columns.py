@@ -24,7 +24,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _FOR_PEOPLE = re.compile(rf"[+-]?(?:[0-9]{{1,3}}(?:[., '][0-9]{{3}})*(?:[.,][0-9]+)?|[0-9]*[.,]?[0-9]+){_EXPONENT}")
 
 # Values below the limit of detection: with the limit, or in a word.
-_BELOW = re.compile(rf"(?:<|<=|≤)\s*([0-9]*[.,]?[0-9]+{_EXPONENT})")
+_BELOW = re.compile(rf"(?:<|<=|≤)\s*([+-]?[0-9]*[.,]?[0-9]+{_EXPONENT})")
 _UNDETECTED = frozenset(
     {"nd", "n.d.", "n.d", "bd", "bdl", "bld", "bql", "blq", "lod", "loq", "lloq", "<lod", "<loq", "<lloq", "< lod",
      "< loq", "below lod", "below loq", "below detection", "below limit", "not detected", "undetected"}

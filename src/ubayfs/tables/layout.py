@@ -91,11 +91,10 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
     id : str or None
         Column with the names of the features; default: the names of the rows, or the first column.
     is_sheet : bool
-        Whether the table describes samples. Else columns that hold text are descriptions of the features, and left out.
+        Whether the table describes samples. Else columns that hold text, or numbers of the features, describe the features, and are left out.
     """
     names, body, notes = _named_rows(table, id)
-    kinds = {} if is_sheet else cells.text_columns(replace(table, frame=body), _once(body.columns))
-    described = [name for found in kinds.values() for name in found]
+    described = [] if is_sheet else _descriptions(table, body)
     if described:
         body = body.drop(columns=described)
         facts = {"file": table.path.name, "n_columns": len(described), "columns": described}
@@ -121,6 +120,23 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
         numbers=None,
         notes=(*notes, Advice("file_transposed", facts)),
     )
+
+
+def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
+    """Return the columns beside the names of features in rows that are no samples: they describe the features."""
+    names = _once(body.columns)
+    kinds = cells.text_columns(replace(table, frame=body), names)
+    found = {name for texts in kinds.values() for name in texts}
+    return [name for name in names if name in found or _numbers_features(name, body)]
+
+
+def _numbers_features(name: str, body: pd.DataFrame) -> bool:
+    """Tell whether a column numbers the features, such as Entrez_Gene_Id: whole numbers, named like a feature."""
+    found = set(words(name)) if isinstance(name, str) else set()
+    if found.isdisjoint(_FEATURE_WORDS) or not found <= _FEATURE_WORDS | ID_WORDS:
+        return False
+    column = body[name]
+    return cells.is_number_type(column.dtype) and bool((column.dropna() % 1 == 0).all())
 
 
 def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame, tuple[Advice, ...]]:
@@ -282,9 +298,12 @@ def _sample_likeness(names: Sequence[str]) -> int:
     return 2 * alike + (2 if 2 * share > len(names) else -3 if -2 * share > len(names) else 0)
 
 
-def shown_orientation(features_in: str, table: Table) -> str:
+def shown_orientation(features_in: str, table: Table, id: str | None = None) -> str:
     """Return how a file is read, in words."""
-    header, rows = as_names(table.frame.columns), _row_names(table)
-    header = header if table.has_names or not rows else header[1:]
-    samples, features = (header, rows) if features_in == "rows" else (rows, header)
+    if features_in == "rows":
+        features, body, _ = _named_rows(table, id)
+        samples = as_names(body.columns.drop(_descriptions(table, body)))
+    else:
+        samples, features = _row_names(table), as_names(table.frame.columns)
+        features = features[1:] if samples and not table.has_names else features
     return f"features in {features_in} ({listed(features, limit=3)}), samples {listed(samples, limit=3) or 'by number'}"
