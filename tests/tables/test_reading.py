@@ -342,6 +342,29 @@ def test_numbers_of_genes_are_not_a_sample(tmp_path, name):
     assert facts(data, "descriptions_ignored")["columns"] == [name]
 
 
+def test_zeros_in_front_of_ids_stay(tmp_path):
+    ids = [f"{i:03d}" for i in range(8, 14)]
+    lines = ["sample,code,dose,status", *(f"{name},0{i % 2},00{i},{'uv'[i % 2]}" for i, name in enumerate(ids))]
+    (tmp_path / "sheet.csv").write_text("\n".join(lines))
+    (tmp_path / "t.csv").write_text(f"gene,{','.join(ids)}\nA,1,2,3,4,5,6\nB,3,2,1,6,5,4\n")
+    data = read_data(tmp_path / "t.csv", features_in="rows", samples=tmp_path / "sheet.csv", target="status")
+    assert data.sample_names.tolist() == ids
+    assert read_data(tmp_path / "sheet.csv", target="code", id="sample").target.classes.tolist() == ["00", "01"]
+    data = read_data(tmp_path / "sheet.csv", target="status")  # as before: numbers, but for the ids
+    assert data.feature_names.tolist() == ["code", "dose"]
+    assert data.X.tolist() == [[i % 2, i] for i in range(6)]
+    assert facts(data, "ids_ignored")["columns"] == ["sample"]
+    doses = read_data(tmp_path / "sheet.csv", target="dose", task="regression")
+    assert doses.target.values.tolist() == list(range(6))
+
+
+def test_a_target_that_the_sheet_does_not_have_is_sought_in_the_sheet(frame, tmp_path):
+    layout = _rows(frame, tmp_path / "t.txt") | {"target": "MYD"}  # MYC is a feature
+    with pytest.raises(StudyError, match="The columns are 'status'") as caught:
+        read_data(**layout)
+    assert caught.value.problems[0].path == ("target",)
+
+
 def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,y\n"1,234",1,u\n"2,500",2,v\n"3,100",3,u\n')
     with pytest.raises(StudyError, match="'1,234' in line 2"):
@@ -497,3 +520,10 @@ def test_tcga_ovarian(data_dir):
     np.testing.assert_array_equal(data.X, values.to_numpy())
     assert facts(data, "samples_joined")["n_samples"] == 327
     assert {name: len(members) for name, members in data.blocks.members.items()} == {"miRNA": 588, "RPPA": 159}
+
+
+def test_the_missing_of_clinical_files_is_no_class(frame, tmp_path):
+    frame["status"] = [*frame["status"][:-2], "n/a", "[Not Available]"]
+    data = read_data(**_csv(frame, tmp_path / "t.csv"), target="status")
+    assert data.target.classes.tolist() == ["ill", "well"]
+    assert facts(data, "samples_without_target")["samples"] == SAMPLES[-2:]

@@ -255,7 +255,7 @@ def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
         rule = f"must be a column of {table.path}; got {target!r}.{did_you_mean(target, columns)}"
         raise InputError.of("target", rule, target)
     text = {name for name in columns if _is_text(frame[name], table.decimal)}
-    ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text)}
+    ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text, table.decimal)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
     if target is None and candidates:
@@ -288,11 +288,12 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
-def _is_id(name: str, column: pd.Series, text: bool) -> bool:
-    from ..tables.layout import ID_WORDS, words
+def _is_id(name: str, column: pd.Series, text: bool, decimal: str | None) -> bool:
+    from ..tables.layout import ID_WORDS, numbers_rows, words
 
-    whole = text or column.dtype.kind in "iu"
-    return whole and (text or not ID_WORDS.isdisjoint(words(name))) and bool(column.is_unique)
+    if text:
+        return bool(column.is_unique)
+    return not ID_WORDS.isdisjoint(words(name)) and numbers_rows(column, decimal)
 
 
 def _is_groups(name: str, column: pd.Series) -> bool:

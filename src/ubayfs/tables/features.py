@@ -247,7 +247,7 @@ def _absent(table: Table, role: str, name: str) -> str:
 
 
 def _hint(table: Table, name: str) -> str:
-    columns = table.frame.columns
+    columns = [column for column in table.frame.columns if column in table.annotations] or table.frame.columns
     hint = did_you_mean(name, columns) or f" The columns are {quoted(columns)}"
     return hint if hint.endswith("?") else f"{hint.removesuffix('.')}."
 

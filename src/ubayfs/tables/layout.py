@@ -45,7 +45,7 @@ def words(name: str) -> list[str]:
 
 def id_columns(table: Table, names: Iterable[str]) -> list[str]:
     """Return the columns that number the samples: unique whole numbers named id, sample, patient_nr...."""
-    return [name for name in names if _is_called_id(name) and _numbers_samples(table.frame[name])]
+    return [name for name in names if _is_called_id(name) and numbers_rows(table.frame[name], table.decimal)]
 
 
 def _is_called_id(name: str) -> bool:
@@ -53,10 +53,9 @@ def _is_called_id(name: str) -> bool:
     return bool(found) and (all(word in _IDS for word in found) or found[-1] in ("id", "barcode", "accession"))
 
 
-def _numbers_samples(column: pd.Series) -> bool:
-    if not cells.is_number_type(column.dtype) or column.dtype.kind == "b":
-        return False
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+def numbers_rows(column: pd.Series, decimal: str | None) -> bool:
+    """Tell whether a column holds whole numbers, each once."""
+    values = np.empty(0) if column.dtype.kind == "b" else cells.as_floats(column, decimal)
     return bool(len(values) > 2 and np.isfinite(values).all() and (values % 1 == 0).all() and column.is_unique)
 
 
@@ -91,7 +90,8 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
     id : str or None
         Column with the names of the features; default: the names of the rows, or the first column.
     is_sheet : bool
-        Whether the table describes samples. Else columns that hold text, or numbers of the features, describe the features, and are left out.
+        Whether the table describes samples. Else columns that hold text, or numbers of the features, are left out: they
+        describe the features.
     """
     names, body, notes = _named_rows(table, id)
     described = [] if is_sheet else _descriptions(table, body)
