@@ -334,7 +334,7 @@ def test_half_of_a_negative_limit_would_be_above_it(tmp_path, entry):
     assert data.X[:, 0].tolist() == [-3, -3, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["Entrez", "Entrez_Gene_Id", "gene_id", "Entrez Gene ID"])
+@pytest.mark.parametrize("name", ["Entrez", "Entrez_Gene_Id", "gene_id", "Entrez Gene ID", "Start"])
 def test_numbers_of_genes_are_not_a_sample(tmp_path, name):
     (tmp_path / "t.csv").write_text(f"Hugo_Symbol,{name},S1,S2,S3\nTP53,7157,1,2,3\nMYC,,4,5,6\nKIT,3815,7,8,9\n")
     data = read_data(tmp_path / "t.csv", features_in="rows")
@@ -363,6 +363,19 @@ def test_a_target_that_the_sheet_does_not_have_is_sought_in_the_sheet(frame, tmp
     with pytest.raises(StudyError, match="The columns are 'status'") as caught:
         read_data(**layout)
     assert caught.value.problems[0].path == ("target",)
+
+
+def test_files_of_the_same_name_are_all_read(tmp_path):
+    for i, folder in enumerate(("a", "b")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "t.csv").write_text(f"gene,s1,s2,s3\ng{i},1,2,3\nh{i},3,2,4\n")
+    files = [tmp_path / "a/t.csv", tmp_path / "b/t.csv"]
+    data = read_data(files, features_in="rows")
+    assert data.feature_names.tolist() == ["g0", "h0", "g1", "h1"]
+    assert data.blocks.names == tuple(map(str, files))
+    with pytest.raises(InputError, match="twice") as caught:
+        read_data([files[0], files[0]], features_in="rows")
+    assert caught.value.argument == "path"
 
 
 def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):

@@ -53,7 +53,7 @@ def inspect_files(
     """Read files and find out which way round they are, unless `features_in` says it.
 
     Names that occur several times, values below detection and gene symbols that became dates do not stop this: `keys`
-    has the key that must be decided about.
+    has the key that must be decided about, and dates are refused when the study is checked.
     """
     from ..tables import lay_out, read_sheet, read_table
     from ..tables.layout import as_names, likely_features_in, shown_orientation

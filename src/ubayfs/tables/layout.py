@@ -32,6 +32,8 @@ _FEATURE_WORDS = frozenset(
      "peptide", "cpg", "snp", "otu", "taxon", "marker", "ref", "attrib", "attribute", "hugo", "ensembl", "entrez",
      "hsa", "mmu", "ensg", "ilmn", "cg", "rs"}
 )  # fmt: skip
+# Of columns that say where in the genome a feature is.
+_PLACE_WORDS = frozenset({"chr", "chrom", "chromosome", "start", "end", "position", "length"})
 
 
 def words(name: str) -> list[str]:
@@ -131,9 +133,10 @@ def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
 
 
 def _numbers_features(name: str, body: pd.DataFrame) -> bool:
-    """Tell whether a column numbers the features, such as Entrez_Gene_Id: whole numbers, named like a feature."""
+    """Tell whether a column numbers the features, or has their places, such as Entrez_Gene_Id or Start: whole numbers."""
     found = set(words(name)) if isinstance(name, str) else set()
-    if found.isdisjoint(_FEATURE_WORDS) or not found <= _FEATURE_WORDS | ID_WORDS:
+    telling = _FEATURE_WORDS | _PLACE_WORDS
+    if found.isdisjoint(telling) or not found <= telling | ID_WORDS:
         return False
     column = body[name]
     return cells.is_number_type(column.dtype) and bool((column.dropna() % 1 == 0).all())
