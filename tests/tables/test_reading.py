@@ -378,6 +378,31 @@ def test_files_of_the_same_name_are_all_read(tmp_path):
     assert caught.value.argument == "path"
 
 
+def test_the_mark_of_a_file_counts_more_than_the_encoding_of_the_study(tmp_path):
+    text = "gene,s1,s2,s3\nGrö,1,2,3\nB,3,2,4\n"
+    for name, encoding in (("a.csv", "utf-8-sig"), ("b.csv", "utf-16"), ("c.csv", "latin-1")):
+        (tmp_path / name).write_text(text, encoding=encoding)
+    files = {name: tmp_path / f"{name}.csv" for name in "abc"}
+    data = read_data(files, features_in="rows", encoding="latin-1")
+    assert data.feature_names.tolist() == ["a: Grö", "a: B", "b: Grö", "b: B", "c: Grö", "c: B"]
+
+
+def test_empty_rows_of_a_sheet_separate_its_parts(frame, tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in [["sample", *GENES], [], *([name, *frame.loc[name, GENES]] for name in SAMPLES)]:
+        book.active.append(row)
+    book.active.insert_rows(6)
+    book.active.cell(9, 2).value = "bad"
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(StudyError, match="'bad' in row 9 is not a number"):
+        read_data(tmp_path / "t.xlsx", id="sample")
+    data = read_data(tmp_path / "t.xlsx", id="sample", ignore="TP53")
+    assert data.sample_names.tolist() == SAMPLES
+    np.testing.assert_array_equal(data.X, frame[GENES[1:]])
+
+
 def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,y\n"1,234",1,u\n"2,500",2,v\n"3,100",3,u\n')
     with pytest.raises(StudyError, match="'1,234' in line 2"):

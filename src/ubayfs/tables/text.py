@@ -117,7 +117,9 @@ def _content(path: Path) -> bytes:
 
 def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
     """Return text in UTF-8; anything else that is not marked must be named: a guess may garble names."""
-    if encoding is None and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if content.startswith(_BOM):  # a mark counts more than a name, which is meant for other files of the study
+        encoding = "utf-8"
+    elif content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
     if encoding is not None and codecs.lookup(encoding).name != "utf-8":
         try:
