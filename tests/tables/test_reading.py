@@ -565,3 +565,25 @@ def test_the_missing_of_clinical_files_is_no_class(frame, tmp_path):
     data = read_data(**_csv(frame, tmp_path / "t.csv"), target="status")
     assert data.target.classes.tolist() == ["ill", "well"]
     assert facts(data, "samples_without_target")["samples"] == SAMPLES[-2:]
+
+
+def test_characteristics_of_a_series_matrix(tmp_path):
+    described = {
+        "characteristics_ch1": ["state: ill", "state: NA", "state: well", "state: ill", "", "state: well"],
+        "characteristics_ch1 ": ["dose: 1.5", "dose: 2", "dose: N/A", "dose: 3", "dose: 4", "dose: 5"],
+        "characteristics_ch1  ": ["left", "right", "left", "right", "left", "right"],
+    }
+    lines = ["!Sample_geo_accession\t" + "\t".join(SAMPLES[:6])]
+    lines += [
+        f"!Sample_{name.strip()}\t" + "\t".join(f'"{entry}"' for entry in found) for name, found in described.items()
+    ]
+    lines += ["!series_matrix_table_begin", "\t".join(["ID_REF", *SAMPLES[:6]])]
+    lines += [f"g{i}\t" + "\t".join(str((j * (i + 3)) % 7) for j in range(6)) for i in range(3)]
+    (tmp_path / "g.txt").write_text("\n".join([*lines, "!series_matrix_table_end", ""]))
+    data = read_data(tmp_path / "g.txt", target="state")
+    assert data.target.classes.tolist() == ["ill", "well"]
+    assert facts(data, "samples_without_target")["samples"] == [SAMPLES[1], SAMPLES[4]]
+    doses = read_data(tmp_path / "g.txt", target="dose", task="regression")
+    assert doses.target.values.tolist() == [1.5, 2, 3, 4, 5]
+    sides = read_data(tmp_path / "g.txt", target="characteristics_ch1.2")
+    assert sides.target.classes.tolist() == ["left", "right"]
