@@ -223,7 +223,7 @@ def test_check_tells_what_becomes_of_missing_values(folder, run):
     Path("gaps.csv").write_text("a,b,y\n1,,u\n2,3,v\n4,5,u\n6,7,v\n5,8,u\n", encoding="utf-8")
     done = run("check", "gaps.csv", "--target", "y", "--missing", "drop_rows")
     assert done.code == 0, done.err
-    assert "missing     1 value was missing in 1 feature column ('b'): 1 sample was dropped." in done.out
+    assert "missing     missing values: 1 in 1 feature(s) (b); the 1 sample(s) that lack any are left out." in done.out
 
 
 def test_a_compressed_table_is_read(folder, run):

@@ -54,7 +54,11 @@ def test_from_files_to_a_result_without_an_edited_line(files, run):
     assert done.code == 0, done.err
     assert "hsa-mir-3" in done.out
     noted = {"samples_joined", "samples_not_matched", "samples_without_target", "file_transposed"}
-    assert noted <= codes(Path("out/summary.json").read_text(encoding="utf-8"))
+    summary = Path("out/summary.json").read_text(encoding="utf-8")
+    assert noted <= codes(summary)
+    of_data, warned = json.loads(summary)["sentences"]["data"], json.loads(summary)["warnings"]
+    assert sum("samples are not used" in note for note in of_data) == 2
+    assert not any("samples are not used" in warning for warning in warned)
     assert "4 of 40 samples are not used" in Path("out/report.md").read_text(encoding="utf-8")
     assert "mirna.txt.gz, rppa.txt, clinical.txt" in Path("out/report.md").read_text(encoding="utf-8")
     reduced = pd.read_csv("out/selected_data.csv", index_col=0)

@@ -92,7 +92,7 @@ def test_extremes_constants_and_lone_values_do_not_count_gaps(X):
 def test_all_nan_are_one_value_in_a_hash():
     X = np.array([[1.0, GAP], [2.0, 3.0]])
     other = X.copy()
-    other.view(np.uint64)[0, 1] |= 12345
+    other.view(np.uint64)[0, 1] |= np.uint64(12345)
     assert np.isnan(other[0, 1])
     assert other.tobytes() != X.tobytes()
     assert hash_values(other) == hash_values(X)

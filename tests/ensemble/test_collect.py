@@ -597,7 +597,7 @@ def test_a_selector_that_cannot_do_the_task_is_refused_before_any_work(table):
     ("change", "message"),
     [
         (lambda X, y: (X.assign(b=np.nan), y), r"X contains missing values \(NaN\) in column\(s\) 'b'.*SimpleImputer"),
-        (lambda X, y: (X.assign(b=np.inf), y), r"X contains infinite values \(inf\) in column\(s\) 'b'.*SimpleImputer"),
+        (lambda X, y: (X.assign(b=np.inf), y), r"X contains infinite values \(inf\) in column\(s\) 'b'.*mark them"),
         (lambda X, y: (X[:0], y[:0]), "X has 0 samples"),
         (lambda X, y: (X[[]], y), "X has no columns"),
         (lambda X, y: (X[:1], y[:1]), "X has only 1 sample"),

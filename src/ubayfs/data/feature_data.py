@@ -389,6 +389,6 @@ def _check_finite(values: Array, names: Array, missing: str, about: str = "") ->
             "'drop_rows', 'drop_columns', 'median'). Or drop or fill them first, for example with "
             "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
         ] * nan
-        ways += ["Correct infinite values, or turn infinite values into NaN before."] * (len(kinds) > nan)
+        ways += ["Correct infinite values, or mark them as missing (NaN)."] * (len(kinds) > nan)
         found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
         raise InputError.of("X", " ".join([found, *ways]) + about * nan)

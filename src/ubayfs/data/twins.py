@@ -10,7 +10,7 @@ from .._plain import listing
 from ..exceptions import Advice
 
 # Entries of the blocks of columns that are hashed; bounds memory only.
-_BLOCK_ENTRIES = 1 << 20
+_BLOCK_ENTRIES = 1 << 18
 _SHOWN = 3  # groups that a sentence names
 
 

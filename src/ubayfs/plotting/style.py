@@ -194,7 +194,7 @@ def blocks_width(names: Sequence[str]) -> float:
 
 
 def _listing(names: Sequence[str]) -> str:
-    return short(", ".join(names), 20)
+    return short(", ".join(names), 20) if names else ""
 
 
 def draw_blocks(ax: Any, blocks: Sequence[Sequence[str]], palette: Iterable[str], left: float) -> None:

@@ -80,7 +80,7 @@ def _sentences(summary: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], t
     }
     lines = tuple(elsewhere.get(key, summary["sentences"].get(key, ())))
     # Where a table answers, sentences explain it.
-    n_above = {"chosen": 0 if summary["chosen"] else 1, "constraints": 1}.get(key, len(lines))
+    n_above = {"chosen": 0 if summary["chosen"] else 1, "constraints": 1, "data": 0}.get(key, len(lines))
     return lines[:n_above], lines[n_above:]
 
 

@@ -58,7 +58,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     # By the key of the record without which the column is left out.
     columns: dict[str, _Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=_marks(r))),
-        "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], _LISTED))),
+        "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
         "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
         "count": (Column("Votes", True), lambda r: Cell(f"{r['count']:,}", r["share"])),
         "weight": (Column("Prior weight", True), lambda r: Cell(_number(r["weight"]))),

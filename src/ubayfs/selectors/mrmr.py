@@ -242,11 +242,13 @@ class _Search:
             directions = None if self._has_gaps else choice.directions(self._X, self._subsamples, runs)
             for part in blocks_of(len(self._X), len(columns)):
                 block = self._X[:, columns[part]].astype(np.float64)
-                x = block * centering.scale[part] - centering.center[part]
                 if directions is None:
+                    x = block * centering.scale[part] - centering.center[part]
                     rho[runs, part] = choice.shared(self._X, self._subsamples, runs, block, x)
                 else:
-                    rho[runs, part] = directions @ x
+                    block *= centering.scale[part]  # in place: blocks are what takes memory here
+                    block -= centering.center[part]
+                    rho[runs, part] = directions @ block
         if self._has_gaps:
             return rho  # information already
         # A column that is constant in a run has no redundancy there; it cannot be chosen anyway.

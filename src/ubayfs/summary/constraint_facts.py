@@ -32,7 +32,7 @@ def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
         entries.append(
             {
                 **_identity(given, title),
-                "left_out": not np.any(given.get("arguments", {}).get("rho", 1)),
+                "left_out": _is_zero(given.get("arguments", {}).get("rho", 1)),
                 "n_inequalities": None if rhos is None else len(rhos),
                 **_violated(violated),
                 "rho": relaxation(min(known)) if known else None,
@@ -65,6 +65,11 @@ def _identity(given: Mapping[str, Any], title: str) -> dict[str, Any]:
         "from_prior": bool(given.get("from_prior", False)),
     }
     return {"label": constraint_label(identity), **identity}
+
+
+def _is_zero(rho: Any) -> bool:
+    """Tell whether a relaxation, as it was stated (a number, some numbers or "hard"), is nothing but 0."""
+    return all(entry == 0 for entry in (rho if isinstance(rho, list | tuple) else [rho]))
 
 
 def _violated(violations: list[Violation]) -> dict[str, Any]:

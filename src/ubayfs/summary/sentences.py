@@ -70,18 +70,31 @@ _ADVICE = {
 }
 
 
+# What was done with files and names stands with the data; among the warnings it would hide them.
+_NOTES = frozenset(
+    {
+        "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
+        "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
+        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
+        "highest_weight",
+    }
+)  # fmt: skip
+
+
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
     """Return all sentences of a report; further messages come before the advice."""
+    advice = facts["advice"]
     return {
         "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
         "question": _question(facts),
         "verdict": _verdict(facts),
-        "warnings": [*messages, *(given["message"] for given in facts["advice"])],
+        "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in _NOTES)],
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
             "knowledge": _knowledge(facts),
             "constraints": _constraints(facts),
+            "data": [given["message"] for given in advice if given["code"] in _NOTES],
             "ensemble": _ensemble(facts["ensemble"]),
             "correlation": _correlation(facts["correlation"]),
             "reproduce": _reproduce(facts),
