@@ -133,7 +133,7 @@ def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
 
 
 def _numbers_features(name: str, body: pd.DataFrame) -> bool:
-    """Tell whether a column numbers the features, or has their places, such as Entrez_Gene_Id or Start: whole numbers."""
+    """Tell whether a column holds numbers or places of the features, such as Entrez_Gene_Id or Start."""
     found = set(words(name)) if isinstance(name, str) else set()
     telling = _FEATURE_WORDS | _PLACE_WORDS
     if found.isdisjoint(telling) or not found <= telling | ID_WORDS:
