@@ -86,7 +86,7 @@ def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
         y,
     )
     refused("X contains infinite values (inf) in column(s) 'shape'", collect, with_entry(X, "shape", -INF), y)
-    refused("turn infinite values into NaN before", collect, with_entry(X, "shape", INF), y)
+    refused("mark them as missing (NaN)", collect, with_entry(X, "shape", INF), y)
     both = with_entry(with_entry(X, "shape", INF), "area", NAN)
     refused("X contains missing values (NaN) and infinite values (inf) in column(s) 'area', 'shape'", collect, both, y)
     refused("X contains missing values (NaN) in column(s) 'x1'", collect, with_entry(X, "area", NAN).to_numpy(), y)
