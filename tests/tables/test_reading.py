@@ -403,6 +403,14 @@ def test_empty_rows_of_a_sheet_separate_its_parts(frame, tmp_path):
     np.testing.assert_array_equal(data.X, frame[GENES[1:]])
 
 
+def test_values_below_detection_beside_quoted_decimal_commas(tmp_path):
+    (tmp_path / "t.csv").write_text('a,y\n"<0,5",u\n"2,5",v\nn.d.,u\n"1,5",v\n')
+    with pytest.raises(StudyError, match="below_detection: half, missing or limit"):
+        read_data(tmp_path / "t.csv", target="y")
+    data = read_data(tmp_path / "t.csv", target="y", below_detection="half")
+    assert data.X[:, 0].tolist() == [0.25, 2.5, 0.25, 1.5]
+
+
 def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,y\n"1,234",1,u\n"2,500",2,v\n"3,100",3,u\n')
     with pytest.raises(StudyError, match="'1,234' in line 2"):
