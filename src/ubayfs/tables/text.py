@@ -34,8 +34,11 @@ _SAVE_AS = "In a spreadsheet: save as 'CSV UTF-8'."
 # Only exact reading gives back the numbers that were written; newer pandas does nothing else.
 _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
 _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
-# Whether any cell is a number with a zero in front, such as 001, by delimiter.
-_WITH_ZEROS = {sign: re.compile(rf"""[\n"{sign}] *0[0-9]+ *(?:[\n"{sign}]|$)""".encode()) for sign in _DELIMITERS}
+# Whether any cell is a number with a zero in front, such as 001, by delimiter; patterns that begin with a letter are fast.
+_WITH_ZEROS = {
+    sign: [re.compile(rf'{before}0[0-9]+ *(?:[\n"{sign}]|$)'.encode()) for before in ("\n", '"', sign)]
+    for sign in _DELIMITERS
+}
 # Whether any cell may begin with an apostrophe that stands before a formula.
 _PROTECTED = re.compile(rb"'[=+\-@\t\r]")
 
@@ -69,7 +72,7 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True) ->
         header = [unprotected(name) for name in header]
         for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
             frame[i] = [unprotected(entry) if isinstance(entry, str) else entry for entry in frame[i]]
-    if _WITH_ZEROS[delimiter].search(content):
+    if any(pattern.search(content) for pattern in _WITH_ZEROS[delimiter]):
         frame = _with_zeros(frame, content, delimiter, n_fields, path)
     table = tidy(frame, [""] * shifted + header, path, "line", lines, decimal, distinct)
     return replace(table, notes=notes, samples=samples_of(series))
