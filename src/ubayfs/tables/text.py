@@ -34,7 +34,7 @@ _SAVE_AS = "In a spreadsheet: save as 'CSV UTF-8'."
 # Only exact reading gives back the numbers that were written; newer pandas does nothing else.
 _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
 _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
-# Whether any cell is a number with a zero in front, such as 001, by delimiter; patterns that begin with a letter are fast.
+# Whether any cell is a number with a zero in front (001), by delimiter; patterns that begin with one sign are fast.
 _WITH_ZEROS = {
     sign: [re.compile(rf'{before}0[0-9]+ *(?:[\n"{sign}]|$)'.encode()) for before in ("\n", '"', sign)]
     for sign in _DELIMITERS
