@@ -86,7 +86,7 @@ def test_missing_and_infinite_values_name_the_columns_and_an_imputer(X, y):
         y,
     )
     refused("X contains infinite values (inf) in column(s) 'shape'", collect, with_entry(X, "shape", -INF), y)
-    refused("mark them as missing (NaN)", collect, with_entry(X, "shape", INF), y)
+    refused("Correct infinite values, or mark them as missing (NaN)", collect, with_entry(X, "shape", INF), y)
     both = with_entry(with_entry(X, "shape", INF), "area", NAN)
     refused("X contains missing values (NaN) and infinite values (inf) in column(s) 'area', 'shape'", collect, both, y)
     refused("X contains missing values (NaN) in column(s) 'x1'", collect, with_entry(X, "area", NAN).to_numpy(), y)
@@ -287,7 +287,7 @@ def test_overlapping_blocks_with_different_weights(evidence):
     blocks = {"size": ["radius", "area"], "form": ["area", "shape"]}
     refused(
         "weights give feature 'area' two values: 1 by block 'size' and 2 by block 'form'. Give this feature its "
-        "own weight, or both blocks the same",
+        "own weight, or make the two equal",
         decide,
         evidence,
         {"size": 1.0, "form": 2.0},

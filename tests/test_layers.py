@@ -10,8 +10,8 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
-    ["_notes"],
-    ["_version", "exceptions"],
+    ["_advice"],
+    ["exceptions"],
     ["_arguments", "_files", "_plain"],
     ["data"],
     ["knowledge"],
@@ -41,6 +41,7 @@ LAYERS = [
 CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
+    ("data.blocks", "knowledge.rows"),
     ("data.blocks", "knowledge.tied"),
     ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),
@@ -67,6 +68,7 @@ def imports_of(module, source, known):
         elif isinstance(node, ast.ImportFrom):
             above = ["ubayfs", *package][: len(package) + 2 - node.level] if node.level else []
             targets = [([*above, *(node.module or "").split(".")], alias.name) for alias in node.names]
+            targets = [target for target in targets if target[1] != "__version__"]  # known before any module is
         else:
             continue
         for parts, name in targets:

@@ -112,7 +112,7 @@ def test_members_that_are_no_features(blocks, message):
         ({1: ["area"]}, "blocks must have names that are strings; got 1"),
         (["area"], "blocks must be a mapping of names to features, a DataFrame.*got list"),
         (
-            pd.DataFrame({"feature": ["area"], "group": ["x"]}),
+            pd.DataFrame({"feature": ["area"], "lane": ["x"]}),
             r"needs the columns 'feature' and 'block'; \['block'\] missing",
         ),
     ],
@@ -125,3 +125,8 @@ def test_blocks_that_cannot_be_read(blocks, message):
 def test_the_constructor_takes_mappings_only():
     with pytest.raises(ConstraintError, match=r"got list. Blocks.of reads tables"):
         Blocks(["area"])
+
+
+def test_frames_of_blocks_may_use_other_headings():
+    frame = pd.DataFrame({"Gene": ["MYC", "KRAS", "MYC"], "Pathway": ["A", "A", "B"]})
+    assert Blocks.of(frame).members == {"A": ("MYC", "KRAS"), "B": ("MYC",)}

@@ -74,3 +74,10 @@ def test_an_error_about_a_class_of_one_sample_tells_the_way_out_of_names_as_clas
     with pytest.raises(InputError) as error:
         collect_evidence(X, ["a"] * 29 + ["b"], "fisher", n_models=4, random_state=0)
     assert "another column" not in str(error.value)
+
+
+def test_labels_that_differ_only_in_case_or_blanks_are_named():
+    labels = ["Tumor  tissue", "tumor tissue ", "normal"] * 6
+    (advice,) = class_advice(read_target(labels, 18, None))
+    assert (advice.code, advice.facts["labels"]) == ("labels_alike", ["'Tumor  tissue' = 'tumor tissue '"])
+    assert class_advice(read_target(["I", "II", "III"] * 6, 18, None)) == ()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -118,7 +119,7 @@ def test_names_that_are_not_in_the_data_are_listed_and_left_out(evidence, tmp_pa
 def test_of_gene_sets_the_highest_weight_counts(evidence, tmp_path):
     (tmp_path / "sets.gmt").write_text("A\t\tTP53\tMYC\nB\t\tMYC\tKRAS\n")
     blocks = Blocks.from_gene_sets(tmp_path / "sets.gmt", NAMES)
-    with pytest.warns(UBayFSWarning, match="have the highest: MYC"):
+    with pytest.warns(UBayFSWarning, match=r"have the highest of them: 1 \(MYC\)"):
         selection = decide(evidence, {"A": "likely", "B": 7}, blocks=blocks, constraints=[SIZE, max_per_block(1)])
     assert selection.weights.tolist() == [5, 7, 7, 0.01, 0.01, 0.01]
     with pytest.raises(InputError, match="'MYC' two values: 'likely' by block 'A' and 7 by block 'B'"):
@@ -266,3 +267,37 @@ def test_gene_sets_of_another_organism_are_refused(folder):
         StudyError, match=r"blocks\.gene_sets: sets\.gmt: none of its 2 names.*'Trp53', 'Myc'; the features"
     ):
         resolve_study(load_study(folder / "study.yaml"))
+
+
+@pytest.mark.parametrize("form", [np.array, pd.Series, pd.Index, iter])
+def test_a_list_of_names_may_have_any_form(evidence, form):
+    assert decide(evidence, {"likely": form(["TP53", "MYC"])}, constraints=[SIZE]).weights[:3].tolist() == [5, 5, 0.01]
+
+
+@pytest.mark.parametrize("names", ["TP53\nMYC", ["TP53", "MYC"]])
+def test_names_without_a_weight_are_told_how_to_get_one(evidence, names):
+    with pytest.raises(InputError, match=r"Names need a weight: \{'likely': names\}"):
+        decide(evidence, names, constraints=[SIZE])
+
+
+def test_a_file_below_a_word_keeps_its_own_weights_and_reasons(evidence, tmp_path):
+    table = pd.DataFrame({"Gene": ["TP53", "MYC"], "Relevance": [None, 3], "Why?": ["guardian", None]})
+    table.to_excel(tmp_path / "mine.xlsx", index=False)
+    selection = decide(evidence, {"likely": tmp_path / "mine.xlsx"}, constraints=[SIZE])
+    assert selection.knowledge == {"TP53": {"weight": "likely", "why": "guardian"}, "MYC": {"weight": 3.0}}
+    study = Study(DataSection("x.csv"), prior=PriorSection(weights={"likely": "mine.xlsx"}), constraints=[SIZE])
+    study = replace(study, folder=tmp_path)
+    assert study.decide(evidence).knowledge == selection.knowledge
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["2-Sep", "1-Mar"], "'2-Sep' is not a feature, but a date that a spreadsheet made of a name, perhaps SEPT2"),
+        (["X"], "'X' means several features: 'TP53', 'MYC'"),
+    ],
+)
+def test_names_that_are_all_damaged_or_ambiguous_are_explained(evidence, names, message):
+    known = read_knowledge(names, weight="likely", aliases={"X": ["TP53", "MYC"]})
+    with pytest.raises(InputError, match=message):
+        decide(evidence, known, constraints=[SIZE])

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ubayfs import Blocks, InputError, read_knowledge
 from ubayfs.knowledge.rows import HEADINGS
+from ubayfs.knowledge.tied import match_rows
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,47 @@ def test_hallmark_gene_sets_on_ovarian_proteins(data_dir):
     assert set(signaling.names) == {name for name in literal if name.endswith("_SIGNALING")}
     with pytest.raises(InputError, match=r"none of its .* names is a feature.*They differ in upper and lower case"):
         Blocks.from_gene_sets(path, [name.lower() for name in proteins if name.upper() == name])
+
+
+def test_units_and_question_marks_in_headings_do_not_matter():
+    table = pd.DataFrame({"HGNC symbol": ["TP53"], "Weight (votes)": [2], "Price [EUR]": ["1,5"], "Why?": ["guardian"]})
+    (row,) = read_knowledge(table).rows
+    assert row[1:] == ("TP53", 2.0, None, 1.5, "guardian", None)
+
+
+def test_columns_that_are_not_read_are_listed():
+    known = read_knowledge(pd.DataFrame({"gene": ["TP53"], "weight": [1], "Budget": [5], "shelf": ["A3"]}))
+    (advice,) = match_rows(known, ["TP53"], pytest.fail).advice
+    assert (advice.code, advice.facts["columns"]) == ("knowledge_unused", ["Budget", "shelf"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_a_single_column_without_a_heading_is_a_list(tmp_path, suffix):
+    frame, path = pd.DataFrame({"TP53": ["MYC", "KRAS"]}), tmp_path / f"names.{suffix}"
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_excel(path, index=False)
+    assert [row.feature for row in read_knowledge(path).rows] == ["TP53", "MYC", "KRAS"]
+
+
+def test_gene_sets_without_a_feature_of_the_data_are_listed(tmp_path):
+    (tmp_path / "sets.gmt").write_text("A\t-\tTP53\nB\t-\tMDM2\tATM\n")
+    notes = Blocks.from_gene_sets(tmp_path / "sets.gmt", ["TP53"]).notes
+    assert {note.code: note.facts["names"] for note in notes} == {
+        "names_skipped": ["MDM2", "ATM"],
+        "gene_sets_empty": ["B"],
+    }
+
+
+def test_aliases_of_a_wrong_type_are_refused():
+    with pytest.raises(InputError, match=r"aliases must be a path, a mapping of alias to name, or a DataFrame; got 5"):
+        read_knowledge(["TP53"], aliases=5)
+
+
+def test_several_columns_of_sources_are_put_together():
+    table = pd.DataFrame({"gene": ["TP53", "MYC"], "DOI": ["10.1/x", None], "PMID": [12, 13], "notes": ["a", None]})
+    assert [(row.why, row.source) for row in read_knowledge(table).rows] == [("a", "10.1/x; 12"), (None, "13")]
+
+
+def test_signs_of_a_pasted_list_are_no_names():
+    pasted = "- TP53\n\u2022 MYC\n1. KRAS\n2) HLA-A\n\u200bEGFR\ufeff\xa0\n-omics\n"
+    names = [row.feature for row in read_knowledge(pasted).rows]
+    assert names == ["TP53", "MYC", "KRAS", "HLA-A", "EGFR", "-omics"]

@@ -127,8 +127,46 @@ def test_backed_objects_are_loaded(adata, tmp_path, dense):
     try:
         found = FeatureData.from_table(backed, target="status")
         assert found.fingerprint == FeatureData.from_table(adata, target="status").fingerprint
+        if dense:
+            part = FeatureData.from_table(backed[:30], target="status")
+            assert part.fingerprint == FeatureData.from_table(adata[:30], target="status").fingerprint
     finally:
         backed.file.close()
+
+
+def test_a_matrix_that_anndata_cannot_cut_is_refused_with_the_way_out(adata, monkeypatch):
+    def broken(self):
+        raise AttributeError("no attribute '_validate_indices'")
+
+    monkeypatch.setattr(anndata.AnnData, "X", property(broken))
+    with pytest.raises(InputError, match=r"Load the object before you cut it: adata.to_memory\(\)"):
+        FeatureData.from_table(adata, target="status")
+
+
+@pytest.mark.parametrize("missing", ["error", "available"])
+@pytest.mark.parametrize("groups", ["patient", list(range(N_CELLS)), None])
+def test_samples_without_a_target_are_left_out_with_a_note(adata, groups, missing):
+    status = adata.obs["status"].copy()
+    status.iloc[[3, 7]] = None
+    left = adata[np.delete(np.arange(N_CELLS), [3, 7])].copy()
+    adata.obs["status"] = status
+    data = FeatureData.from_table(adata, target="status", groups=groups, missing=missing)
+    others = np.delete(groups, [3, 7]) if isinstance(groups, list) else groups
+    assert data.fingerprint == FeatureData.from_table(left, target="status", groups=others).fingerprint
+    (note,) = data.notes
+    assert (note.code, note.facts["samples"], note.facts["n_left"]) == (
+        "samples_without_target",
+        ["cell3", "cell7"],
+        N_CELLS - 2,
+    )
+    evidence = collect_evidence(adata, target="status", n_models=4, random_state=0)
+    assert note in evidence.notes
+
+
+def test_no_target_at_all_is_refused(adata):
+    adata.obs["status"] = None
+    with pytest.raises(InputError, match="missing values"):
+        FeatureData.from_table(adata, target="status")
 
 
 def test_the_estimator_takes_annotated_data_by_name(adata):

@@ -6,8 +6,11 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .._arguments import did_you_mean
-from ..exceptions import InputError
+import numpy as np
+
+from .._arguments import Mask, did_you_mean
+from ..exceptions import Advice, InputError
+from .missing import samples_of
 
 # What to do instead of naming a part of an AnnData object.
 _OTHERWISE = {
@@ -25,6 +28,7 @@ class Parts(NamedTuple):
     samples: Any  # what has the index of the samples, if anything has
     y: Any
     groups: Any
+    notes: tuple[Advice, ...] = ()
 
 
 def is_anndata(X: Any) -> bool:
@@ -42,20 +46,43 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
                 rule = f"names a part of an AnnData object, but X is of type {type(X).__name__}; got {name!r}."
                 raise InputError.of(argument, f"{rule} {_OTHERWISE[argument]}", name)
         return Parts(X, None, X, y, groups)
-    if target is not None:
-        if y is not None:
-            raise InputError.of("target", "is given beside y; pass one of the two.", target)
-        y = _columns(X, "target", target)
     if isinstance(groups, str):
         groups = _columns(X, "groups", groups)
-    return Parts(_values(X, layer), X.var_names, X.obs, y, groups)
+    values = _values(X, layer)
+    if target is None:
+        return Parts(values, X.var_names, X.obs, y, groups)
+    if y is not None:
+        raise InputError.of("target", "is given beside y; pass one of the two.", target)
+    return _with_target(Parts(values, X.var_names, X.obs, _columns(X, "target", target), groups), target)
+
+
+def _with_target(parts: Parts, target: Any) -> Parts:
+    """Leave out samples without a target, with a note; if none has one, that is refused where the target is read."""
+    from pandas import isna
+
+    n_samples, groups = len(parts.samples), parts.groups
+    absent: Mask = np.asarray(isna(parts.y)).reshape(n_samples, -1).max(axis=1)
+    present: Mask = np.logical_not(absent)
+    if present.all() or absent.all():
+        return parts
+    column = target if isinstance(target, str) else ", ".join(target)
+    samples = [str(name) for name in parts.samples.index[absent]]
+    facts = {"column": column, "n_samples": len(samples), "samples": samples, "n_left": int(present.sum())}
+    if groups is not None and np.ndim(groups) > 0 and len(groups) == n_samples:  # else refused later
+        groups = samples_of(groups, present)
+    y, obs = samples_of(parts.y, present), parts.samples[present]
+    return Parts(parts.values[present], parts.feature_names, obs, y, groups, (Advice("samples_without_target", facts),))
 
 
 def _values(adata: Any, layer: str | None) -> Any:
     """Return X or a layer, dense or sparse; what a backed object has in its file is loaded."""
     if layer is not None:
         _check_known("layer", layer, adata.layers, "layer")
-    values = adata.X if layer is None else adata.layers[layer]
+    try:
+        values = adata.X if layer is None else adata.layers[layer]
+    except AttributeError as error:  # anndata cannot cut sparse matrices in a file with every version of SciPy
+        rule = f"is a part of a backed object that anndata cannot read ({error}). Load the object before you cut it: "
+        raise InputError.of("X", f"{rule}adata.to_memory()[...].") from error
     if values is None:
         raise InputError.of("X", "has no matrix; name the layer that holds the values: layer=...")
     return values.to_memory() if hasattr(values, "to_memory") else values

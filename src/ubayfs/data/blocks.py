@@ -74,25 +74,28 @@ class Blocks:
         if isinstance(blocks, Mapping):
             return cls(blocks)
         if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
-            missing = {"feature", "block"} - set(blocks.columns)
+            from pandas import isna
+
+            from ..knowledge.rows import heading_of
+
+            features, names = (heading_of(column, list(blocks.columns)) for column in ("feature", "block"))
+            missing = [column for column, found in (("block", names), ("feature", features)) if found is None]
             if missing:
                 raise ConstraintError.of(
                     "blocks",
-                    f"as a frame needs the columns 'feature' and 'block'; {sorted(missing)} missing "
+                    f"as a frame needs the columns 'feature' and 'block'; {missing} missing "
                     f"among {list(map(str, blocks.columns))}.",
                 )
-            from pandas import isna
-
             members: dict[str, list[Any]] = {}
-            for feature, block in zip(blocks["feature"], blocks["block"], strict=True):
+            for feature, block in zip(blocks[features], blocks[names], strict=True):
                 # Rows without a block are features outside all blocks.
                 if not isna(block):
                     members.setdefault(_block_name(block), []).append(feature)
-            return cls({name: tuple(features) for name, features in members.items()})
+            return cls({name: tuple(found) for name, found in members.items()})
         raise ConstraintError.of(
             "blocks",
             "must be a mapping of names to features, a DataFrame with columns 'feature' and 'block', "
-            f"or Blocks; got {type(blocks).__name__}.",
+            f"or Blocks; got {type(blocks).__name__}. Blocks.from_gene_sets reads files.",
         )
 
     @classmethod

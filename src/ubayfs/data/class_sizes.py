@@ -11,8 +11,17 @@ _FEW = 5
 _MANY, _PER_CLASS = 5, 3
 
 
+def folded_label(label: str) -> str:
+    """Return a label as it is compared: without upper case, outer blanks and repeated ones.
+
+    >>> folded_label(" Tumor  tissue")
+    'tumor tissue'
+    """
+    return " ".join(label.casefold().split())
+
+
 def class_advice(target: Target) -> tuple[Advice, ...]:
-    """Return advice on almost as many classes as samples, or else on classes of few samples.
+    """Return advice on labels that are alike, and on almost as many classes as samples, or on classes of few samples.
 
     Examples
     --------
@@ -21,11 +30,20 @@ def class_advice(target: Target) -> tuple[Advice, ...]:
     [{'least': 5, 'classes': ['b'], 'n_samples': [3], 'shown': ['b (3)']}]
     """
     counts = target.class_counts
+    alike = _alike([label for label, _ in counts])
     n_samples = 0 if target.values is None else len(target.values)
     if target.n_classes >= _MANY and _PER_CLASS * target.n_classes > n_samples:
-        return (Advice("many_classes", {"n_classes": target.n_classes, "n_samples": n_samples}),)
+        return (*alike, Advice("many_classes", {"n_classes": target.n_classes, "n_samples": n_samples}))
     few = [(label, n) for label, n in counts if n < _FEW]
     if not few:
-        return ()
+        return alike
     facts = {"classes": [label for label, _ in few], "n_samples": [n for _, n in few]}
-    return (Advice("few_samples_per_class", {"least": _FEW, **facts, "shown": [f"{a} ({n})" for a, n in few]}),)
+    return (*alike, Advice("few_samples_per_class", {"least": _FEW, **facts, "shown": [f"{a} ({n})" for a, n in few]}))
+
+
+def _alike(labels: list[str]) -> tuple[Advice, ...]:
+    spellings: dict[str, list[str]] = {}
+    for label in labels:
+        spellings.setdefault(folded_label(label), []).append(label)
+    several = [" = ".join(map(repr, found)) for found in spellings.values() if len(found) > 1]
+    return (Advice("labels_alike", {"labels": several}),) if several else ()

@@ -126,12 +126,14 @@ class FeatureData:
         no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
         gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
         if gaps is None:
-            return cls(matrix, read, names, own_groups, path)
+            return cls(matrix, read, names, own_groups, path, notes=parts.notes)
         left = gaps.left_of(matrix, missing)
         if len(left) < len(matrix):
             y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
             read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
-        return cls(left, read, names, own_groups, path if left is matrix else None, missing, gaps.notes)
+        return cls(
+            left, read, names, own_groups, path if left is matrix else None, missing, (*parts.notes, *gaps.notes)
+        )
 
     @classmethod
     def of_fit(cls, X: Any, feature_names: Any, missing: str | None = None) -> FeatureData:

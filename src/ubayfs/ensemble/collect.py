@@ -14,8 +14,8 @@ from typing import Any
 
 from numpy.random import SeedSequence
 
+from .. import __version__
 from .._arguments import RandomState, as_seed_sequence, check_int, check_real
-from .._version import __version__
 from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData

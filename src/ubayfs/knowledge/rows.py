@@ -26,14 +26,20 @@ Report = Callable[[str], None]
 # Headings of a table of knowledge, in lower case with blanks between words; the first of each is preferred.
 HEADINGS: dict[str, tuple[str, ...]] = {
     "feature": (
-        "feature", "features", "gene", "genes", "symbol", "gene symbol", "gene name", "probe", "probe id", "protein",
-        "name", "marker", "variable",
+        "feature", "features", "gene", "genes", "symbol", "symbols", "gene symbol", "gene symbols", "hgnc symbol",
+        "gene name", "probe", "probes", "probe id", "protein", "proteins", "name", "marker", "markers", "variable",
     ),
     "weight": ("weight", "weights", "importance", "relevance", "prior", "prior weight", "votes"),
-    "block": ("block", "blocks", "group", "pathway", "set", "gene set", "gene set name", "category"),
+    "block": ("block", "blocks", "group", "pathway", "pathways", "set", "gene set", "gene set name", "category"),
     "cost": ("cost", "costs", "price"),
-    "why": ("why", "reason", "reasons", "rationale", "comment", "comments", "evidence", "gene description"),
-    "source": ("source", "sources", "reference", "references", "citation", "doi", "pmid"),
+    "why": (
+        "why", "reason", "reasons", "rationale", "justification", "comment", "comments", "note", "notes", "evidence",
+        "gene description",
+    ),
+    "source": (
+        "source", "sources", "reference", "references", "citation", "publication", "paper", "doi", "pmid", "pubmed",
+        "pubmed id",
+    ),
 }  # fmt: skip
 _OFFICIAL = ("symbol", "approved symbol", "official symbol", "name", "feature", "gene", "gene symbol")
 _OTHER_NAMES = (
@@ -45,6 +51,9 @@ _NAMES_ONLY = (".txt", ".txt.gz", ".list", ".grp", ".names")
 _TABLES = (".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz", ".xlsx", ".xlsm", ".parquet", ".pq")
 _PATH = re.compile(rf"[^\n\r]+(?:{'|'.join(re.escape(s) for s in (*_GMT, *_NAMES_ONLY, *_TABLES))})", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\n\r,;\t]+")
+# What pasted text has around names: signs or numbers of a list, and letters that nobody sees.
+_BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\d+[.)])\s+")
+_INVISIBLE = " \t\xa0\u200b\u200c\u200d\u2060\ufeff"
 
 
 class Row(NamedTuple):
@@ -76,6 +85,8 @@ class Knowledge:
         What is done with names that are not in the data.
     header : tuple of str
         The headings of a table.
+    unused : tuple of str
+        Those of columns that mean nothing here.
     """
 
     name: str
@@ -84,6 +95,7 @@ class Knowledge:
     aliases: Aliases | None = None
     unknown: str = "skip"
     header: tuple[str, ...] = field(default=(), repr=False)
+    unused: tuple[str, ...] = field(default=(), repr=False)
 
     def require(self, *columns: str) -> None:
         """Raise unless there are these columns."""
@@ -146,7 +158,7 @@ def _read(source: Any, report: Report, sheet: str | None, folder: Path | None) -
     if isinstance(source, str):
         return _of_lines("the list", list(enumerate(source.splitlines(), start=1)))
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        names = list(source)
+        names = [name for name in source if name is not None and name == name]  # gaps of a column are no names
         wrong = [name for name in names if not isinstance(name, str)]
         if wrong:
             raise InputError(f"a list of names must hold texts; got {wrong[0]!r}.", value=wrong[0])
@@ -182,7 +194,7 @@ def _of_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
     rows = []
     for number, line in lines:
         pieces = [] if line.lstrip().startswith("#") else _SEPARATORS.split(line)
-        texts = [piece.strip().strip("\"'").strip() for piece in pieces]
+        texts = [_BULLET.sub("", piece).strip(_INVISIBLE).strip("\"'").strip() for piece in pieces]
         rows += [Row(f"{name}, line {number}", text) for text in texts if text]
     if rows and heading(rows[0].feature or "") in (*HEADINGS["feature"], "gene set", "genes"):
         rows = rows[1:]  # the heading of a single column
@@ -216,12 +228,13 @@ def _read_gmt(path: Path, report: Report) -> Knowledge:
 
 
 def heading(text: str) -> str:
-    """Return a heading as it is compared: lower case, blanks between words.
+    """Return a heading as it is compared: lower case, blanks between words, without a unit in brackets.
 
-    >>> heading(" Gene_Symbol ")
-    'gene symbol'
+    >>> heading(" Gene_Symbol "), heading("Cost (EUR)"), heading("Why?")
+    ('gene symbol', 'cost', 'why')
     """
-    return " ".join(re.sub(r"[_\-./()]+", " ", text).lower().split())
+    bare = re.sub(r"(?<=\S)\s*[(\[][^()\[\]]*[)\]]\s*$", "", text)
+    return " ".join(re.sub(r"[_\-./()?:*]+", " ", bare).lower().split())
 
 
 def _has_headings(path: Path) -> bool:
@@ -241,23 +254,52 @@ def _of_table(path: Path, sheet: str | None, report: Report) -> Knowledge:
 
 
 def _of_columns(name: str, header: list[str], frame: Any, places: list[str], report: Report) -> Knowledge:
-    known = {column: found for column in HEADINGS if (found := _column(name, column, header)) is not None}
+    known = {column: found for column in HEADINGS if (found := _headings_of(column, header, name))}
+    if len(header) == 1 and not known:  # names without a heading: the first of them was taken for one
+        lines = [(0, header[0]), *enumerate(map(str, frame.iloc[:, 0].dropna()), start=1)]
+        names = [Row(f"{name}, entry {number + 1}", text.strip()) for number, text in lines if text.strip()]
+        return Knowledge(name, tuple(names), ("feature",))
     if not {"feature", "block"} & known.keys():
         listed = ", ".join(map(repr, header[:8]))
         raise InputError(f"{name} has no column 'feature' (or gene, symbol, protein...) with names, among {listed}.")
-    cells = [_cells(frame.iloc[:, header.index(known[column])]) if column in known else None for column in HEADINGS]
+    cells = [
+        _joined([_cells(frame.iloc[:, header.index(text)]) for text in known[column]]) if column in known else None
+        for column in HEADINGS
+    ]
     rows = []
     for i, place in enumerate(places):
         row = _read_row(place, [None if column is None else column[i] for column in cells], report)
         if row.feature or row.block:
             rows.append(row)
-    return Knowledge(name, tuple(rows), tuple(known), header=tuple(header))
+    used = [text for found in known.values() for text in found]
+    unused = tuple(text for text in header if text not in used and heading(text) != "gene set description")
+    return Knowledge(name, tuple(rows), tuple(known), header=tuple(header), unused=unused)
 
 
-def _column(name: str, column: str, header: list[str]) -> str | None:
-    """Return the heading of a column; its own name is preferred to others, two others are an error."""
+def _headings_of(column: str, header: list[str], name: str) -> list[str]:
+    """Return the headings of a column: one, but reasons and sources may stand in several, which are put together."""
+    if column in ("why", "source"):
+        return [text for text in header if heading(text) in HEADINGS[column]]
+    found = heading_of(column, header, name)
+    return [] if found is None else [found]
+
+
+def _joined(columns: list[list[Any]]) -> list[Any]:
+    """Return columns as one; where several have a text, the texts are put together."""
+    if len(columns) == 1:
+        return columns[0]
+    rows = [[text for cell in cells if (text := _text(cell)) is not None] for cells in zip(*columns, strict=True)]
+    return ["; ".join(texts) if texts else None for texts in rows]
+
+
+def heading_of(column: str, header: list[Any], name: str = "the table") -> Any:
+    """Return the heading of a column; its own name is preferred to others, two others are an error.
+
+    >>> heading_of("block", ["Gene", "Pathway"])
+    'Pathway'
+    """
     for names in (HEADINGS[column][:1], HEADINGS[column][1:]):
-        found = [text for text in header if heading(text) in names]
+        found = [text for text in header if heading(str(text)) in names]
         if len(found) > 1:
             raise InputError(
                 f"{name} has two columns for {column!r}: {found[0]!r} and {found[1]!r}. Call the one that is meant "
@@ -314,7 +356,11 @@ def read_aliases(source: Any, report: Report, folder: Path | None = None) -> Ali
     if source is None or isinstance(source, Aliases):
         return source
     if isinstance(source, Mapping):
-        return Aliases.of_pairs("aliases", [(str(alias), str(name)) for alias, name in source.items()])
+        named = {alias: [name] if isinstance(name, str) else list(name) for alias, name in source.items()}
+        return Aliases.of_pairs("aliases", [(str(a), str(name)) for a, names in named.items() for name in names])
+    if not hasattr(source, "columns") and not isinstance(source, str | os.PathLike):
+        report(f"aliases must be a path, a mapping of alias to name, or a DataFrame; got {source!r}.")
+        return None
     try:
         name, frame = "aliases", source
         if not hasattr(source, "columns"):
@@ -323,7 +369,7 @@ def read_aliases(source: Any, report: Report, folder: Path | None = None) -> Ali
             path = Path(source) if folder is None else folder / source
             name, frame = path.name, read_table(path).frame
         return Aliases.of_pairs(name, _alias_pairs(name, frame))
-    except (InputError, TypeError) as error:
+    except InputError as error:
         report(str(error))
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .._arguments import feature_hint
@@ -10,7 +11,7 @@ from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError
 from .damaged_names import symbols_before_damage
 from .matching import Match, NameMatcher
-from .rows import Knowledge, Report, Row, read_aliases, read_rows
+from .rows import HEADINGS, Knowledge, Report, Row, read_aliases, read_rows
 from .scale import Stated, as_stated
 
 # Unknown names that are reported one by one; a table of another data set has nothing but such names.
@@ -79,7 +80,7 @@ def read_knowledge(
             row if row.weight is not None or row.feature is None else row._replace(weight=stated) for row in rows
         )
         columns = tuple(dict.fromkeys((*columns, "weight")))
-    return Knowledge(found.name, rows, columns, known, unknown, found.header)
+    return replace(found, rows=rows, columns=columns, aliases=known, unknown=unknown)
 
 
 def raise_problems(problems: list[str], limit: int = 10) -> None:
@@ -112,15 +113,15 @@ def match_rows(knowledge: Knowledge, features: Iterable[str], report: Report) ->
                 rows.append(row._replace(feature=match.feature))
     unknown = [match for match in matches.values() if match.feature is None]
     if matches and len(unknown) == len(matches):
-        report(_nothing_matches(knowledge, list(matches), matcher))
+        report(_nothing_matches(knowledge, unknown, matcher))
     elif knowledge.unknown == "error":
         for match in unknown[:_MOST_ROWS]:
             report(f"{first[match.name].place}: {_unknown(match, matcher)}")
         if len(unknown) > _MOST_ROWS:
             report(f"and {len(unknown) - _MOST_ROWS} more names of {knowledge.name} that are not in the data.")
     else:
-        return Matched(rows, tuple(_advice(knowledge.name, matches, unknown, matcher)))
-    return Matched(rows)
+        return Matched(rows, (*_unused(knowledge), *_advice(knowledge.name, matches, unknown, matcher)))
+    return Matched(rows, _unused(knowledge))
 
 
 def gene_set_blocks(source: Any, feature_names: Any, only: Iterable[str] = (), aliases: Any = None) -> Blocks:
@@ -140,7 +141,17 @@ def blocks_of(knowledge: Knowledge, features: Iterable[str], report: Report, are
     for row in matched.rows:
         if row.block is not None and row.feature is not None:
             members.setdefault(row.block, {})[row.feature] = None
-    return Blocks({name: tuple(found) for name, found in members.items()}, are_gene_sets, matched.advice)
+    wanted = dict.fromkeys(row.block for row in knowledge.rows if row.block is not None)
+    empty = [name for name in wanted if name not in members]
+    facts = {"source": knowledge.name, "n": len(empty), "n_sets": len(wanted), "names": empty}
+    advice = (*matched.advice, *([Advice("gene_sets_empty", facts)] if empty and members else []))
+    return Blocks({name: tuple(found) for name, found in members.items()}, are_gene_sets, advice)
+
+
+def _unused(knowledge: Knowledge) -> tuple[Advice, ...]:
+    """Return the advice on columns of a table that are not read."""
+    facts = {"source": knowledge.name, "columns": list(knowledge.unused), "known": list(HEADINGS)}
+    return (Advice("knowledge_unused", facts),) if knowledge.unused else ()
 
 
 def _matches(matcher: NameMatcher, name: str, is_list: bool) -> list[Match]:
@@ -151,7 +162,11 @@ def _matches(matcher: NameMatcher, name: str, is_list: bool) -> list[Match]:
     return [match]
 
 
-def _nothing_matches(knowledge: Knowledge, names: list[str], matcher: NameMatcher) -> str:
+def _nothing_matches(knowledge: Knowledge, unknown: list[Match], matcher: NameMatcher) -> str:
+    explained = [match for match in unknown if match.candidates or symbols_before_damage(match.name, serials=True)]
+    if len(explained) == len(unknown):
+        return f"{knowledge.name}: " + " ".join(_unknown(match, matcher) for match in explained[:_SHOWN])
+    names = [match.name for match in unknown]
     shown, features = (", ".join(map(repr, some[:_SHOWN])) for some in (names, matcher.features))
     folded = {feature.casefold(): feature for feature in matcher.features}
     same = next(((name, folded[name.casefold()]) for name in names if name.casefold() in folded), None)

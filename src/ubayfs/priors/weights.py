@@ -26,7 +26,7 @@ from ..knowledge.scale import (
     check_range,
     votes,
 )
-from ..knowledge.tied import match_rows, raise_problems, read_knowledge
+from ..knowledge.tied import Matched, match_rows, raise_problems, read_knowledge
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,10 +176,8 @@ def resolve_knowledge(
 
 def is_list(key: object, value: object) -> bool:
     """Tell whether an entry of a mapping is a word of the scale with the names that it is about."""
-    names = isinstance(value, list | tuple | set | frozenset | os.PathLike) or (
-        isinstance(value, str) and _word(value) is None
-    )
-    return isinstance(key, str) and _word(key) is not None and names
+    names = isinstance(value, os.PathLike) or (isinstance(value, Iterable) and not isinstance(value, Mapping | bytes))
+    return isinstance(key, str) and _word(key) is not None and names and not (isinstance(value, str) and _word(value))
 
 
 def _word(text: str) -> str | None:
@@ -201,23 +199,25 @@ class _Resolver:
         by_block: list[Statement] = []
         by_list: list[Statement] = []
         advice: list[Advice] = []
+        reasons: dict[str, dict[str, str]] = {}
         for key, value in pairs:
             if is_list(key, value) and key not in self.index and key not in self.blocks.members:
                 listed = self._of_rows(read_knowledge(sorted(value) if isinstance(value, Set) else value, weight=key))
-                by_list += listed[0]
-                advice += listed[1]
+                by_list += _statements(listed.rows)
+                advice += listed.advice
+                reasons |= reasons_of(listed.rows)
             elif isinstance(key, str) and not is_feature(key, self.index, self.blocks, "weights"):
                 by_block.append(self._of_block(key, _number_or_word(value, key)))
             else:
                 by_feature.append((key, value))
         positions = self.index.positions([key for key, _ in by_feature], "weights")
         entries = {str(self.index.names[i]): value for i, (_, value) in zip(positions, by_feature, strict=True)}
-        reasons = {name: _reasons(value) for name, value in entries.items() if isinstance(value, Mapping)}
+        reasons |= {name: _reasons(value) for name, value in entries.items() if isinstance(value, Mapping)}
         stated = {name: value.get("weight") if isinstance(value, Mapping) else value for name, value in entries.items()}
         by_name = [
             Statement([name], _number_or_word(value, name), name)
             for name, value in stated.items()
-            if value is not None or name not in reasons
+            if value is not None or not isinstance(entries[name], Mapping)
         ]
         return self._settled(by_name, by_list, by_block, tuple(advice), {k: v for k, v in reasons.items() if v})
 
@@ -244,11 +244,11 @@ class _Resolver:
         reasons = reasons_of(matched.rows)
         return self._settled(by_feature, [], by_block, matched.advice, reasons, costs)
 
-    def _of_rows(self, table: Knowledge) -> tuple[list[Statement], tuple[Advice, ...]]:
+    def _of_rows(self, table: Knowledge) -> Matched:
         problems: list[str] = []
         matched = match_rows(table, [str(name) for name in self.index.names], problems.append)
         raise_problems(problems)
-        return _statements(matched.rows), matched.advice
+        return matched
 
     def _of_block(self, name: str, stated: Stated) -> Statement:
         members = list(self.blocks.members.values())[self.blocks.position(name, "weights")]
@@ -288,7 +288,7 @@ def _contradiction(name: str, first: Statement, second: Statement) -> None:
     raise InputError.of(
         "weights",
         f"give feature {name!r} two values: {a} by {first.source} and {b} by {second.source}. Give this feature its "
-        "own weight, or both blocks the same.",
+        "own weight, or make the two equal.",
     )
 
 
@@ -375,10 +375,12 @@ def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
         except (TypeError, ValueError, OverflowError):
             pass  # refused below, with all other things that are not numbers
     if numbers is None:
+        names = isinstance(weights, str) or (isinstance(weights, Iterable) and all(isinstance(w, str) for w in weights))
+        hint = " Names need a weight: {'likely': names}." if names else ""
         raise InputError.of(
             "weights",
             "must be a number, one number per feature, a mapping by feature or block name, or a table; "
-            f"got {weights!r}.",
+            f"got {weights!r}.{hint}",
         )
     if numbers.ndim == 0:
         return np.full(n_features, float(numbers))

@@ -73,9 +73,10 @@ def check_task(selectors: Sequence[ElementarySelector], task: str) -> None:
             able = ", ".join(repr(name) for name, known in sorted(SELECTORS.items()) if task in known.tasks)
             # The order of TASKS, so that messages are stable.
             only = ", ".join(name for name in TASKS if name in selector.tasks)
-            raise InputError.of(
-                "selector", f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
-            )
+            rule = f"{selector.name!r} cannot do task {task!r}, only {only}. Selectors that can: {able}."
+            if task == "unsupervised":
+                rule += " The others need a target."
+            raise InputError.of("selector", rule)
 
 
 def describe(selector: ElementarySelector) -> str:

@@ -5,7 +5,8 @@
 
 from .components import Named
 from .names import PrefixBlocks, TableBlocks
-from .resolve import ResolvedStudy, check_study, resolve_study
+from .resolve import check_study, resolve_study
+from .resolved import ResolvedStudy
 from .schema import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
 from .starter import template
 from .study import Study, load_study

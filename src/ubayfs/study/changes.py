@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .._version import __version__
+from .. import __version__
 from ..exceptions import Advice
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from pathlib import Path as FilePath
@@ -198,7 +198,7 @@ class WeightResolver:
                 return PriorKnowledge(resolved)
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
         rows, advice = self._table_rows(table)
-        by_list, of_lists = self._lists(weights)
+        by_list, listed, of_lists = self._lists(weights)
         found: dict[str, Stated] = {}
         worth, several = worth_by(weights.default, self.n_models), []
         for level, highest in self._levels(weights, rows, by_list):
@@ -207,11 +207,11 @@ class WeightResolver:
         numbers = np.array([worth(stated.get(name, weights.default))[0] for name in names], dtype=np.float64)
         costs = None if table is None else costs_of(table, rows, partial(self.report, ("prior", "table")))
         notes = (*advice, *of_lists, *highest_advice(several))
-        return PriorKnowledge(numbers, stated, self._reasons(weights, rows), costs, notes)
+        return PriorKnowledge(numbers, stated, self._reasons(weights, rows, listed), costs, notes)
 
-    def _reasons(self, weights: Weights, rows: list[Row]) -> dict[str, dict[str, str]]:
-        """Return why and source of features; what is written by name replaces what the table has."""
-        found = reasons_of(rows)
+    def _reasons(self, weights: Weights, rows: list[Row], listed: list[Row]) -> dict[str, dict[str, str]]:
+        """Return why and source of features; by name, else of the table, else of the files of lists."""
+        found = reasons_of(listed) | reasons_of(rows)
         for item, reasons in weights.reasons:
             with reported(self.report, ("prior", "weights", "features", item)):
                 found[self.names.find(item, False)[0]] = dict(reasons)
@@ -222,9 +222,10 @@ class WeightResolver:
             return [], ()
         return match_rows(table, self.names.names, partial(self.report, ("prior", "table")))
 
-    def _lists(self, weights: Weights) -> tuple[list[Statement], tuple[Advice, ...]]:
-        """Return what the lists of names state."""
+    def _lists(self, weights: Weights) -> tuple[list[Statement], list[Row], tuple[Advice, ...]]:
+        """Return what the lists of names state; a row of a file that has a weight of its own has that."""
         found: list[Statement] = []
+        rows: list[Row] = []
         advice: tuple[Advice, ...] = ()
         for word, names in weights.lists:
             path: Path = ("prior", "weights", word)
@@ -232,11 +233,15 @@ class WeightResolver:
             table = read_rows(names, report, folder=self.folder)
             if table is None:
                 continue
-            known = Knowledge(table.name, table.rows, ("feature",), self.aliases)
-            matched = match_rows(known, self.names.names, report)
+            matched = match_rows(replace(table, aliases=self.aliases), self.names.names, report)
             advice += matched.advice
-            found += [Statement([row.feature], word, row.place, path) for row in matched.rows if row.feature]
-        return found, advice
+            rows += matched.rows
+            found += [
+                Statement([row.feature], word if row.weight is None else row.weight, row.place, path)
+                for row in matched.rows
+                if row.feature
+            ]
+        return found, rows, advice
 
     def _levels(
         self, weights: Weights, rows: list[Row], by_list: list[Statement]

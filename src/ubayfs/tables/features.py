@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.blocks import Blocks
+from ..data.class_sizes import folded_label
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING, Gaps, check_missing
 from ..data.target import TASKS
@@ -35,7 +36,7 @@ def read_features(
     """Take features, target and groups out of a table.
 
     Columns that hold no numbers at all and columns that number the samples are left out, samples without a target are
-    dropped, and labels of classes that differ only in case are merged: `notes` of the data list all of it.
+    dropped, and labels of classes that differ only in case or blanks are merged: `notes` of the data list all of it.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def with_targets(table: Table, targets: Sequence[str], task: str | None) -> tupl
 
 
 def _one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
-    """Return labels without blanks around them, of which none differ only in case, and those that did.
+    """Return labels without blanks around them, of which none differ only in case or blanks, and those that did.
 
     The most frequent spelling stands for all of them, the first of equals.
     """
@@ -176,7 +177,7 @@ def _one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
     bare = column.astype(object).map(str.strip, na_action="ignore")
     spellings: dict[str, list[str]] = {}
     for label in bare.value_counts(sort=True).index:
-        spellings.setdefault(label.casefold(), []).append(label)
+        spellings.setdefault(folded_label(label), []).append(label)
     several = [found for found in spellings.values() if len(found) > 1]
     same = {label: found[0] for found in several for label in found[1:]}
     if not same:

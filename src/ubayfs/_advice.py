@@ -1,0 +1,298 @@
+"""Advice: what a careful reader of a result must know, and every sentence of it.
+
+Advice is a value with a code and numbers, which `warnings.warn` and every face render in their own way.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+class UBayFSWarning(UserWarning):
+    """Base of every warning that the package issues; `advice` has what it is about as a value."""
+
+    advice: Advice | None = None
+
+
+class EnsembleWarning(UBayFSWarning):
+    """Elementary runs failed or were cancelled."""
+
+
+class OptimizationWarning(UBayFSWarning):
+    """The answer needs a second look: time limit, unlimited size, members without a vote."""
+
+
+class ConvergenceWarning(UBayFSWarning):
+    """Markov chains do not agree; their means cannot be trusted yet."""
+
+
+# Notes, such as those on how data were read: advice that never warns, since nothing is wrong.
+_NOTES = {
+    "title_rows_skipped": ("{file}: rows above the header were skipped: {rows}."),
+    "columns_ignored": (
+        "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). "
+        "Encode them as numbers to use them, or name them in ignore."
+    ),
+    "descriptions_ignored": (
+        "{file}: columns of text describe the features and are not read as samples: {n_columns} ({columns})."
+    ),
+    "ids_ignored": (
+        "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "
+        "({columns}). Rename a column that is a measurement."
+    ),
+    "labels_merged": ("labels of {column} that differ only in case or blanks count as one: {labels}."),
+    "samples_without_target": (
+        "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used."
+    ),
+    "file_transposed": (
+        "{file} has samples in its columns ({n_samples}), and features or attributes in its {n_features} rows."
+    ),
+    "looks_transposed": (
+        "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples, {n_columns} columns. "
+        "If so, choose features_in: rows."
+    ),
+    "samples_joined": ("{n_samples} samples are in {keep} of the files ({files})."),
+    "samples_not_matched": (
+        "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}."
+    ),
+    "names_prefixed": ("features that several files have got the name of their file in front: {n_names} ({names})."),
+    "sheet_column_used": ("{columns}: the sample sheet counts; columns of the same name in data files do not."),
+    "duplicates_merged": ("{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}."),
+    "twins": (
+        "{n_features} features have a twin, another feature with the same values in all samples: {shown}. No model can "
+        "tell them apart, and which of them is selected depends on their order; drop all but one of each."
+    ),
+    "many_very_likely": (
+        "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow more "
+        "features, or state 'likely' for those that matter less."
+    ),
+    "knowledge_unused": (
+        "{source}: columns that are not used: {columns}. Those that are used are called {known}, or by other names of "
+        "the same meaning."
+    ),
+    "below_detection": ("{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}."),
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a careful reader of a result must know.
+
+    Attributes
+    ----------
+    code : str
+        What it is about; one of `CODES`.
+    facts : mapping of str to value
+        The numbers and names that the sentence needs, in plain types.
+    """
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    # The category of the Python warning (None: not a warning, such as notes on how data were read) and its sentence.
+    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str]]] = {
+        "time_limit": (
+            OptimizationWarning,
+            "time_limit was reached: the set returned has the score {value:.6g}, and no set has a higher one than "
+            "{bound:.6g} (gap {gap:.3g}). Give more time to close the gap.",
+        ),
+        "alternatives_incomplete": (
+            OptimizationWarning,
+            "time_limit was reached after {n_found} of {n_alternatives} alternatives: there may be more. Give more "
+            "time to list them.",
+        ),
+        "soft_constraints_ineffective": (
+            OptimizationWarning,
+            "Violations that no set can avoid make all soft constraints together count for almost nothing in this set "
+            "(admissibility {admissibility:.2g}). No set satisfies all of: {labels}. Change one of these or lower its "
+            "rho, and make constraints that must hold hard (rho=inf).",
+        ),
+        "size_not_limited": (
+            OptimizationWarning,
+            "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
+            "nothing speaks against them. Add max_size(n), or lower max_features of UBayFSSelector.",
+        ),
+        "without_votes": (
+            OptimizationWarning,
+            "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+            "alone bring them in. Use min_votes=1 to exclude such features.",
+        ),
+        "runs_failed": (
+            EnsembleWarning,
+            "{n_failed} of {n_runs} elementary runs failed; the most frequent error ({times}x) was {error}; see "
+            "Evidence.failures.",
+        ),
+        "runs_cancelled": (
+            EnsembleWarning,
+            "the ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
+        ),
+        "no_votes": (
+            EnsembleWarning,
+            "no run chose a single feature: the selector found nothing, or every column is constant; the evidence is "
+            "empty.",
+        ),
+        "runs_without_choice": (
+            EnsembleWarning,
+            "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+            "runs without a vote.",
+        ),
+        "many_features_per_model": (
+            None,
+            "a run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+            "tell nothing get many votes too. Use n_features_per_model={quarter}, or fewer.",
+        ),
+        "changed_default": (
+            None,
+            "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the "
+            "study, it was: {former}. Set the key in the study to choose.",
+        ),
+        "other_version": (
+            None,
+            "the study was written by ubayfs {written}, this is {present}; results may differ.",
+        ),
+        "lone_values": (
+            UBayFSWarning,
+            "features with one value far from all others, which decides every score of theirs where it is in a "
+            "subsample: {n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it.",
+        ),
+        "names_skipped": (
+            UBayFSWarning,
+            "{n} of {n_names} names of {source} are not in the data and were left out: {names}.",
+        ),
+        "gene_sets_empty": (
+            UBayFSWarning,
+            "{n} of {n_sets} gene sets or blocks of {source} have no feature of the data and were left out: {names}.",
+        ),
+        "names_translated": (
+            UBayFSWarning,
+            "Names of {source} that were found by an alias, or by an Ensembl id of another version: {names}.",
+        ),
+        "names_ambiguous": (
+            UBayFSWarning,
+            "Names of {source} that mean several features and were left out: {names}. Name the one that is meant.",
+        ),
+        "names_damaged": (
+            UBayFSWarning,
+            "Names of {source} that a spreadsheet turned into dates; what they were cannot be known: {names}. Correct "
+            "them in the file.",
+        ),
+        "names_in_other_case": (
+            UBayFSWarning,
+            "Names of {source} that differ from features only in upper and lower case and were left out: {names}.",
+        ),
+        "highest_weight": (
+            UBayFSWarning,
+            "Features in several lists or gene sets of different weight have the highest of them: {n} ({names}).",
+        ),
+        "without_cost": (
+            UBayFSWarning,
+            "{n} of {n_features} features have no cost in the table and count as free: {names}.",
+        ),
+        "missing_available": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). A "
+            "feature counts with the samples that have it; selectors that need complete data get means of their own "
+            "samples.",
+        ),
+        "missing_median": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). "
+            "Filters use the samples that have a feature; all other selectors get medians of their own samples.",
+        ),
+        "missing_drop_rows": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_features:,} feature(s) ({features}); the {n_samples:,} sample(s) that "
+            "lack any are left out.",
+        ),
+        "missing_drop_columns": (
+            UBayFSWarning,
+            "missing values: {n_values:,} in {n_samples:,} sample(s); the {n_features:,} feature(s) that lack any are "
+            "left out ({features}).",
+        ),
+        "mostly_missing": (
+            UBayFSWarning,
+            "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, "
+            "are missing ({features}). Raise max_missing to let those with any value take part.",
+        ),
+        "many_classes": (
+            UBayFSWarning,
+            "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, "
+            "use the task 'regression'; if it names samples or patients, take another column as the target.",
+        ),
+        "labels_alike": (
+            UBayFSWarning,
+            "Classes whose labels differ only in case or blanks: {labels}. Give equal ones one spelling.",
+        ),
+        "few_samples_per_class": (
+            UBayFSWarning,
+            "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
+            "them with other classes, leave them out, or use the task 'regression' if the target is a measured number.",
+        ),
+        "missing_letters": (
+            UBayFSWarning,
+            "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "
+            "does, such as Noto Sans CJK.",
+        ),
+        "switch_finished": (
+            UBayFSWarning,
+            "a program was stopped while it replaced the files in {directory}; the new ones are in their places now.",
+        ),
+        "staging_removed": (
+            UBayFSWarning,
+            "a program was stopped before its files in {directory} were complete; what it left there is removed.",
+        ),
+        "no_manifest": (
+            UBayFSWarning,
+            "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
+            "written cannot be checked.",
+        ),
+        "chains_disagree": (
+            ConvergenceWarning,
+            "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "
+            "draws each; its means cannot be trusted yet. Raise max_draws (and n_warmup) of Hyperdirichlet, use larger "
+            "weights, or take prior='dirichlet'.",
+        ),
+        **{code: (None, sentence) for code, sentence in _NOTES.items()},
+    }
+
+    def __str__(self) -> str:
+        return self.in_words(self.CODES[self.code][1])
+
+    def in_words(self, sentence: str) -> str:
+        """Return a sentence with the facts in their places; of a list, the first five entries.
+
+        >>> Advice("without_votes", {"features": list("abcdefg")}).in_words("No votes: {features}.")
+        'No votes: a, b, c, d, e and 2 more.'
+        """
+        return sentence.format(
+            **{key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}
+        )
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Advice:
+        """Make advice of its code and facts; numbers that JSON has no sign for come back from strings."""
+        infinite = ("inf", "-inf", "nan")
+        facts = {key: float(fact) if fact in infinite else fact for key, fact in content["facts"].items()}
+        return cls(str(content["code"]), facts)
+
+    @property
+    def category(self) -> type[UBayFSWarning] | None:
+        """The kind of Python warning; None if it is shown by reports and commands only."""
+        return self.CODES[self.code][0]
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
+        if self.category is None:
+            return
+        warning = self.category(str(self))
+        warning.advice = self
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+def _first(entries: Sequence[Any], limit: int = 5) -> str:
+    more = f" and {len(entries) - limit:,} more" if len(entries) > limit else ""
+    first = [str(entry) for entry in entries[:limit]]
+    return ("; " if any("," in entry for entry in first) else ", ").join(first) + more

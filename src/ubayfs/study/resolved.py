@@ -1,0 +1,131 @@
+"""ResolvedStudy: a study that is read, checked and tied to its data."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ..advice import cost_advice, size_advice, very_likely_advice
+from ..constraints import ConstraintSystem, resolve
+from ..constraints.weighted_sums import with_costs
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import Progress
+from ..ensemble.evidence import Evidence
+from ..ensemble.features_per_model import features_advice, features_per_model
+from ..exceptions import Advice
+from ..priors import PriorKnowledge
+from ..selection import Selection
+from ..workflow import Decision
+from .names import GeneSetBlocks, TableBlocks
+from .study import Study
+from .weights import Weights
+
+if TYPE_CHECKING:
+    from ..tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedStudy:
+    """A study tied to its data: what ensemble, decision, summary, comparison and report take.
+
+    Attributes
+    ----------
+    study : Study
+        As written in the file, with the options of the command line.
+    feature_names : ndarray of str of shape (n_features,)
+    data : FeatureData or None
+        None when the table was not read.
+    table : Table or None
+        The table as read, for the table of the selected features.
+    decision : Decision
+        Everything that a decision needs besides evidence and data.
+    prior : PriorKnowledge
+        What the expert stated of features: weights, reasons and costs.
+    system : ConstraintSystem or None
+        The constraints of the decision, tied to the features; None where the decision does that, for correlations.
+    """
+
+    study: Study
+    feature_names: NDArray[Any]
+    data: FeatureData | None
+    table: Table | None
+    decision: Decision
+    prior: PriorKnowledge
+    system: ConstraintSystem | None = None
+
+    @property
+    def knowledge(self) -> Mapping[str, float | str]:
+        """Votes or word of the scale by feature, where something was stated."""
+        return self.prior.stated
+
+    @property
+    def notes(self) -> tuple[Advice, ...]:
+        """What must be known about names, weights and costs."""
+        costs = cost_advice(self.decision.constraints, self.prior.costs, self.feature_names)
+        named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
+        system = self.system or resolve(named, self.feature_names, self.decision.blocks)
+        too_many = very_likely_advice(system, self.prior.very_likely, self.feature_names)
+        return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs, *too_many)
+
+    @property
+    def features_per_model(self) -> int | str:
+        """The most features that a run may choose, or "random"."""
+        return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known before the ensemble runs."""
+        of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
+        of_data = () if self.data is None else self.data.advice
+        of_size: tuple[Advice, ...] = ()
+        if self.data is not None and self.system is not None:  # else correlations decide, and the decision says it
+            of_size = size_advice(self.system, ~self.data.constant)
+        return (*self.study.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
+
+    def collect(
+        self,
+        on_progress: Progress | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        part: tuple[int, int] | None = None,
+    ) -> Evidence:
+        """Run the ensemble, or a part of it."""
+        return self.study.collect(self.data, on_progress, checkpoint, part)
+
+    def decide(self, evidence: Evidence) -> Selection:
+        """Choose the best set from evidence, without warnings: see ``selection.advice``."""
+        return self.decision.make(evidence, self.data, self.system, self.prior)
+
+    def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
+        """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""
+        ensemble, decision = self.study.evidence, self.study.decision
+        per_model = evidence.settings.get("n_features_per_model", self.features_per_model)
+        if ensemble.seed is not None and decision.seed is not None and per_model == self.features_per_model:
+            return self
+        if per_model != self.features_per_model:
+            ensemble = replace(ensemble, n_features_per_model=per_model)
+        if ensemble.seed is None:
+            ensemble = replace(ensemble, seed=evidence.settings["seed"]["entropy"])
+        if decision.seed is None:
+            decision = replace(decision, seed=secrets.randbits(63))
+        study = replace(self.study, evidence=ensemble, decision=decision)
+        return replace(self, study=study, decision=replace(self.decision, random_state=decision.seed))
+
+    def standalone(self) -> Study:
+        """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
+        prior, blocks = self.study.prior, self.study.blocks
+        from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
+        if isinstance(prior.weights, Weights) and (from_files or prior.weights.lists):
+            reasons = tuple((name, tuple(texts.items())) for name, texts in self.prior.reasons.items())
+            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()), reasons=reasons)
+            prior = replace(prior, weights=weights, table=None, sheet=None, aliases=None, unknown="skip")
+        if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):
+            blocks = self.decision.blocks or None  # files are blocks where the study has none
+        constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
+        return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
