@@ -37,7 +37,7 @@ _NOTES = {
         "Encode them as numbers to use them, or name them in ignore."
     ),
     "descriptions_ignored": (
-        "{file}: columns of text describe the features and are not read as samples: {n_columns} ({columns})."
+        "{file}: columns that describe the features are not read as samples: {n_columns} ({columns})."
     ),
     "ids_ignored": (
         "columns of unique whole numbers that are named like an id are not used as features: {n_columns} "

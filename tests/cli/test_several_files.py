@@ -125,3 +125,29 @@ def test_files_that_are_not_the_same_way_round(files, run):
     done = run("init", "mirna.txt.gz", "turned.csv", "--samples", "clinical.txt", "-o", "s.yaml")
     assert done.code == 2
     assert "mirna.txt.gz in rows, turned.csv in columns" in done.err
+
+
+def test_init_counts_the_samples_that_its_study_uses(files, run):
+    rppa = pd.read_csv("rppa.txt", sep="\t", index_col=0)
+    rppa.iloc[0, 0] = np.nan
+    rppa.to_csv("rppa.txt", sep="\t")
+    done = run("init", "mirna.txt.gz", "rppa.txt", "--samples", "clinical.txt", "--target", "Platinum_status")
+    assert done.code == 0, done.err
+    assert load_study("study.yaml").data.missing == "available"
+    assert "sensitive (25), resistant (14)" in Path("study.yaml").read_text(encoding="utf-8")
+    done = run("check", "study.yaml")
+    assert "task binary: resistant 14, sensitive 25" in done.out, done.err
+
+
+def test_init_shows_samples_only_and_reads_as_it_writes(files, run):
+    Path("t.csv").write_text(
+        "gene,Description,Entrez,s1,s2,s3,s4\nA,x,1,1,n.d.,-3,4\nB,x,2,1,2,1,2\nC,x,3,3,2,1,1\nD,x,4,3,2,5,1\n"
+    )
+    done = run("init", "t.csv", "-o", "s.yaml")
+    assert done.code == 0, done.err
+    assert "t.csv: features in rows (A, B, C and 1 more), samples s1, s2, s3 and 1 more\n" in done.out
+    assert "No target was found; if there is one, name it in the file." in done.out
+    section = load_study("s.yaml").data
+    assert (section.below_detection, section.missing) == ("limit", "error")  # -3 has no half
+    assert "columns that describe the features are not read as samples: 2 (Description, Entrez)" in done.err
+    assert "in 1 columns (A): limit." in done.err

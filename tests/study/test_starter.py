@@ -241,3 +241,12 @@ def test_text_from_the_data_stays_text(tmp_path_factory, names, path, label):
     assert study.arguments(
         [name for name in frame.columns if name != "the class" and name not in study.data.ignore] or ["x"]
     )
+
+
+def test_classes_are_counted_as_the_study_will_read_them(tmp_path, clinical):
+    clinical["diagnosis"] = clinical["diagnosis"].astype(object)
+    first, second = clinical["diagnosis"].value_counts().index
+    clinical.loc[clinical.index[clinical["diagnosis"] == second][0], "diagnosis"] = str(second).upper()
+    n_first, n_second = clinical["diagnosis"].value_counts()[first], (clinical["diagnosis"] != first).sum()
+    text = template(table_of(tmp_path, clinical), "data.csv", target="diagnosis")
+    assert f"{first} ({n_first}), {second} ({n_second})" in text

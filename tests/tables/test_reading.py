@@ -318,6 +318,99 @@ def test_values_below_detection(tmp_path, rule, expected):
     assert facts(data, "below_detection")["n_values"] == 5
 
 
+def test_a_limit_that_is_given_counts_for_values_without_one(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n<0.5,u\nn.d.,v\n0.3,u\n2,v\n")
+    data = read_data(tmp_path / "t.csv", target="y", below_detection="limit")
+    assert data.X[:, 0].tolist() == [0.5, 0.5, 0.3, 2]
+
+
+@pytest.mark.parametrize("entry", ["n.d.", "<-3"])
+def test_half_of_a_negative_limit_would_be_above_it(tmp_path, entry):
+    (tmp_path / "t.csv").write_text(f"a,y\n{entry},u\n-3,v\n1,u\n2,v\n")
+    with pytest.raises(StudyError, match="below_detection: limit or missing") as caught:
+        read_data(tmp_path / "t.csv", target="y", below_detection="half")
+    assert caught.value.problems[0].path == ("below_detection",)
+    data = read_data(tmp_path / "t.csv", target="y", below_detection="limit")
+    assert data.X[:, 0].tolist() == [-3, -3, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["Entrez", "Entrez_Gene_Id", "gene_id", "Entrez Gene ID", "Start"])
+def test_numbers_of_genes_are_not_a_sample(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"Hugo_Symbol,{name},S1,S2,S3\nTP53,7157,1,2,3\nMYC,,4,5,6\nKIT,3815,7,8,9\n")
+    data = read_data(tmp_path / "t.csv", features_in="rows")
+    assert data.sample_names.tolist() == ["S1", "S2", "S3"]
+    assert facts(data, "descriptions_ignored")["columns"] == [name]
+
+
+def test_zeros_in_front_of_ids_stay(tmp_path):
+    ids = [f"{i:03d}" for i in range(8, 14)]
+    lines = ["sample,code,dose,status", *(f"{name},0{i % 2},00{i},{'uv'[i % 2]}" for i, name in enumerate(ids))]
+    (tmp_path / "sheet.csv").write_text("\n".join(lines))
+    (tmp_path / "t.csv").write_text(f"gene,{','.join(ids)}\nA,1,2,3,4,5,6\nB,3,2,1,6,5,4\n")
+    data = read_data(tmp_path / "t.csv", features_in="rows", samples=tmp_path / "sheet.csv", target="status")
+    assert data.sample_names.tolist() == ids
+    assert read_data(tmp_path / "sheet.csv", target="code", id="sample").target.classes.tolist() == ["00", "01"]
+    data = read_data(tmp_path / "sheet.csv", target="status")  # as before: numbers, but for the ids
+    assert data.feature_names.tolist() == ["code", "dose"]
+    assert data.X.tolist() == [[i % 2, i] for i in range(6)]
+    assert facts(data, "ids_ignored")["columns"] == ["sample"]
+    doses = read_data(tmp_path / "sheet.csv", target="dose", task="regression")
+    assert doses.target.values.tolist() == list(range(6))
+
+
+def test_a_target_that_the_sheet_does_not_have_is_sought_in_the_sheet(frame, tmp_path):
+    layout = _rows(frame, tmp_path / "t.txt") | {"target": "MYD"}  # MYC is a feature
+    with pytest.raises(StudyError, match="The columns are 'status'") as caught:
+        read_data(**layout)
+    assert caught.value.problems[0].path == ("target",)
+
+
+def test_files_of_the_same_name_are_all_read(tmp_path):
+    for i, folder in enumerate(("a", "b")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "t.csv").write_text(f"gene,s1,s2,s3\ng{i},1,2,3\nh{i},3,2,4\n")
+    files = [tmp_path / "a/t.csv", tmp_path / "b/t.csv"]
+    data = read_data(files, features_in="rows")
+    assert data.feature_names.tolist() == ["g0", "h0", "g1", "h1"]
+    assert data.blocks.names == tuple(map(str, files))
+    with pytest.raises(InputError, match="twice") as caught:
+        read_data([files[0], files[0]], features_in="rows")
+    assert caught.value.argument == "path"
+
+
+def test_the_mark_of_a_file_counts_more_than_the_encoding_of_the_study(tmp_path):
+    text = "gene,s1,s2,s3\nGrö,1,2,3\nB,3,2,4\n"
+    for name, encoding in (("a.csv", "utf-8-sig"), ("b.csv", "utf-16"), ("c.csv", "latin-1")):
+        (tmp_path / name).write_text(text, encoding=encoding)
+    files = {name: tmp_path / f"{name}.csv" for name in "abc"}
+    data = read_data(files, features_in="rows", encoding="latin-1")
+    assert data.feature_names.tolist() == ["a: Grö", "a: B", "b: Grö", "b: B", "c: Grö", "c: B"]
+
+
+def test_empty_rows_of_a_sheet_separate_its_parts(frame, tmp_path):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for row in [["sample", *GENES], [], *([name, *frame.loc[name, GENES]] for name in SAMPLES)]:
+        book.active.append(row)
+    book.active.insert_rows(6)
+    book.active.cell(9, 2).value = "bad"
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(StudyError, match="'bad' in row 9 is not a number"):
+        read_data(tmp_path / "t.xlsx", id="sample")
+    data = read_data(tmp_path / "t.xlsx", id="sample", ignore="TP53")
+    assert data.sample_names.tolist() == SAMPLES
+    np.testing.assert_array_equal(data.X, frame[GENES[1:]])
+
+
+def test_values_below_detection_beside_quoted_decimal_commas(tmp_path):
+    (tmp_path / "t.csv").write_text('a,y\n"<0,5",u\n"2,5",v\nn.d.,u\n"1,5",v\n')
+    with pytest.raises(StudyError, match="below_detection: half, missing or limit"):
+        read_data(tmp_path / "t.csv", target="y")
+    data = read_data(tmp_path / "t.csv", target="y", below_detection="half")
+    assert data.X[:, 0].tolist() == [0.25, 2.5, 0.25, 1.5]
+
+
 def test_thousands_in_quotes_are_not_taken_for_decimals(tmp_path):
     (tmp_path / "t.csv").write_text('a,b,y\n"1,234",1,u\n"2,500",2,v\n"3,100",3,u\n')
     with pytest.raises(StudyError, match="'1,234' in line 2"):
@@ -473,3 +566,32 @@ def test_tcga_ovarian(data_dir):
     np.testing.assert_array_equal(data.X, values.to_numpy())
     assert facts(data, "samples_joined")["n_samples"] == 327
     assert {name: len(members) for name, members in data.blocks.members.items()} == {"miRNA": 588, "RPPA": 159}
+
+
+def test_the_missing_of_clinical_files_is_no_class(frame, tmp_path):
+    frame["status"] = [*frame["status"][:-2], "n/a", "[Not Available]"]
+    data = read_data(**_csv(frame, tmp_path / "t.csv"), target="status")
+    assert data.target.classes.tolist() == ["ill", "well"]
+    assert facts(data, "samples_without_target")["samples"] == SAMPLES[-2:]
+
+
+def test_characteristics_of_a_series_matrix(tmp_path):
+    described = {
+        "characteristics_ch1": ["state: ill", "state: NA", "state: well", "state: ill", "", "state: well"],
+        "characteristics_ch1 ": ["dose: 1.5", "dose: 2", "dose: N/A", "dose: 3", "dose: 4", "dose: 5"],
+        "characteristics_ch1  ": ["left", "right", "left", "right", "left", "right"],
+    }
+    lines = ["!Sample_geo_accession\t" + "\t".join(SAMPLES[:6])]
+    lines += [
+        f"!Sample_{name.strip()}\t" + "\t".join(f'"{entry}"' for entry in found) for name, found in described.items()
+    ]
+    lines += ["!series_matrix_table_begin", "\t".join(["ID_REF", *SAMPLES[:6]])]
+    lines += [f"g{i}\t" + "\t".join(str((j * (i + 3)) % 7) for j in range(6)) for i in range(3)]
+    (tmp_path / "g.txt").write_text("\n".join([*lines, "!series_matrix_table_end", ""]))
+    data = read_data(tmp_path / "g.txt", target="state")
+    assert data.target.classes.tolist() == ["ill", "well"]
+    assert facts(data, "samples_without_target")["samples"] == [SAMPLES[1], SAMPLES[4]]
+    doses = read_data(tmp_path / "g.txt", target="dose", task="regression")
+    assert doses.target.values.tolist() == [1.5, 2, 3, 4, 5]
+    sides = read_data(tmp_path / "g.txt", target="characteristics_ch1.2")
+    assert sides.target.classes.tolist() == ["left", "right"]

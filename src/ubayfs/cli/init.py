@@ -67,6 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
     if roles.is_undecided:
         echo(f"Which column is the target? It may be {quoted(roles.candidates)}; name it in the file.")
     elif arguments.target is None:
-        guess = "No target was found" if roles.target is None else f"The target seems to be {roles.target!r}"
-        echo(f"{guess}; correct the file if it is another column.")
+        if roles.target is None:
+            echo("No target was found; if there is one, name it in the file.")
+        else:
+            echo(f"The target seems to be {roles.target!r}; correct the file if it is another column.")
     echo(f"Wrote {output}. Next: edit it, then run: {shell_command('ubayfs', 'check', output)}")

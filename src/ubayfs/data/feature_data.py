@@ -270,7 +270,7 @@ def _read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array]:
     if names is None:
         names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
     if isinstance(values, SparseColumns):  # what is not finite shows in the extremes of its column
-        _check_finite(np.stack(values.extremes()), names, "error", " Missing values need a dense table, X.toarray().")
+        _check_finite(np.stack(values.extremes()), names, "error", "Missing values need a dense table, X.toarray(). ")
     else:
         _check_finite(values, names, missing)
     return values, names
@@ -387,10 +387,10 @@ def _check_finite(values: Array, names: Array, missing: str, about: str = "") ->
     if bad:
         nan = "missing values (NaN)" in kinds
         ways = [
-            "Use missing='available', by which each feature counts with the samples that have it (other rules: "
+            f"{about}Use missing='available', by which each feature counts with the samples that have it (other rules: "
             "'drop_rows', 'drop_columns', 'median'). Or drop or fill them first, for example with "
             "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
         ] * nan
         ways += ["Correct infinite values, or mark them as missing (NaN)."] * (len(kinds) > nan)
         found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
-        raise InputError.of("X", " ".join([found, *ways]) + about * nan)
+        raise InputError.of("X", " ".join([found, *ways]))

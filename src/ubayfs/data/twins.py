@@ -72,6 +72,7 @@ def twin_advice(X: Array, low: Array, high: Array, names: Array) -> tuple[Advice
         return ()
     shown = "; ".join(listing(group, 4) for group in groups[:_SHOWN])
     if len(groups) > _SHOWN:
-        shown += f"; and {len(groups) - _SHOWN:,} more groups"
+        n_more = len(groups) - _SHOWN
+        shown += f"; and {n_more:,} more group{'s' * (n_more > 1)}"
     facts = {"n_features": sum(map(len, groups)), "n_groups": len(groups), "groups": groups, "shown": shown}
     return (Advice("twins", facts),)

@@ -101,9 +101,9 @@ def collect_evidence(
         Of AnnData: the layer that holds the values, instead of `X`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}
         What to do about missing values (NaN) of X. "error" refuses them. With "available" a feature counts with the
-        samples that have it: `fisher` and `mrmr` multiply its scores by their share, and other selectors see means of
-        their own samples in the gaps. "median" is the same with medians. "drop_rows" and "drop_columns" leave out the
-        samples, or the features, that lack any value.
+        samples that have it: `fisher` multiplies its scores, and `mrmr` the squared association, by their share, and
+        other selectors see means of their own samples in the gaps. "median" is the same with medians. "drop_rows" and
+        "drop_columns" leave out the samples, or the features, that lack any value.
     max_missing : float in [0, 1], default 0.5
         With "available" and "median": features of which a larger share is missing cannot be chosen; a warning lists
         them.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..data.reading_rules import default_keep
 from ..exceptions import InputError
 
 if TYPE_CHECKING:
@@ -51,11 +53,12 @@ def inspect_files(
     """Read files and find out which way round they are, unless `features_in` says it.
 
     Names that occur several times, values below detection and gene symbols that became dates do not stop this: `keys`
-    has the key that must be decided about.
+    has the key that must be decided about, and dates are refused when the study is checked.
     """
     from ..tables import lay_out, read_sheet, read_table
     from ..tables.layout import as_names, likely_features_in, shown_orientation
     from ..tables.reading import named_files
+    from ..tables.table import TableError
 
     files = named_files(paths)
     tables = {
@@ -75,19 +78,27 @@ def inspect_files(
     several = any(
         len(set(names)) < len(names) for names in (_feature_names(table, where, id) for table in tables.values())
     )
-    table = lay_out(
-        tables, described, features_in=where, id=id, duplicates="first", below_detection="missing", features="as_is",
-        roles=(target,),
-    )  # fmt: skip
-    codes = {note.code for note in table.notes}
+    read = partial(
+        lay_out, tables, described, features_in=where, id=id, duplicates="first", features="as_is", roles=(target,)
+    )
+    rule = "half"
+    try:
+        table = read(below_detection=rule)
+    except TableError:  # logarithms have no half; any other error comes again
+        rule = "limit"
+        table = read(below_detection=rule)
+    if len(tables) > 1 and table.frame.drop(columns=list(table.annotations)).isna().to_numpy().any():
+        table = read(below_detection=rule, keep=default_keep("available"))  # as the study file will ask for
+    notes = tuple(note for note in table.notes if note.code != "duplicates_merged")  # which way is still to be chosen
+    codes = {note.code for note in notes}
     keys = {"features_in": where} if where == "rows" else {}
     keys |= {name: value for name, value in (("id", id), ("encoding", encoding)) if value is not None}
     keys |= {"duplicates": "error"} if several else {}
-    keys |= {"below_detection": "half"} if "below_detection" in codes else {}
-    laid_out = [f"{files[block].name}: {shown_orientation(where, read)}" for block, read in tables.items()]
+    keys |= {"below_detection": rule} if "below_detection" in codes else {}
+    laid_out = [f"{files[block].name}: {shown_orientation(where, file, id)}" for block, file in tables.items()]
     first = next(iter(tables.values()))
     visible = tuple(laid_out) if where == "rows" or len(tables) > 1 or described is not None else ()
-    return InspectedFiles(files, table, keys, visible, first.sheet, first.other_sheets)
+    return InspectedFiles(files, replace(table, notes=notes), keys, visible, first.sheet, first.other_sheets)
 
 
 def _feature_names(table: Table, where: str, id: str | None) -> list[str]:

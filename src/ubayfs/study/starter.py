@@ -41,7 +41,6 @@ _AS_FOUND = {
     "features_in": "; a guess",
     "duplicates": "; choose one of the others: names occur several times",
     "below_detection": "; there are such values",
-    "features": "; there are such names: correct them if they are genes",
 }
 
 _SIZE = 10
@@ -154,6 +153,7 @@ def _data(
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
     from ..tables import TO_BE_CHOSEN
+    from ..tables.features import with_targets
 
     if roles.is_undecided:
         question = (
@@ -164,7 +164,7 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
         )
     if roles.target is None:
         return _line("data", "target", "NAME", "; none was found, so the study is unsupervised", active=False)
-    counts = table.frame[roles.target].value_counts()
+    counts = with_targets(table, [roles.target], roles.task)[0].frame[roles.target].value_counts()
     values = ", ".join(f"{dump_scalar(str(value))} ({count})" for value, count in counts.items())
     if len(counts) > _SHOWN * 2:
         values = f"{len(counts)} different values"
@@ -249,13 +249,16 @@ class ColumnRoles:
 
 def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
     """Infer the roles of the columns; a target that is given stays."""
+    from ..tables.table import quoted
+
     frame = table.frame
     columns = [str(name) for name in frame.columns]
     if target is not None and target not in columns:
-        rule = f"must be a column of {table.path}; got {target!r}.{did_you_mean(target, columns)}"
+        hint = did_you_mean(target, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
+        rule = f"must be a column of {table.path}; got {target!r}.{hint}"
         raise InputError.of("target", rule, target)
     text = {name for name in columns if _is_text(frame[name], table.decimal)}
-    ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text)}
+    ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text, table.decimal)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
     if target is None and candidates:
@@ -288,11 +291,12 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
-def _is_id(name: str, column: pd.Series, text: bool) -> bool:
-    from ..tables.layout import ID_WORDS, words
+def _is_id(name: str, column: pd.Series, text: bool, decimal: str | None) -> bool:
+    from ..tables.layout import ID_WORDS, numbers_rows, words
 
-    whole = text or column.dtype.kind in "iu"
-    return whole and (text or not ID_WORDS.isdisjoint(words(name))) and bool(column.is_unique)
+    if text:
+        return bool(column.is_unique)
+    return not ID_WORDS.isdisjoint(words(name)) and numbers_rows(column, decimal)
 
 
 def _is_groups(name: str, column: pd.Series) -> bool:

@@ -24,7 +24,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
 _FOR_PEOPLE = re.compile(rf"[+-]?(?:[0-9]{{1,3}}(?:[., '][0-9]{{3}})*(?:[.,][0-9]+)?|[0-9]*[.,]?[0-9]+){_EXPONENT}")
 
 # Values below the limit of detection: with the limit, or in a word.
-_BELOW = re.compile(rf"(?:<|<=|≤)\s*([0-9]*[.,]?[0-9]+{_EXPONENT})")
+_BELOW = re.compile(rf"(?:<|<=|≤)\s*([+-]?[0-9]*[.,]?[0-9]+{_EXPONENT})")
 _UNDETECTED = frozenset(
     {"nd", "n.d.", "n.d", "bd", "bdl", "bld", "bql", "blq", "lod", "loq", "lloq", "<lod", "<loq", "<lloq", "< lod",
      "< loq", "below lod", "below loq", "below detection", "below limit", "not detected", "undetected"}
@@ -173,10 +173,10 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
     return [Problem(rule, ("path",))]
 
 
-def comma_decimals(column: pd.Series) -> NDArray[np.float64] | None:
+def comma_decimals(column: pd.Series) -> NDArray[Any] | None:
     """Return a column of text as numbers, of shape (n_rows,), if all of them may have a decimal comma; else None.
 
-    None also if they may have thousands separators instead: 1,234 is read as either.
+    None also if they may have thousands separators instead: 1,234 is read as either. Values below detection stay texts.
 
     Examples
     --------
@@ -186,13 +186,16 @@ def comma_decimals(column: pd.Series) -> NDArray[np.float64] | None:
     True
     """
     entries = [entry for entry in column if isinstance(entry, str)]
-    with_comma = [entry for entry in entries if "," in entry]
+    with_comma = [entry for entry in entries if "," in entry and limit_of(entry) is None]
     if not with_comma or not all(_COMMA.fullmatch(entry.strip()) for entry in with_comma):
         return None
     if all(_THOUSANDS.fullmatch(entry.strip()) for entry in with_comma):
         return None
     found = as_floats(column, ",")
-    return None if (np.isnan(found) & column.notna().to_numpy()).any() else found
+    odd = np.isnan(found) & column.notna().to_numpy()
+    if any(limit_of(entry) is None for entry in column[odd]):
+        return None
+    return np.where(odd, column.to_numpy(dtype=object), found) if odd.any() else found
 
 
 def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:

@@ -75,7 +75,7 @@ def read_features(
     notes = [*table.notes, *_orientation_notes(table, targets)]
     names, more_notes = measurements(table, names)
     notes += more_notes
-    table, more_notes = _with_targets(table, targets, task)
+    table, more_notes = with_targets(table, targets, task)
     notes += more_notes
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
@@ -142,7 +142,7 @@ def measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advice
     return [name for name in names if name not in left_out] if left_out else names, notes
 
 
-def _with_targets(table: Table, targets: Sequence[str], task: str | None) -> tuple[Table, list[Advice]]:
+def with_targets(table: Table, targets: Sequence[str], task: str | None) -> tuple[Table, list[Advice]]:
     """Return the samples that have a target, with its labels in one spelling, and what was changed for it."""
     targets = [name for name in targets if name in table.frame]
     notes = []
@@ -248,7 +248,7 @@ def _absent(table: Table, role: str, name: str) -> str:
 
 
 def _hint(table: Table, name: str) -> str:
-    columns = table.frame.columns
+    columns = [column for column in table.frame.columns if column in table.annotations] or table.frame.columns
     hint = did_you_mean(name, columns) or f" The columns are {quoted(columns)}"
     return hint if hint.endswith("?") else f"{hint.removesuffix('.')}."
 

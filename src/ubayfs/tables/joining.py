@@ -152,8 +152,9 @@ def _without_clashes(
 
 def _matched(files: Sequence[Table], samples: pd.Index, keep: str) -> list[Advice]:
     """Return how many samples are used, and those of each file that are not."""
-    counted = [f"{table.path.name} {len(table.frame):,}" for table in files]
-    notes = [Advice("samples_joined", {"n_samples": len(samples), "keep": keep, "files": counted})]
+    counted = list(dict.fromkeys(f"{table.path.name} {len(table.frame):,}" for table in files))
+    facts = {"n_samples": len(samples), "keep": keep, "files": counted}
+    notes = [Advice("samples_joined", facts)] if len(counted) > 1 else []  # not of a file that describes its samples
     for table in files:
         left = table.frame.index[~table.frame.index.isin(samples)].tolist()
         if left:

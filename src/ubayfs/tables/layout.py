@@ -32,6 +32,8 @@ _FEATURE_WORDS = frozenset(
      "peptide", "cpg", "snp", "otu", "taxon", "marker", "ref", "attrib", "attribute", "hugo", "ensembl", "entrez",
      "hsa", "mmu", "ensg", "ilmn", "cg", "rs"}
 )  # fmt: skip
+# Of columns that say where in the genome a feature is.
+_PLACE_WORDS = frozenset({"chr", "chrom", "chromosome", "start", "end", "position", "length"})
 
 
 def words(name: str) -> list[str]:
@@ -45,7 +47,7 @@ def words(name: str) -> list[str]:
 
 def id_columns(table: Table, names: Iterable[str]) -> list[str]:
     """Return the columns that number the samples: unique whole numbers named id, sample, patient_nr...."""
-    return [name for name in names if _is_called_id(name) and _numbers_samples(table.frame[name])]
+    return [name for name in names if _is_called_id(name) and numbers_rows(table.frame[name], table.decimal)]
 
 
 def _is_called_id(name: str) -> bool:
@@ -53,10 +55,9 @@ def _is_called_id(name: str) -> bool:
     return bool(found) and (all(word in _IDS for word in found) or found[-1] in ("id", "barcode", "accession"))
 
 
-def _numbers_samples(column: pd.Series) -> bool:
-    if not cells.is_number_type(column.dtype) or column.dtype.kind == "b":
-        return False
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+def numbers_rows(column: pd.Series, decimal: str | None) -> bool:
+    """Tell whether a column holds whole numbers, each once."""
+    values = np.empty(0) if column.dtype.kind == "b" else cells.as_floats(column, decimal)
     return bool(len(values) > 2 and np.isfinite(values).all() and (values % 1 == 0).all() and column.is_unique)
 
 
@@ -91,11 +92,11 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
     id : str or None
         Column with the names of the features; default: the names of the rows, or the first column.
     is_sheet : bool
-        Whether the table describes samples. Else columns that hold text are descriptions of the features, and left out.
+        Whether the table describes samples. Else columns that hold text, or numbers of the features, are left out: they
+        describe the features.
     """
     names, body, notes = _named_rows(table, id)
-    kinds = {} if is_sheet else cells.text_columns(replace(table, frame=body), _once(body.columns))
-    described = [name for found in kinds.values() for name in found]
+    described = [] if is_sheet else _descriptions(table, body)
     if described:
         body = body.drop(columns=described)
         facts = {"file": table.path.name, "n_columns": len(described), "columns": described}
@@ -121,6 +122,24 @@ def transposed(table: Table, id: str | None, is_sheet: bool = False) -> Table:
         numbers=None,
         notes=(*notes, Advice("file_transposed", facts)),
     )
+
+
+def _descriptions(table: Table, body: pd.DataFrame) -> list[str]:
+    """Return the columns beside the names of features in rows that are no samples: they describe the features."""
+    names = _once(body.columns)
+    kinds = cells.text_columns(replace(table, frame=body), names)
+    found = {name for texts in kinds.values() for name in texts}
+    return [name for name in names if name in found or _numbers_features(name, body)]
+
+
+def _numbers_features(name: str, body: pd.DataFrame) -> bool:
+    """Tell whether a column holds numbers or places of the features, such as Entrez_Gene_Id or Start."""
+    found = set(words(name)) if isinstance(name, str) else set()
+    telling = _FEATURE_WORDS | _PLACE_WORDS
+    if found.isdisjoint(telling) or not found <= telling | ID_WORDS:
+        return False
+    column = body[name]
+    return cells.is_number_type(column.dtype) and bool((column.dropna() % 1 == 0).all())
 
 
 def _named_rows(table: Table, id: str | None) -> tuple[list[str], pd.DataFrame, tuple[Advice, ...]]:
@@ -282,9 +301,12 @@ def _sample_likeness(names: Sequence[str]) -> int:
     return 2 * alike + (2 if 2 * share > len(names) else -3 if -2 * share > len(names) else 0)
 
 
-def shown_orientation(features_in: str, table: Table) -> str:
+def shown_orientation(features_in: str, table: Table, id: str | None = None) -> str:
     """Return how a file is read, in words."""
-    header, rows = as_names(table.frame.columns), _row_names(table)
-    header = header if table.has_names or not rows else header[1:]
-    samples, features = (header, rows) if features_in == "rows" else (rows, header)
+    if features_in == "rows":
+        features, body, _ = _named_rows(table, id)
+        samples = as_names(body.columns.drop(_descriptions(table, body)))
+    else:
+        samples, features = _row_names(table), as_names(table.frame.columns)
+        features = features[1:] if samples and not table.has_names else features
     return f"features in {features_in} ({listed(features, limit=3)}), samples {listed(samples, limit=3) or 'by number'}"

@@ -104,12 +104,16 @@ def read_data(
 
 
 def named_files(path: Any) -> dict[str, Path]:
-    """Return files by block: names that are given, or those of the files without suffixes."""
+    """Return files by block: names that are given, or those of the files, as short as they are distinct."""
     if isinstance(path, Mapping):
         return {str(name): as_path(file) for name, file in path.items()}
     files = [path] if isinstance(path, str | os.PathLike) else list(path)
-    found = {Path(file).name.split(".")[0]: as_path(file) for file in files}
-    return found if len(found) == len(files) else {Path(file).name: as_path(file) for file in files}
+    paths = [as_path(file) for file in files]
+    for name in (lambda path: path.name.split(".")[0], lambda path: path.name, str):  # the first that tells them apart
+        found = {name(path): path for path in paths}
+        if len(found) == len(paths):
+            return found
+    raise InputError.of("path", "names a file twice; name each once.", path)
 
 
 def read_files(

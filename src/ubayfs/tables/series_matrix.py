@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 
 import pandas as pd
+
+from .table import MISSING_CODES
 
 _BEGIN, _END = b"!series_matrix_table_begin", b"!series_matrix_table_end"
 _SAMPLE = "!Sample_"
@@ -29,11 +32,13 @@ def without_series_lines(content: bytes) -> tuple[bytes, int, list[list[str]]]:
 def samples_of(lines: list[list[str]]) -> pd.DataFrame | None:
     """Return what the lines on samples say, one row per sample; None if they do not name the samples.
 
+    Characteristics without a key are named by their lines: characteristics_ch1, characteristics_ch1.1, ...
+
     Examples
     --------
     >>> samples_of([["!Sample_geo_accession", "GSM1", "GSM2"], ["!Sample_characteristics_ch1", "age: 5", "sex: f"]])
           age  sex
-    GSM1    5  NaN
+    GSM1  5.0  NaN
     GSM2  NaN    f
     """
     found = {name: entries for name, *entries in reversed(lines)}
@@ -41,12 +46,23 @@ def samples_of(lines: list[list[str]]) -> pd.DataFrame | None:
     if ids is None:
         return None
     columns: dict[str, dict[str, str]] = {}
+    seen: Counter[str] = Counter()
     for name, *entries in lines:
         kind = name.removeprefix(_SAMPLE)
+        line = f"{kind}.{seen[kind]}" if seen[kind] else kind
+        seen[kind] += 1
         for sample, entry in zip(ids, entries, strict=False):
             if kind in _DESCRIBING:
-                columns.setdefault(kind.removesuffix("_ch1"), {})[sample] = entry
-            elif kind.startswith("characteristics") and ":" in entry:
-                key, _, value = entry.partition(":")
+                key, value = kind.removesuffix("_ch1"), entry
+            elif kind.startswith("characteristics"):
+                key, value = entry.split(":", 1) if ":" in entry else (line, entry)
+            else:
+                continue
+            if value.strip() not in ("", *MISSING_CODES):
                 columns.setdefault(key.strip(), {}).setdefault(sample, value.strip())
-    return pd.DataFrame(columns, index=ids)
+    frame = pd.DataFrame(columns, index=ids)
+    for name in frame:
+        numbers = pd.to_numeric(frame[name], errors="coerce")
+        if numbers.notna().equals(frame[name].notna()):
+            frame[name] = numbers
+    return frame

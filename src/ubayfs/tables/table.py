@@ -16,7 +16,10 @@ from ..data.reading_rules import DUPLICATE_RULES
 from ..exceptions import Advice, InputError, Problem, StudyError
 
 # Cells that count as missing, besides empty ones, in text tables and in Excel.
-MISSING_CODES = ("NA", "N/A", "#N/A", "nan", "NaN", "null", "NULL", "None")
+MISSING_CODES = (
+    "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "null", "NULL", "None",
+    "[Not Available]", "[Not Applicable]", "[Not Evaluated]", "[Unknown]",  # clinical files of TCGA
+)  # fmt: skip
 
 # The target of a study file in which it is still to be chosen.
 TO_BE_CHOSEN = "?"

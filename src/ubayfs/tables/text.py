@@ -34,6 +34,11 @@ _SAVE_AS = "In a spreadsheet: save as 'CSV UTF-8'."
 # Only exact reading gives back the numbers that were written; newer pandas does nothing else.
 _IS_EXACT = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
 _EXACT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_trip"}
+# Whether any cell is a number with a zero in front (001), by delimiter; patterns that begin with one sign are fast.
+_WITH_ZEROS = {
+    sign: [re.compile(rf'{before}0[0-9]+ *(?:[\n"{sign}]|$)'.encode()) for before in ("\n", '"', sign)]
+    for sign in _DELIMITERS
+}
 # Whether any cell may begin with an apostrophe that stands before a formula.
 _PROTECTED = re.compile(rb"'[=+\-@\t\r]")
 
@@ -67,8 +72,22 @@ def read_text(path: Path, encoding: str | None = None, distinct: bool = True) ->
         header = [unprotected(name) for name in header]
         for i in [i for i, dtype in enumerate(frame.dtypes) if not is_number_type(dtype)]:
             frame[i] = [unprotected(entry) if isinstance(entry, str) else entry for entry in frame[i]]
+    if any(pattern.search(content) for pattern in _WITH_ZEROS[delimiter]):
+        frame = _with_zeros(frame, content, delimiter, n_fields, path)
     table = tidy(frame, [""] * shifted + header, path, "line", lines, decimal, distinct)
     return replace(table, notes=notes, samples=samples_of(series))
+
+
+def _with_zeros(frame: pd.DataFrame, content: bytes, delimiter: str, n_fields: int, path: Path) -> pd.DataFrame:
+    """Return the cells with columns such as 001, 002, 010 as texts: ids, of which a zero is a part."""
+    numbers = [i for i, dtype in enumerate(frame.dtypes) if is_number_type(dtype) and dtype.kind != "b"]
+    whole = [i for i in numbers if (frame[i].dropna() % 1 == 0).all()]
+    texts = _read_csv(content, delimiter, n_fields, len(frame), ".", path, usecols=whole, dtype=str)
+    for i in whole:
+        found = texts[i].dropna().str.strip()
+        if found.str.fullmatch("[0-9]+").all() and found.str.match("0[0-9]").any():
+            frame[i] = texts[i].astype(object)
+    return frame
 
 
 def _split(records: Iterator[tuple[int, list[str]]], n: int) -> tuple[list[str], tuple[int, list[str]]]:
@@ -101,7 +120,9 @@ def _content(path: Path) -> bytes:
 
 def _as_utf8(content: bytes, encoding: str | None, path: Path) -> bytes:
     """Return text in UTF-8; anything else that is not marked must be named: a guess may garble names."""
-    if encoding is None and content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if content.startswith(_BOM):  # a mark counts more than a name, which is meant for other files of the study
+        encoding = "utf-8"
+    elif content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         encoding = "utf-16"
     if encoding is not None and codecs.lookup(encoding).name != "utf-8":
         try:
@@ -264,7 +285,9 @@ def _parsed(content: bytes, delimiter: str, n_fields: int, n_rows: int, path: Pa
     return frame, first
 
 
-def _read_csv(content: bytes, delimiter: str, n_fields: int, n_rows: int, decimal: str, path: Path) -> pd.DataFrame:
+def _read_csv(
+    content: bytes, delimiter: str, n_fields: int, n_rows: int, decimal: str, path: Path, **options: Any
+) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
@@ -283,6 +306,7 @@ def _read_csv(content: bytes, delimiter: str, n_fields: int, n_rows: int, decima
                 encoding="utf-8",
                 engine="c",
                 **_EXACT,
+                **options,
             )
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise file_error(
