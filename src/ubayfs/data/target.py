@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,7 +170,8 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     _check_target_complete(labels)
     if labels.dtype == object and labels.ndim == 1:
         # Nullable columns of a frame arrive as objects; numbers among them are numbers again.
-        labels = pd.Series(labels).infer_objects().to_numpy()
+        with contextlib.suppress(OverflowError):  # numbers that no float can hold, which older pandas cannot look at
+            labels = pd.Series(labels, dtype=object).infer_objects().to_numpy()
     kind = task or _infer_task(labels)
     if kind == "regression":
         return _regression_target(labels)
