@@ -99,6 +99,11 @@ def test_a_number_may_be_the_name_of_a_feature():
     assert Names(["0", "1", "2"]).find(1) == ["1"]
 
 
+def test_a_date_is_explained():
+    with pytest.raises(InputError, match=r"'2-Sep' is not a feature\. A spreadsheet may have .*: SEPT2 or SEPTIN2\?"):
+        Names(["TP53", "SEPTIN2"]).find("2-Sep")
+
+
 # --- weights
 
 

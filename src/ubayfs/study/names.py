@@ -12,6 +12,7 @@ from .._arguments import did_you_mean, feature_hint
 from ..constraints.arguments import as_items
 from ..data.blocks import Blocks
 from ..exceptions import InputError
+from ..knowledge.damaged_names import symbols_before_damage
 from .diagnostics import Report, reported
 
 _WILDCARD = re.compile(r"[*?\[]")
@@ -209,6 +210,9 @@ class Names:
             return ""
         if not self.names:
             return f" There are no {self.kind}s."
+        before = symbols_before_damage(item) if self.kind == "feature" else ()
+        if before:
+            return f" A spreadsheet may have made this date of a gene symbol: {' or '.join(before)}?"
         hint = feature_hint if self.kind == "feature" else did_you_mean
         nearest = hint(item, self.names) or hint(re.sub(r"[*?\[\]]", "", item), self.names)
         return nearest or f" There are {len(self.names)} {self.kind}s, {self.names[0]!r} first."
