@@ -73,7 +73,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     script = f"'{sys.executable}' -m ubayfs check study.yaml | head -n 1; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
+    # Whether the reader leaves before the notes are printed is a matter of time.
+    assert all(line.startswith("Note: a run may choose 4 of 8 features") for line in run.stderr.splitlines())
 
 
 def write(name, content):
