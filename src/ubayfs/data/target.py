@@ -170,7 +170,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
     _check_target_complete(labels)
     if labels.dtype == object and labels.ndim == 1:
         # Nullable columns of a frame arrive as objects; numbers among them are numbers again.
-        with contextlib.suppress(ArithmeticError):  # numbers that no float can hold, which older pandas cannot look at
+        with contextlib.suppress(OverflowError):  # numbers that no float can hold, which older pandas cannot look at
             labels = pd.Series(labels, dtype=object).infer_objects().to_numpy()
     kind = task or _infer_task(labels)
     if kind == "regression":
