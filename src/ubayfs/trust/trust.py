@@ -15,7 +15,7 @@ from .._files import encode_record, load_record
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.registry import SELECTORS
-from .ensembles import HalfEnsembles, NullEnsembles
+from .ensembles import HalfEnsembles, NullEnsembles, different_settings
 from .noise import Noise, noise_of
 
 if TYPE_CHECKING:
