@@ -16,28 +16,6 @@ _Field = tuple[Column, Callable[[Any], Cell]]
 _LISTED = 12
 
 
-def key_figures(summary: Record) -> tuple[tuple[str, str, str], ...]:
-    """Return the few numbers that a reader looks for first: value, name, remark."""
-    n = len(summary["chosen"])
-    figures = [(f"{n:,}", f"feature{'' if n == 1 else 's'} chosen", f"of {summary['n_features']:,}")]
-    gap = "gap 0: proved" if summary["proved"] else f"gap {_number(summary['gap'])}: not proved"
-    figures.append((_number(summary["value"], 4), "score", gap))
-    constraints = [entry for entry in summary["constraints"] if not entry["left_out"]]
-    if constraints:
-        n_hold = sum(entry["holds"] for entry in constraints)
-        name = "constraint holds" if len(constraints) == 1 else "constraints hold"
-        remark = f"admissibility {_number(summary['admissibility'])}"
-        figures.append((f"{n_hold} of {len(constraints)}", name, remark))
-    ensemble = summary["ensemble"]
-    if ensemble is not None:
-        models = "model voted" if ensemble["n_models"] == 1 else "models voted"
-        voted = counted(ensemble["n_voted"], "feature has votes", "features have votes")
-        figures.append((f"{ensemble['n_models']:,}", models, voted))
-        if ensemble["stability"] is not None:
-            figures.append((f"{ensemble['stability']['value']:.2f}", "stability", ensemble["stability"]["grade"]))
-    return tuple(figures)
-
-
 def _number(value: float | None, digits: int = 3) -> str:
     return "unknown" if value is None else rounded(value, digits)
 
@@ -48,33 +26,167 @@ def _table(caption: str, records: Iterable[Record], columns: Iterable[_Field]) -
     return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
 
 
+def _known(caption: str, records: list[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
+    """Return a table with those columns that something is known for, by the key of the record that must be known."""
+    known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
+    return (_table(caption, records, known),) if records else ()
+
+
 def chosen(summary: Record) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
-    records = summary["chosen"]
-    if not records:
-        return ()
-    level = f"{100 * summary['level']:.0f} % interval"
-    longest = max((record["importance"] or 0.0) for record in records) or 1.0
-    # By the key of the record without which the column is left out.
+    ensemble = summary["ensemble"]
+    models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
     columns: dict[str, _Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=_marks(r))),
         "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
         "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
-        "count": (Column("Votes", True), lambda r: Cell(f"{r['count']:,}", r["share"])),
+        "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
+        "half_low": (Column("On half of the samples", True), lambda r: Cell(_shares(r))),
+        "q": (Column("q", True), lambda r: Cell(_q(r["q"]))),
+        "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
+        "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
+        "substitute_loss": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
         "weight": (Column("Prior weight", True), lambda r: Cell(_number(r["weight"]))),
-        "importance": (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"] / longest)),
+        "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
+        "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
+    }
+    if ensemble is None:
+        columns["importance"] = _IMPORTANCE
+    return _known("Chosen features, most important first", summary["chosen"], columns)
+
+
+def _q(q: float) -> str:
+    return "< 0.01" if q < 0.01 else f"{q:.2f}"
+
+
+def _shares(record: Record) -> str:
+    """Return the range of the share of models that chose a feature, over halves."""
+    return f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
+
+
+def _replaced(record: Record) -> str:
+    name = listing(record["substitute"] or ["none"], 3)
+    return f"{name} ({_votes(record['substitute_loss'])})" if record["substitute_loss"] is not None else ""
+
+
+def _votes(loss: float) -> str:
+    """Return a loss in votes; below a tenth of one it is nothing."""
+    return "costs nothing" if loss < 0.05 else f"costs {counted_votes(loss)}"
+
+
+def counted_votes(n: float) -> str:
+    """Return a number of votes, which need not be whole."""
+    return "1 vote" if 0.95 <= n < 1.05 else f"{n:,.1f} votes" if n < 9.95 and abs(n - round(n)) >= 0.05 else f"{n:,.0f} votes"
+
+
+def decisions(summary: Record) -> tuple[Table, ...]:
+    """Return what would be chosen with none, half and all of the expert's weights."""
+    found = summary["agreement"]
+    if found is None:
+        return ()
+    before = [record["feature"] for record in summary["chosen"]]
+    words = {"none": "none", "half": "half", "all": "all, as chosen"}
+    records = [{"weights": words[key], "features": features} for key, features in found["at"].items()]
+    columns: list[_Field] = [
+        (Column("Weights"), lambda r: Cell(r["weights"])),
+        (Column("Chosen", True), lambda r: Cell(f"{len(r['features']):,}")),
+        (Column("Not in the set above"), lambda r: Cell(listing(_without(r["features"], before), _LISTED))),
+        (Column("Missing from it"), lambda r: Cell(listing(_without(before, r["features"]), _LISTED))),
+    ]
+    return (_table("What would be chosen with less of your weights", records, columns),)
+
+
+def _without(features: Iterable[str], others: Iterable[str]) -> list[str]:
+    known = set(others)
+    return [name for name in features if name not in known]
+
+
+def substitutes(summary: Record) -> tuple[Table, ...]:
+    """Return what would replace each member, and features that stand in for one another."""
+    columns: dict[str, _Field] = {
+        "feature": (Column("If this cannot be measured"), lambda r: Cell(r["feature"])),
+        "loss_votes": (Column("the best set has instead"), lambda r: Cell(listing(r["added"], _LISTED) or "nothing")),
+        "also": (Column("and no longer"), lambda r: Cell(listing(_without(r["removed"], [r["feature"]]), _LISTED))),
+        "cost": (Column("Cost", True), lambda r: Cell(counted_votes(r["loss_votes"]))),
+    }
+    records = [
+        {**entry, "cost": entry["loss_votes"], "also": _without(entry["removed"], [entry["feature"]])}
+        for entry in summary["substitutes"]
+    ]
+    pairs = [
+        {"member": entry["feature"], **stand_in} for entry in summary["substitutes"] for stand_in in entry["stand_ins"]
+    ]
+    votes = {record["feature"]: record["count"] for record in summary["chosen"]}
+    of_pairs: dict[str, _Field] = {
+        "member": (Column("Feature"), lambda r: Cell(r["member"])),
+        "votes": (Column("Votes", True), lambda r: Cell(f"{votes[r['member']]:,}")),
+        "feature": (Column("Stand-in"), lambda r: Cell(r["feature"])),
+        "votes_either": (Column("Its votes", True), lambda r: Cell(f"{r['votes']:,}")),
+        "shift": (Column("Either", True), lambda r: Cell(f"{r['votes_either']:,}")),
+        "correlation": (Column("Correlation", True), lambda r: Cell(f"{r['correlation']:.2f}")),
+    }
+    return (
+        *_known("The best set without each of the chosen features", records, columns),
+        *_known("Features that models took in place of one another", pairs, of_pairs),
+    )
+
+
+def left_out(summary: Record) -> tuple[Table, ...]:
+    """Return features with many votes that are not in the set."""
+    columns: list[_Field] = [
+        (Column("Feature"), lambda r: Cell(r["feature"])),
+        (Column("Votes", True), lambda r: Cell(f"{r['count']:,}")),
+        (Column("Why it is out"), lambda r: Cell(r["why"])),
+        (Column("Taking it would cost", True), lambda r: Cell(counted_votes(r["loss_votes"]))),
+    ]
+    records = summary["left_out"]
+    return (_table("Features with most votes that were not chosen", records, columns),) if records else ()
+
+
+def validation(summary: Record) -> tuple[Table, ...]:
+    """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
+    found = summary["trust"]["validation"]
+    columns: dict[str, _Field] = {
+        "method": (Column("Chosen by"), lambda r: Cell(method_name(r))),
+        "predictor": (Column("Predictor"), lambda r: Cell(r["predictor"])),
+        "metric": (Column("Measure"), lambda r: Cell(metric_name(r["metric"]))),
+        "mean": (Column("Mean", True), lambda r: Cell(_with_interval(r, "mean", "", ""))),
+        "difference": (
+            Column("Ours minus this", True), lambda r: Cell(_with_interval(r, "difference", "difference_", "+")),
+        ),
+    }  # fmt: skip
+    of_sizes = {key: columns[key] for key in ("metric", "mean")}
+    of_sizes = {"size": (Column("Features", True), lambda r: Cell(f"{r['size']:,}")), **of_sizes}
+    control = {key: columns[key] for key in ("predictor", "metric", "mean")}
+    return (
+        *_known("On samples not used for choosing (mean and 95 % interval)", found.get("scores", []), columns),
+        *_known("The same with sets of other sizes", found.get("sizes", []), of_sizes),
+        *_known("The same with a shuffled target: what nothing looks like", found.get("control", []), control),
+    )
+
+
+def _with_interval(record: Record, key: str, ends: str, sign: str) -> str:
+    if record[key] is None:
+        return ""
+    return score_text(record[key], sign) + interval_text(record, ends, sign)
+
+
+def certainty(summary: Record) -> tuple[Table, ...]:
+    """Return how sure the models are of each chosen feature on these samples."""
+    if summary["ensemble"] is None:
+        return ()
+    level = f"{100 * summary['level']:.0f} % interval"
+    columns: dict[str, _Field] = {
+        "feature": (Column("Feature"), lambda r: Cell(r["feature"])),
+        "importance": _IMPORTANCE,
         "low": (Column(level, True), lambda r: Cell(_interval(r))),
         "probability": (
             Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
         ),
-        "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
-        "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
-        "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "without_prior": (Column("Also without prior"), lambda r: Cell(_yes(r["without_prior"]))),
         "without_constraints": (Column("Also without constraints"), lambda r: Cell(_yes(r["without_constraints"]))),
     }  # fmt: skip
-    known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
-    return (_table("Chosen features, most important first", records, known),)
+    return _known("How sure the models are on these samples", summary["chosen"], columns)
 
 
 def stated(summary: Record) -> tuple[Table, ...]:
@@ -105,6 +217,9 @@ def _share(value: float) -> str:
 def _interval(record: Record) -> str:
     low, high = _share(record["low"]), _share(record["high"])
     return f"{low} to {high}" if low != high else high
+
+
+_IMPORTANCE: _Field = (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"]))
 
 
 def _marks(record: Record) -> tuple[str, ...]:

@@ -152,10 +152,8 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
     found = stability(evidence.sets, _CONFIDENCE)
     if np.isnan(found.value):
         return None
-    # Bounds of Nogueira et al. (2018), after Fleiss.
-    grade = "excellent" if found.value > 0.75 else "intermediate to good" if found.value >= 0.4 else "poor"
     interval = {"low": number(found.lower), "high": number(found.upper), "confidence": _CONFIDENCE}
-    return {"value": found.value, **interval, "grade": grade}
+    return {"value": found.value, **interval}
 
 
 def prior_facts(selection: Selection) -> dict[str, Any] | None:

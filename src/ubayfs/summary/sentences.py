@@ -85,7 +85,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
     """Return all sentences of a report; further messages come before the advice."""
     advice = facts["advice"]
     return {
-        "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
+        "lead": _lead(facts),
         "question": _question(facts),
         "verdict": _verdict(facts),
         "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in _NOTES)],
@@ -95,7 +95,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
             "knowledge": _knowledge(facts),
             "constraints": _constraints(facts),
             "data": [given["message"] for given in advice if given["code"] in _NOTES],
-            "ensemble": _ensemble(facts["ensemble"]),
+            "ensemble": _ensemble(facts),
             "correlation": _correlation(facts["correlation"]),
             "reproduce": _reproduce(facts),
         },
@@ -118,33 +118,39 @@ def constraint_label(entry: Facts) -> str:
 def headline(facts: Facts) -> str:
     """Return the answer in one sentence."""
     n = len(facts["chosen"])
-    verb = "was" if n == 1 else "were"
-    return f"{n:,} of {counted(facts['n_features'], 'feature')} {verb} chosen; {_short_verdict(facts)}."
+    return f"{n:,} of {counted(facts['n_features'], 'feature')} {'was' if n == 1 else 'were'} chosen."
 
 
-def _short_verdict(facts: Facts) -> str:
+def _lead(facts: Facts) -> str:
+    """Return what the answer rests on, and whether the constraints hold."""
+    ensemble, n_samples = facts["ensemble"], facts["data"]["n_samples"]
+    samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
+    votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
+    return votes + _constraints(facts)[0]
+
+
+def proof(facts: Facts) -> str:
+    """Return in one sentence whether this is the best set: a statement on the optimization, not on the data."""
     if facts["proved"]:
-        return "proved to be the best set"
+        return "Proved: under these votes, weights and constraints no other set has a higher score."
     found = "the best set found" if facts["complete"] else "the best set found in the time given"
     if facts["gap"] is None:
-        return f"{found}, without a proof"
-    return f"{found}, at most {rounded(facts['gap'])} below the highest possible score"
+        return f"Not proved: {found}; a better one may exist."
+    return f"Not proved: {found}, at most {rounded(facts['gap'])} below the highest possible score."
 
 
 def _verdict(facts: Facts) -> list[str]:
-    """Return how good the answer is."""
+    """Return whether this is the best set."""
     strength = facts["constraint_strength"]
     scale = "" if strength is None else f" times the constraint strength {rounded(strength)}"
     lines = [
+        f"{proof(facts)} This speaks of the search among all sets, not of how the set does on other samples.",
         f"The score of the set, which is maximized, is {rounded(facts['value'], 6)}: the importances of its members "
         f"add up to {rounded(facts['importance'], 6)}, and its admissibility of "
-        f"{rounded(facts['admissibility'], 6)} (1 when all constraints hold){scale} is added."
+        f"{rounded(facts['admissibility'], 6)} (1 when all constraints hold){scale} is added.",
     ]
     if facts["proved"]:
-        lines.append(
-            f"No set has a higher score: the upper bound over all sets is {rounded(facts['bound'], 6)}, so the gap is "
-            "zero and this is proved to be the best set."
-        )
+        lines.append(f"The upper bound over all sets is {rounded(facts['bound'], 6)}, so that the gap is zero.")
     else:
         early = " The search was ended by its time limit." if not facts["complete"] else ""
         known = "The optimizer knows no upper bound"
@@ -234,17 +240,14 @@ def _in_votes(weight: float) -> str:
 
 
 def _terms(facts: Facts) -> list[str]:
-    """Return the words that a reader meets first, explained."""
+    """Return the words of the score, explained."""
     ensemble = facts["ensemble"]
     votes = "share of all votes, those of the prior included" if ensemble is not None else "given importance"
-    lines = [
+    return [
         "Score: what is maximized, the importances of the chosen features plus the admissibility.",
         f"Importance: a feature's {votes}.",
         "Admissibility: 1 when all constraints hold, closer to 0 the more they are violated.",
     ]
-    if ensemble is not None and ensemble["stability"] is not None:
-        lines.append("Stability: how much the models agree, from 0 (as by chance) to 1 (all chose the same features).")
-    return lines
 
 
 def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -259,17 +262,6 @@ def _chosen(facts: Facts) -> list[str]:
     if not facts["chosen"]:
         return ["No feature was chosen."]
     lines = []
-    if any(record["low"] is not None for record in facts["chosen"]):
-        measures = "Credible intervals" + (" and selection probabilities" if facts["n_draws"] else "")
-        lines.append(
-            f"{measures} show how sure the ensemble is: they shrink and sharpen with the number of models, not with "
-            "the number of samples in the data."
-        )
-    if facts["n_draws"]:
-        lines.append(
-            "Selection probability: how often a feature is chosen when the decision is made again on "
-            f"{counted(facts['n_draws'], 'draw')} from the posterior."
-        )
     if any(record["twins"] for record in facts["chosen"]):
         lines.append(
             "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
@@ -335,15 +327,30 @@ def _constraints(facts: Facts) -> list[str]:
     return lines
 
 
-def _ensemble(ensemble: Facts | None) -> list[str]:
-    if ensemble is None or ensemble["stability"] is None:
+def _ensemble(facts: Facts) -> list[str]:
+    """Return how sure the models are on these samples, and that other samples are another matter."""
+    ensemble, lines = facts["ensemble"], []
+    if ensemble is None:
         return []
-    found = ensemble["stability"]
-    return [
-        f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
-        f"{found['low']:.2f} to {found['high']:.2f}), which is {found['grade']}: 1 means that every model chose "
-        "the same set, 0 that they agree no more than by chance."
-    ]
+    if (found := ensemble["stability"]) is not None:
+        lines.append(
+            f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
+            f"{found['low']:.2f} to {found['high']:.2f}): 1 means that every model chose the same set, 0 that they "
+            "agree no more than by chance. They all saw parts of the same samples, so models on other samples would "
+            "agree less."
+        )
+    if any(record["low"] is not None for record in facts["chosen"]):
+        measures = "Credible intervals" + (" and selection probabilities" if facts["n_draws"] else "")
+        lines.append(
+            f"{measures} show how sure the models are on these samples: they sharpen with the number of models, not "
+            "with the number of samples, and say nothing of other samples."
+        )
+    if facts["chosen"] and facts["n_draws"]:
+        lines.append(
+            "Selection probability: how often a feature is chosen when the decision is made again on "
+            f"{counted(facts['n_draws'], 'draw')} from the posterior."
+        )
+    return lines
 
 
 def _correlation(found: Facts | None) -> list[str]:
