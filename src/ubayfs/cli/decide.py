@@ -3,8 +3,8 @@
   ubayfs decide results --max-size 5 --weight "mean radius=likely" -o five
   ubayfs decide results --study edited.yaml
 
-Starts from the study of that result (or from --study); options replace its settings. Without -o nothing is written. What
-the result knows of other samples is used for the new decision; a validation must be done again: --trust full.
+Starts from the study of that result (or from --study); options replace its settings. Without -o nothing is written.
+What the result knows of other samples is used for the new decision; a validation must be done again: --trust full.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find out what an existing result may claim: how much of it is noise, what another study would choose, how it predicts.
+"""Find out what a result may claim: how much of it is noise, whether another study would choose it, how it predicts.
 
   ubayfs trust results
   ubayfs trust results --level quick

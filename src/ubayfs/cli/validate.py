@@ -28,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_section(parser, "evidence")
     options.add_decision(parser)
     options.add_section(parser, "trust", without=("level", "n_splits"))
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the scores: .csv, or .json with all folds")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the scores: .csv, or .json with all folds"
+    )
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
 
 

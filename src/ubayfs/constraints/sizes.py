@@ -26,7 +26,9 @@ def _size(n: Any, rho: Any) -> dict[str, Any]:
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
     if n == SUPPORTED:
-        rule = "is 'supported', which only shuffled targets tell; estimate the noise, and pass max_size(noise.supported)."
+        rule = (
+            "is 'supported', which shuffled targets tell: estimate the noise, and pass max_size(noise.supported)."
+        )
         raise ConstraintError.of("n", rule, n)
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ensemble.checkpoint import identity
 from ..ensemble.collect import Progress
@@ -17,9 +17,14 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves, collect_null
+from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
-from ..trust.trust import Trust, level_for, supported_size
+from ..trust.supported import sized_in_parts, supported_size
+from ..trust.trust import Trust, level_for
 from .resolved import ResolvedStudy
+
+if TYPE_CHECKING:
+    from ..trust.validation import Validation
 
 # Gives the callback for the progress of a part, such as ("shuffled targets", "shuffles"), as long as it is done.
 Watch = Callable[[str, str], AbstractContextManager[Progress]]
@@ -128,33 +133,20 @@ class TrustWork:
                 self.trust = replace(self.trust, halves=halves)
 
     def _validate(self) -> None:
-        known, section, study = self.trust.validation, self.study.study.trust, self.study
-        if known is not None and known.complete:
-            return
-        validation = self._part(
-            "validation",
-            "folds",
-            "folds",
-            validate_decision,
-            decision=study.decision,
-            knowledge=study.prior,
-            cv=section.cv,
-            n_repeats=section.n_repeats,
-            sizes=section.sizes or None,
-        )
-        if validation is not None and validation.n_done:
-            digest = decision_digest(study, self.evidence)
-            self.trust = replace(self.trust, validation=validation, validated=digest)
+        known = self.trust.validation
+        if known is None or not known.complete:
+            validation = self._part("validation", "folds", "folds", _validated, study=self.study)
+            if validation is not None and validation.n_done:
+                digest = decision_digest(self.study, self.evidence)
+                self.trust = replace(self.trust, validation=validation, validated=digest)
 
     def _part(self, part: str, label: str, unit: str, work: Callable[..., Any], **settings: Any) -> Any:
         """Return what a part finds; None if it cannot be done, or an earlier one was stopped."""
         if self.stopped:
             return None
-        study, section = self.study.study, self.study.study.evidence
-        ensemble = {**section.arguments(), "selector": study.selector}
-        ensemble["n_features_per_model"] = self.study.features_per_model
-        n_jobs, _ = ensemble.pop("n_jobs"), ensemble.pop("random_state")
+        study = self.study.study
         checkpoint = None if self.checkpoint is None else self.checkpoint / part
+        common = {"random_state": study.trust.seed, "n_jobs": study.evidence.n_jobs, "checkpoint": checkpoint}
         try:
             with self.watch(label, unit) as update:
 
@@ -162,8 +154,39 @@ class TrustWork:
                     self.stopped |= update(done, total) is False
                     return not self.stopped
 
-                common = {"random_state": study.trust.seed, "n_jobs": n_jobs, "checkpoint": checkpoint}
-                return work(self.study.data, ensemble, **settings, **common, on_progress=on_progress)
+                return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
             self.problems[part] = str(error)
             return None
+
+
+def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
+    """Return the arguments of the ensemble that is repeated."""
+    section = study.study.evidence
+    ensemble = {name: getattr(section, name) for name in ("n_models", "train_size")}
+    return {**ensemble, "selector": study.study.selector, "n_features_per_model": study.features_per_model}
+
+
+def validate_study(study: ResolvedStudy, on_progress: Progress | None = None) -> Validation:
+    """Tell how well the sets that a study chooses predict samples that had no part in choosing them."""
+    seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
+    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress)
+
+
+def _validated(
+    data: Any,
+    ensemble: Mapping[str, Any],
+    study: ResolvedStudy,
+    random_state: int,
+    n_jobs: int | None,
+    on_progress: Progress | None,
+    checkpoint: Path | None = None,
+) -> Validation:
+    from ..trust.nested import Options, validate_procedure
+
+    section = study.study.trust
+    folds = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
+    options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
+    procedure = Procedure.of(data, ensemble)
+    decision, decide_for = sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles)
+    return validate_procedure(procedure, decision, options, study.prior, decide_for)
