@@ -29,7 +29,7 @@ def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> In
         rule = (
             "is 'supported', which shuffled targets tell: estimate the noise, and pass max_size(noise.supported)."
         )
-        raise ConstraintError.of("n", rule, n)
+        raise ConstraintError(f"max_size: n {rule}", argument="n", value=n, rule=rule)
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
 

@@ -1,7 +1,7 @@
 """Trust: what is known of an answer beyond its own samples, as one value that is stored with a result.
 
 Ensembles on shuffled targets and on halves belong to the evidence: any decision on it can be judged by them. A
-validation belongs to one decision. Noise and reproducibility of a decision are found from the ensembles, and not stored.
+validation belongs to one decision. Noise and reproducibility of a decision are found from them, and not stored.
 """
 
 from __future__ import annotations
