@@ -91,6 +91,7 @@ class Hyperdirichlet(Prior):
         rows, multiplicity = self.resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
         sets.eliminate_zeros()
+        set_weight = int(multiplicity.sum())
         multiplicity = np.concatenate([np.ones(evidence.n_models, dtype=np.int64), multiplicity])
         grouped = GroupedSets.of(sets, multiplicity, weights)
         diagnostics = None
@@ -119,6 +120,7 @@ class Hyperdirichlet(Prior):
             diagnostics=diagnostics,
             grouped=grouped,
             states=states,
+            set_weight=set_weight,
         )
 
     def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
@@ -198,11 +200,18 @@ class GroupedSets:
 class HyperdirichletPosterior(Posterior):
     """A mixture of Dirichlet distributions, one for each kept state of the chains.
 
-    `states`, of shape (n_states, n_groups), are sampled counts of each group.
+    `states`, of shape (n_states, n_groups), are sampled counts of each group; `set_weight` is the sum of the weights
+    on sets.
     """
 
     grouped: GroupedSets = field(repr=False)
     states: Array = field(repr=False)
+    set_weight: int = 0
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights and of the number of runs, T: a run is one vote, shared among the features it chose."""
+        return float(self.weights.sum() + self.set_weight + self.evidence.n_models)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         group, n_groups = self.grouped.group, self.grouped.n_groups
