@@ -212,7 +212,7 @@ def test_as_many_constraints_are_counted_as_the_table_has(rng):
     markdown = render_markdown(summarize(selection, n_draws=0))
     (table,) = (table for table in tables_of(markdown) if table[0][0] == "Constraint")
     assert len(table) - 2 == 4
-    assert "- **4 of 4** constraints hold" in markdown
+    assert " All 4 constraints hold." in markdown
     for label in (
         "exact-size 2",
         "no pair with a Spearman correlation above 0.999999",
@@ -299,7 +299,7 @@ def test_all_forms_tell_the_same(html, markdown, summary):
     known = {"chosen", "knowledge", "constraints", "data", "ensemble", "correlation", "reproduce"}
     assert known == set(summary["sentences"])
     for sentence in (
-        summary["headline"], summary["caution"], *summary["terms"], *summary["question"], *summary["verdict"],
+        summary["headline"], summary["lead"], *summary["terms"], *summary["question"], *summary["verdict"],
         *summary["warnings"], *sentences, *(entry["meaning"] for entry in summary["legend"]),
     ):  # fmt: skip
         assert in_one_line(sentence) in text
@@ -415,9 +415,9 @@ def test_control_characters_can_be_seen(html, markdown):
 def test_one_feature_is_no_plural():
     evidence = Evidence.from_sets([[True, False]] * 3, ["a", "b"])
     summary = summarize(decide(evidence, constraints=max_size(1, rho=np.inf)), n_draws=0)
-    assert "- **1** feature chosen (of 2)" in render_markdown(summary)
-    assert "- **1 of 1** constraint holds" in render_markdown(summary)
-    assert "1 feature has votes" in render_markdown(summary)
+    markdown = render_markdown(summary)
+    assert "# 1 of 2 features was chosen." in markdown
+    assert "3 models voted. The constraint holds." in markdown
 
 
 def test_an_empty_choice_has_no_stray_lines():

@@ -39,7 +39,6 @@ from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.exceptions import Advice
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
-from ubayfs.report.tables import key_figures
 from ubayfs.summary import answer, summarize
 from ubayfs.workflow import Decision
 
@@ -100,8 +99,9 @@ def test_the_answer_is_that_of_the_selection(summary, selection):
     assert summary["proved"] is True
     assert summary["complete"] is True
     n = len(selection.features)
-    assert summary["headline"] == f"{n} of 6 features were chosen; proved to be the best set."
-    assert any("this is proved to be the best set" in sentence for sentence in summary["verdict"])
+    assert summary["headline"] == f"{n} of 6 features were chosen."
+    assert summary["proof"] == "Proved: under these votes, weights and constraints no other set has a higher score."
+    assert summary["verdict"][0].startswith(summary["proof"])
 
 
 def test_chosen_features(summary, selection):
@@ -355,8 +355,8 @@ def test_an_open_gap_is_not_called_a_proof(evidence):
         selection = decide(evidence, constraints=[max_size(2), must_link(["radius", "area"])], optimizer=_Hasty())
     summary = summarize(selection, n_draws=0)
     assert summary["proved"] is False
-    assert "the best set found in the time given, at most 0.5 below the highest possible score" in summary["headline"]
-    assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][1]
+    assert "the best set found in the time given, at most 0.5 below the highest possible score" in summary["proof"]
+    assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][2]
 
 
 def test_an_optimizer_without_a_bound_proves_nothing(evidence):
@@ -364,8 +364,8 @@ def test_an_optimizer_without_a_bound_proves_nothing(evidence):
     summary = summarize(selection, n_draws=0)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert (summary["bound"], summary["gap"], summary["proved"]) == (None, None, False)
-    assert summary["headline"] == "2 of 6 features were chosen; the best set found, without a proof."
-    assert summary["verdict"][1] == "The optimizer knows no upper bound, so a better set may exist."
+    assert summary["proof"] == "Not proved: the best set found; a better one may exist."
+    assert summary["verdict"][2] == "The optimizer knows no upper bound, so a better set may exist."
 
 
 @dataclass
@@ -413,7 +413,7 @@ def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
 
 def test_the_empty_set_has_a_summary(evidence):
     summary = summarize(decide(evidence, constraints=max_size(0, rho=INF)), n_draws=2)
-    assert summary["headline"] == "0 of 6 features were chosen; proved to be the best set."
+    assert summary["headline"] == "0 of 6 features were chosen."
     assert summary["chosen"] == []
     assert summary["correlation"] is None
 
@@ -694,10 +694,15 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
     known = answer(selection, blocks=BLOCKS)
     monkeypatch.setattr("ubayfs.summary.attribution", None)
     summary = summarize(selection, data, blocks=BLOCKS, n_draws=0, known=known)
-    for key in set(known) - {"chosen"}:
+    for key in set(known) - {"chosen", "constraints"}:
         assert summary[key] == known[key]
-    for record, short in zip(summary["chosen"], known["chosen"], strict=True):
-        assert {**short, **{key: record[key] for key in ("low", "high", "tied")}} == record
+    later = {
+        "chosen": ("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
+        "constraints": ("cost", "cost_votes", "added_without", "removed_without", "one_more"),
+    }
+    for part, keys in later.items():
+        for record, short in zip(summary[part], known[part], strict=True):
+            assert {**short, **{key: record[key] for key in keys}} == record
 
 
 def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
@@ -706,14 +711,12 @@ def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
     first, second = summarize(selection, n_draws=0)["constraints"]
     assert (first["left_out"], first["n_inequalities"]) == (True, 0)
     assert (second["left_out"], second["holds"]) == (False, True)
-    figures = {name: value for value, name, _ in key_figures(summarize(selection, n_draws=0))}
-    assert figures["constraint holds"] == "1 of 1"
+    assert summarize(selection, n_draws=0)["lead"].endswith(" The constraint holds.")
 
 
 def test_a_constraint_that_is_left_out_is_not_counted_among_those_that_are_violated():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
     constraints = [max_size(1, rho=0), max_size(2, rho=INF), exact_size(4, rho=0.5), max_size(3)]
     summary = summarize(decide(evidence, constraints=constraints), n_draws=0)
-    figures = {name: value for value, name, _ in key_figures(summary)}
-    assert figures["constraints hold"] == "2 of 3"
+    assert summary["lead"].endswith(" 1 of 3 constraints is violated.")
     assert "1 of 3 constraints is violated" in summary["sentences"]["constraints"][0]

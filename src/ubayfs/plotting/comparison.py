@@ -65,7 +65,7 @@ class ComparisonDisplay(Display):
     def _heading(self) -> tuple[str, str]:
         metric = metric_name(self.metric)
         ours = "; ".join(f"{metric} {interval_text(row.mean, row.lower, row.upper)} by {row.predictor}" for row in self.ours)
-        title = f"Does the choice pay? {metric} of ours minus that of others, on samples not used for choosing"
+        title = f"Does the choice pay? {metric} on samples not used for choosing, ours minus others"
         details = (
             f"Ours: {ours}. Right of the line ours is better; full mark: the interval leaves out zero. "
             f"95 % intervals of Nadeau and Bengio over {counted(self.n_folds, 'fold')}."
@@ -93,7 +93,7 @@ class ComparisonDisplay(Display):
         ax.set_xlim(-reach, reach)
         several = len({row.predictor for row in self.baselines}) > 1
         names = [method_name(row.method) + (f", {row.predictor}" if several else "") for row in self.baselines]
-        style.list_features(ax, names)
+        style.list_features(ax, names, longest=48)
         ax.set_xlabel(f"difference in {metric_name(self.metric)} (ours minus this)")
         margin = style.right_margin(ax)
         ax.text(8, -0.7, "difference", size=style.SMALL, va="bottom", transform=margin)

@@ -55,6 +55,7 @@ class NoiseDisplay(Display):
             Shown features; more when more are chosen.
         """
         shown = leading(noise.counts, selection.mask, max_features)
+        shown = shown[(noise.counts > 0)[shown] | selection.mask[shown]]
         rank = np.empty(len(noise.counts), dtype=np.intp)
         rank[np.argsort(-noise.counts, kind="stable")] = np.arange(len(rank))
         of_rank = -np.sort(-noise.null_counts, axis=1)[:, rank[shown]]

@@ -107,9 +107,12 @@ class PerformanceDisplay(Display):
         panels[-1].set_xlabel("number of features")
 
     def _draw_noise(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         ax.plot(self.sizes, self.sizes, color="0.6", linewidth=0.8, linestyle="--", gid="all")
         ax.plot(self.sizes, self.expected, color=VERMILION, marker="s", markersize=3.5, gid="expected")
         ax.plot(self.sizes, self.cautious, color=VERMILION, linestyle=":", marker="^", markersize=3.5, gid="cautious")
         ax.set_ylim(bottom=0)
+        ax.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         ax.set_ylabel("noise (features)")
         label_lines(ax, [self.expected[-1], self.cautious[-1]], ["expected", "cautiously"], [VERMILION] * 2)

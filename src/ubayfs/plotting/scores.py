@@ -12,9 +12,9 @@ METRICS = {
 }
 METHODS = {
     "ubayfs": "ours",
-    "without_knowledge": "the same without weights and constraints",
+    "without_knowledge": "without weights and constraints",
     "random": "random sets of the same size",
-    "forest": "the features of a random forest",
+    "forest": "top features of a random forest",
     "all": "all features",
 }
 
@@ -32,9 +32,11 @@ def method_name(method: str) -> str:
 def score_text(value: float, sign: str = "") -> str:
     """Return a score with two decimals, a small difference with three.
 
-    >>> score_text(0.9487), score_text(0.0061, "+")
-    ('0.95', '+0.006')
+    >>> score_text(0.9487), score_text(0.0061, "+"), score_text(-0.0001, "+")
+    ('0.95', '+0.006', '0')
     """
+    if sign and abs(value) < 0.0005:
+        return "0"
     return f"{value:{sign}.{3 if sign and abs(value) < 0.0095 else 2}f}"
 
 

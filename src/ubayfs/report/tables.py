@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._plain import counted, listing, relaxation_text, rounded
+from ..plotting.scores import interval_text, method_name, metric_name
 from ..summary.sentences import MARKS
+from ..summary.trust_sentences import cost_text, why_out
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -45,7 +47,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "q": (Column("q", True), lambda r: Cell(_q(r["q"]))),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
-        "substitute_loss": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
+        "replaceable": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
         "weight": (Column("Prior weight", True), lambda r: Cell(_number(r["weight"]))),
         "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
         "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
@@ -65,18 +67,9 @@ def _shares(record: Record) -> str:
 
 
 def _replaced(record: Record) -> str:
-    name = listing(record["substitute"] or ["none"], 3)
-    return f"{name} ({_votes(record['substitute_loss'])})" if record["substitute_loss"] is not None else ""
-
-
-def _votes(loss: float) -> str:
-    """Return a loss in votes; below a tenth of one it is nothing."""
-    return "costs nothing" if loss < 0.05 else f"costs {counted_votes(loss)}"
-
-
-def counted_votes(n: float) -> str:
-    """Return a number of votes, which need not be whole."""
-    return "1 vote" if 0.95 <= n < 1.05 else f"{n:,.1f} votes" if n < 9.95 and abs(n - round(n)) >= 0.05 else f"{n:,.0f} votes"
+    if not record["replaceable"]:
+        return "none"
+    return listing(record["substitute"], 3) or "none: the place stays empty"
 
 
 def decisions(summary: Record) -> tuple[Table, ...]:
@@ -105,16 +98,16 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
     """Return what would replace each member, and features that stand in for one another."""
     columns: dict[str, _Field] = {
         "feature": (Column("If this cannot be measured"), lambda r: Cell(r["feature"])),
-        "loss_votes": (Column("the best set has instead"), lambda r: Cell(listing(r["added"], _LISTED) or "nothing")),
-        "also": (Column("and no longer"), lambda r: Cell(listing(_without(r["removed"], [r["feature"]]), _LISTED))),
-        "cost": (Column("Cost", True), lambda r: Cell(counted_votes(r["loss_votes"]))),
+        "replaceable": (Column("the best set has instead"), lambda r: Cell(_instead(r))),
+        "also": (Column("and no longer"), lambda r: Cell(listing(r["also"], _LISTED))),
+        "loss": (Column("Cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
     }
-    records = [
-        {**entry, "cost": entry["loss_votes"], "also": _without(entry["removed"], [entry["feature"]])}
-        for entry in summary["substitutes"]
-    ]
+    records = [{**entry, "also": _without(entry["removed"], [entry["feature"]])} for entry in summary["substitutes"]]
     pairs = [
-        {"member": entry["feature"], **stand_in} for entry in summary["substitutes"] for stand_in in entry["stand_ins"]
+        {"member": entry["feature"], **stand_in}
+        for entry in summary["substitutes"]
+        for stand_in in entry["stand_ins"]
+        if stand_in["clear"]
     ]
     votes = {record["feature"]: record["count"] for record in summary["chosen"]}
     of_pairs: dict[str, _Field] = {
@@ -131,13 +124,19 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
     )
 
 
+def _instead(entry: Record) -> str:
+    if not entry["replaceable"]:
+        return "no set satisfies the hard constraints without it" if entry["proved"] else "no set was found in time"
+    return listing(entry["added"], _LISTED) or "nothing"
+
+
 def left_out(summary: Record) -> tuple[Table, ...]:
     """Return features with many votes that are not in the set."""
     columns: list[_Field] = [
         (Column("Feature"), lambda r: Cell(r["feature"])),
-        (Column("Votes", True), lambda r: Cell(f"{r['count']:,}")),
-        (Column("Why it is out"), lambda r: Cell(r["why"])),
-        (Column("Taking it would cost", True), lambda r: Cell(counted_votes(r["loss_votes"]))),
+        (Column("Votes", True), lambda r: Cell("" if (n := r["count"]) is None else f"{n:,}")),
+        (Column("Why it is out"), lambda r: Cell(why_out(r))),
+        (Column("Taking it would cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
     ]
     records = summary["left_out"]
     return (_table("Features with most votes that were not chosen", records, columns),) if records else ()
@@ -147,14 +146,15 @@ def validation(summary: Record) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
     found = summary["trust"]["validation"]
     columns: dict[str, _Field] = {
-        "method": (Column("Chosen by"), lambda r: Cell(method_name(r))),
+        "method": (Column("Chosen by"), lambda r: Cell(method_name(r["method"]))),
         "predictor": (Column("Predictor"), lambda r: Cell(r["predictor"])),
         "metric": (Column("Measure"), lambda r: Cell(metric_name(r["metric"]))),
-        "mean": (Column("Mean", True), lambda r: Cell(_with_interval(r, "mean", "", ""))),
+        "mean": (Column("Mean", True), lambda r: Cell(interval_text(r["mean"], r["lower"], r["upper"]))),
         "difference": (
-            Column("Ours minus this", True), lambda r: Cell(_with_interval(r, "difference", "difference_", "+")),
+            Column("Ours minus this", True),
+            lambda r: Cell(interval_text(r["difference"], r["difference_lower"], r["difference_upper"], "+")),
         ),
-    }  # fmt: skip
+    }
     of_sizes = {key: columns[key] for key in ("metric", "mean")}
     of_sizes = {"size": (Column("Features", True), lambda r: Cell(f"{r['size']:,}")), **of_sizes}
     control = {key: columns[key] for key in ("predictor", "metric", "mean")}
@@ -163,12 +163,6 @@ def validation(summary: Record) -> tuple[Table, ...]:
         *_known("The same with sets of other sizes", found.get("sizes", []), of_sizes),
         *_known("The same with a shuffled target: what nothing looks like", found.get("control", []), control),
     )
-
-
-def _with_interval(record: Record, key: str, ends: str, sign: str) -> str:
-    if record[key] is None:
-        return ""
-    return score_text(record[key], sign) + interval_text(record, ends, sign)
 
 
 def certainty(summary: Record) -> tuple[Table, ...]:
@@ -237,6 +231,8 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
         (Column("Violated by", True), lambda r: Cell(_amount(r))),
         factor,
+        (Column("Costs", True), lambda r: Cell(_cost(r))),
+        (Column("The set without it"), lambda r: Cell(_changed(r))),
     ]
     of_worst: list[_Field] = [
         (Column("Inequality"), lambda r: Cell(r["label"])),
@@ -250,6 +246,22 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         _table("Inequalities that are violated most", worst, of_worst),
     )
     return tuple(table for table in tables if table.rows)
+
+
+def _cost(entry: Record) -> str:
+    if (more := entry["one_more"]) is not None:
+        return f"{cost_text(more['gain_votes'], more['gain'])} for one more place"
+    return cost_text(entry["cost_votes"], entry["cost"])
+
+
+def _changed(entry: Record) -> str:
+    """Return how the set would change without a constraint, or with one more place."""
+    if (more := entry["one_more"]) is not None:
+        gained, lost = more["added"], more["removed"]
+    else:
+        gained, lost = entry["added_without"], entry["removed_without"]
+    parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
+    return " and ".join(parts) or ("" if entry["cost"] is None else "the same")
 
 
 def _state(entry: Record) -> str:
@@ -338,7 +350,7 @@ def ensemble(summary: Record) -> tuple[Table, ...]:
             "Features with a vote": f"{found['n_voted']:,} of {summary['n_features']:,}",
             "Failed runs": f"{found['n_failures']:,}: {failures}" if found["n_failures"] else "",
         },
-    )
+    ) + certainty(summary)
 
 
 def _sizes(sizes: Record) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from .._plain import counted, listing, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
+from .trust_sentences import trust_sections, weights_and_data
 
 Facts = Mapping[str, Any]
 
@@ -92,12 +93,13 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
-            "knowledge": _knowledge(facts),
+            "knowledge": [*weights_and_data(facts), *_knowledge(facts)],
             "constraints": _constraints(facts),
             "data": [given["message"] for given in advice if given["code"] in _NOTES],
             "ensemble": _ensemble(facts),
             "correlation": _correlation(facts["correlation"]),
             "reproduce": _reproduce(facts),
+            **trust_sections(facts),
         },
         "legend": _legend(facts["chosen"]),
     }
@@ -126,7 +128,7 @@ def _lead(facts: Facts) -> str:
     ensemble, n_samples = facts["ensemble"], facts["data"]["n_samples"]
     samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
-    return votes + _constraints(facts)[0]
+    return votes + _held(facts)
 
 
 def proof(facts: Facts) -> str:
@@ -302,24 +304,35 @@ def _compared(lead: str, change: Facts, n: int) -> str:
     return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
+def _held(facts: Facts) -> str:
+    """Return whether the constraints hold, in one sentence."""
+    used = [entry for entry in facts["constraints"] if not entry["left_out"]]
+    if not used:
+        return "All constraints are left out (rho 0)." if facts["constraints"] else "No constraints were set."
+    n_violated = sum(not entry["holds"] for entry in used)
+    if n_violated:
+        return f"{n_violated} of {counted(len(used), 'constraint')} {'is' if n_violated == 1 else 'are'} violated."
+    return f"All {len(used)} constraints hold." if len(used) > 1 else "The constraint holds."
+
+
 def _constraints(facts: Facts) -> list[str]:
     entries = facts["constraints"]
     if not entries:
-        return ["No constraints were set."]
-    n_violated = sum(not entry["holds"] for entry in entries)
+        return [_held(facts)]
     n_left_out = sum(entry["left_out"] for entry in entries)
-    first = "All constraints hold." if n_left_out < len(entries) else "All constraints are left out (rho 0)."
-    if n_violated:
-        verb = "is" if n_violated == 1 else "are"
+    first = _held(facts)
+    if not all(entry["holds"] for entry in entries):
         first = (
-            f"{n_violated} of {counted(len(entries) - n_left_out, 'constraint')} {verb} violated; together they lower "
-            f"the admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
+            f"{first[:-1]}; together they lower the admissibility of the set to {rounded(facts['admissibility'])} (1 "
+            "when all hold)."
         )
     lines = [
         first,
         "rho is how strictly a constraint is meant; a hard one is never violated. Factor: what a violation leaves of "
         "the admissibility.",
     ]
+    if any(entry.get("cost_votes") for entry in entries):
+        lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
     if 0 < n_left_out < len(entries):
         lines.append(f"{counted(n_left_out, 'constraint')} left out: rho is 0.")
     if any(entry["from_prior"] for entry in entries):

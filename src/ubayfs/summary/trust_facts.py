@@ -125,47 +125,61 @@ def _records(frame: DataFrame | None) -> list[dict[str, Any]]:
     ]
 
 
-def with_trust(
-    records: list[dict[str, Any]], trust: Trust | None, substituted: Iterable[Mapping[str, Any]] = ()
-) -> list[dict[str, Any]]:
+def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[str, Any]]:
     """Return the records of chosen features with what is known of each beyond these samples."""
     noise, again = getattr(trust, "noise", None), getattr(trust, "reproducibility", None)
-    instead = {entry["feature"]: entry for entry in substituted}
     found = []
     for record in records:
-        i, other = record["position"], instead.get(record["feature"])
+        i = record["position"]
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
-        found.append(
-            record
-            | {
-                "q": None if noise is None else float(noise.q_values[i]),
-                "chosen_again": None if again is None else str(again.labels[i]),
-                "frequency": None if again is None else number(again.frequency[i]),
-                "half_low": low,
-                "half_high": high,
-                "substitute": None if other is None else list(other["added"]),
-                "substitute_loss": None if other is None else other["loss_votes"],
-            }
-        )
+        known = {
+            "q": None if noise is None else float(noise.q_values[i]),
+            "chosen_again": None if again is None else str(again.labels[i]),
+            "frequency": None if again is None else number(again.frequency[i]),
+            "half_low": low,
+            "half_high": high,
+        }
+        found.append(record | known | dict.fromkeys(("substitute", "substitute_cost", "replaceable")))
     return found
 
 
-def explanations(selection: Selection, random_state: RandomState) -> dict[str, Any]:
-    """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
-    if selection.problem is None or selection.posterior is None:
-        return {"substitutes": [], "left_out": [], "costs": [], "agreement": None}
-    return {
-        "substitutes": plain(substitutes(selection)),
-        "left_out": plain(left_out(selection)),
-        "costs": plain(constraint_costs(selection)),
-        "agreement": plain(agreement(selection, random_state=random_state)),
+def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records with the best replacement of each, and what it costs in votes."""
+    instead = {
+        entry["feature"]: {
+            "substitute": entry["added"],
+            "substitute_cost": entry["loss_votes"] if entry["loss_votes"] is not None else entry["loss"],
+            "replaceable": entry["replaceable"],
+        }
+        for entry in found
     }
+    return [record | instead.get(record["feature"], {}) for record in records]
+
+
+def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
+    """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
+    if selection.problem is None:
+        return {"substitutes": [], "left_out": [], "costs": [], "agreement": None}
+    costs = constraint_costs(selection, random_state)
+    found = {
+        "substitutes": substitutes(selection, random_state),
+        "left_out": left_out(selection, costs=costs, random_state=random_state),
+        "costs": costs,
+        "agreement": agreement(selection, random_state=random_state, blocks=blocks),
+    }
+    return {key: plain(values) for key, values in found.items()}
 
 
 def with_costs(entries: list[dict[str, Any]], costs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the constraints with what each costs: votes that the set would gain without it, and how it would change."""
+    """Return the constraints with what each costs: what the set would gain without it, or with one more place."""
     known = {cost["position"]: cost for cost in costs}
-    keys = {"cost_votes": "gain_votes", "added_without": "added", "removed_without": "removed"}
+    keys = {
+        "cost": "gain",
+        "cost_votes": "gain_votes",
+        "added_without": "added",
+        "removed_without": "removed",
+        "one_more": "one_more",
+    }
     return [
         entry | {key: known[i][name] if i in known else None for key, name in keys.items()}
         for i, entry in enumerate(entries)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
+from ..plotting.scores import METRICS, interval_text, method_name, metric_name, score_text
 
 Facts = Mapping[str, Any]
 
@@ -28,15 +29,6 @@ _COMMANDS = {
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
-# Names of metrics for people, and what their numbers mean.
-METRICS = {
-    "auc": ("AUC", "0.5 is guessing, 1 is perfect"),
-    "balanced_accuracy": ("balanced accuracy", "1 is perfect"),
-    "r2": ("R2", "0 is no better than the mean, 1 is perfect"),
-    "mean_absolute_error": ("mean absolute error", "0 is perfect"),
-    "c_index": ("C-index", "0.5 is guessing, 1 is perfect"),
-}
-
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
@@ -75,25 +67,13 @@ def _rests_on(part: str, found: Facts) -> list[str]:
 
 
 def _prediction(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
-    name, meaning = METRICS.get(found["metric"], (found["metric"], "more is better"))
+    name = metric_name(found["metric"])
     if found["mean"] is None:
         return "", ["No fold could be scored."]
-    sentence = f"On samples not used for choosing: {name} {_score(found['mean'])}{_interval(found)} ({meaning})."
-    return f"{name} {_score(found['mean'])}", [sentence, *_closest(found)]
-
-
-def _score(value: float, sign: str = "") -> str:
-    """Return a score with two decimals, a small difference with three.
-
-    >>> _score(0.9487), _score(0.0061, "+")
-    ('0.95', '+0.006')
-    """
-    return f"{value:{sign}.{3 if sign and abs(value) < 0.0095 else 2}f}"
-
-
-def _interval(found: Facts, key: str = "", sign: str = "") -> str:
-    low, high = found[f"{key}lower"], found[f"{key}upper"]
-    return "" if low is None or high is None else f" ({_score(low, sign)} to {_score(high, sign)})"
+    scored = interval_text(found["mean"], found["lower"], found["upper"])
+    meaning = f" {name[0].upper()}{name[1:]}: {METRICS[found['metric']][1]}." if found["metric"] in METRICS else ""
+    sentence = f"On samples not used for choosing: {name} {scored}.{meaning}"
+    return f"{name} {score_text(found['mean'])}", [sentence, *_closest(found)]
 
 
 def _closest(found: Facts) -> list[str]:
@@ -107,27 +87,11 @@ def _closest(found: Facts) -> list[str]:
 
 def compared(row: Facts) -> str:
     """Return in words how ours compares with one baseline."""
-    difference, low, high = (row[key] for key in ("difference", "difference_lower", "difference_upper"))
-    numbers = f"({_score(difference, '+')}{'' if low is None else f', {_score(low, "+")} to {_score(high, "+")}'})"
-    if low is not None and low > 0:
-        return f"better than {method_name(row)} {numbers}"
-    if high is not None and high < 0:
-        return f"worse than {method_name(row)} {numbers}"
-    return f"no clear difference from {method_name(row)} {numbers}"
-
-
-_METHODS = {
-    "ubayfs": "this procedure",
-    "without knowledge": "the same without weights and constraints",
-    "random": "random sets of the same size",
-    "forest": "the features of a random forest",
-    "all": "all features together",
-}
-
-
-def method_name(row: Facts) -> str:
-    """Return what a method of the comparison is called."""
-    return _METHODS.get(row["method"], row["method"])
+    low, high = row["difference_lower"], row["difference_upper"]
+    words = "no clear difference from"
+    if low is not None and high is not None and (low > 0 or high < 0):
+        words = "better than" if low > 0 else "worse than"
+    return f"{words} {method_name(row['method'])}: {interval_text(row['difference'], low, high, '+')}"
 
 
 def _noise(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
@@ -177,3 +141,163 @@ def _again(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
     words = "hardly any" if high == 0 else f"about {about}"
     return f"{about} of {k}", [f"In a new study of this size, {words} of these {k} would be chosen again."]
+
+
+def cost_text(votes: float | None, score: float | None) -> str:
+    """Return a cost in votes; in units of the score where there are no votes.
+
+    >>> cost_text(2.0, 0.1), cost_text(None, 0.1), cost_text(None, None)
+    ('2 votes', '0.1', '')
+    """
+    return counted_votes(votes) if votes is not None else "" if score is None else rounded(score)
+
+
+def counted_votes(n: float) -> str:
+    """Return a number of votes, which need not be whole.
+
+    >>> counted_votes(1.0), counted_votes(2.48), counted_votes(30.2)
+    ('1 vote', '2.5 votes', '30 votes')
+    """
+    text = f"{n:,.0f}" if abs(n) >= 9.95 or abs(n - round(n)) < 0.05 else f"{n:,.1f}"
+    return f"{text} vote{'' if text == '1' else 's'}"
+
+
+def trust_sections(facts: Facts) -> dict[str, list[str]]:
+    """Return the sentences of the sections on trust and on what explains the set."""
+    trust = facts["trust"]
+    return {
+        "substitutes": _substitutes(facts),
+        "left_out": _left_out(facts),
+        "validation": _of_validation(trust["validation"]),
+        "noise": _of_noise(trust),
+        "reproducibility": _of_reproducibility(trust["reproducibility"]),
+    }
+
+
+def _is_known(found: Facts) -> bool:
+    return found["state"] in ("known", "partial")
+
+
+def _of_validation(found: Facts) -> list[str]:
+    if not _is_known(found):
+        return []
+    lines = [
+        "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
+        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen first and tested on the same "
+        "samples would look too good."
+    ]
+    others = [row for row in found["scores"] if row["metric"] == found["metric"] and row["difference"] is not None]
+    lines += [f"{listing([compared(row) for row in others], len(others))}."] if others else []
+    if found["one_se_size"] is not None:
+        lines.append(
+            f"{counted(found['one_se_size'], 'feature')} would predict as well, within one standard error, as the best "
+            f"size, {found['best_size']}."
+        )
+    return [f"{line[0].upper()}{line[1:]}" for line in lines]
+
+
+def _of_noise(trust: Facts) -> list[str]:
+    found = trust["noise"]
+    if not _is_known(found):
+        return []
+    lines = [
+        f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
+        "then is noise.",
+        supported(found, trust["n_chosen"]),
+        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, and "
+        "is not noise.",
+        f"q: expected share of noise among features with at least as many votes; up to {found['limit']:g} counts as "
+        "supported.",
+    ]
+    return lines
+
+
+def _of_reproducibility(found: Facts) -> list[str]:
+    if not _is_known(found):
+        return []
+    lines = [
+        f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure was repeated on "
+        "each half.",
+    ]
+    low, high = found["interval"]
+    if None not in (found["lower"], found["upper"]):
+        within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
+        lines.append(
+            f"Sets of the two halves agree by {found['lower']:.2f}; projected to studies of this size by "
+            f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
+        )
+    if found["n_undefined"]:
+        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was chosen on a half.")
+    lines.append(
+        "Chosen again: rarely is less than one time in three, usually more than two in three; finer numbers would "
+        "not hold."
+    )
+    return lines
+
+
+_SAME = 0.7  # absolute correlation from which on two features are said to measure the same thing
+
+
+def _substitutes(facts: Facts) -> list[str]:
+    found = facts["substitutes"]
+    if not found:
+        return []
+    lines = [
+        "Each chosen feature was excluded and the decision made again, under the same weights and constraints. Cost: "
+        "votes that the set loses by it."
+    ]
+    votes = {record["feature"]: record["count"] for record in facts["chosen"]}
+    pairs = [(entry["feature"], stand_in) for entry in found for stand_in in entry["stand_ins"] if stand_in["clear"]]
+    if pairs:
+        lines.append(
+            "Stand-ins: features that models took more often where they did not take the chosen one. Either: models that "
+            "took at least one of the two."
+        )
+    lines += [
+        f"{name} {counted_votes(votes[name])}, {other['feature']} {other['votes']:,}, either {other['votes_either']:,}: "
+        f"they measure the same thing; {name} stands for both."
+        for name, other in pairs
+        if other["correlation"] is not None and other["correlation"] >= _SAME
+    ]
+    return lines
+
+
+_WHY_OUT = {
+    "constant": "it is the same in all samples",
+    "min_votes": "it has fewer votes than were asked for",
+    "contradiction": "hard constraints exclude it: {titles}",
+    "tie": "a set with it would be just as good",
+    "constraint": "kept out by {titles}",
+    "prior": "kept out by the prior weights",
+    "rival": "no place left: {rivals} would have to go",
+    "search": "not known: the search ended before a proof, and it may belong in the set",
+}
+
+
+def why_out(entry: Facts) -> str:
+    """Return why a feature with many votes is not in the set."""
+    titles, rivals = listing(entry["titles"], 3), listing(entry["rivals"], 5)
+    instead = f"; in its place: {rivals}" if rivals and entry["because"] in ("constraint", "prior", "tie") else ""
+    return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
+
+
+def _left_out(facts: Facts) -> list[str]:
+    if not facts["left_out"]:
+        return []
+    return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
+
+
+def weights_and_data(facts: Facts) -> list[str]:
+    """Return whether the weights of the expert agree with the votes; that they do not is no conflict."""
+    found = facts["agreement"]
+    if found is None:
+        return []
+    if found["p_value"] is None:
+        return []
+    p = rounded(found["p_value"], 2)
+    if found["p_value"] <= 0.05:
+        return [f"Your favored features got more votes than random ones would (p = {p})."]
+    return [
+        f"Your favored features got no more votes than random ones would (p = {p}). That is no sign that they are wrong: "
+        "votes may be too few to show it."
+    ]
