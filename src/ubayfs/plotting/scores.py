@@ -12,9 +12,9 @@ METRICS = {
 }
 METHODS = {
     "ubayfs": "ours",
-    "without_knowledge": "without weights and constraints",
+    "without_knowledge": "the same without weights and constraints",
     "random": "random sets of the same size",
-    "forest": "top features of a random forest",
+    "forest": "the top features of a random forest",
     "all": "all features",
 }
 

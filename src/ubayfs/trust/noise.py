@@ -15,18 +15,22 @@ cautious, and all q are 1.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import Array, Floats
+from .._arguments import Array, Floats, RandomState, check_int
 from ..attribution import Attribution, attribution
+from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
-from .ensembles import NullEnsembles, different_settings
+from .ensembles import NullEnsembles, check_target, collect_null, different_settings
+from .procedure import ENSEMBLE_ARGUMENTS, Run, check_arguments, read_data
 
 # The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
 GATE = 0.05
@@ -212,3 +216,71 @@ def noise_of(evidence: Evidence, null: NullEnsembles) -> Noise:
         rule = f"is of another ensemble than the evidence; these differ: {', '.join(different)}. Collect it again."
         raise InputError.of("null", rule)
     return Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
+
+
+def estimate_noise(
+    X: Any,
+    y: Any = None,
+    *,
+    evidence: Evidence | None = None,
+    n_shuffles: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **ensemble: Any,
+) -> Noise:
+    """Estimate how much of what an ensemble finds is noise: how many votes features get when the target is shuffled.
+
+    Parameters
+    ----------
+    X, y
+        The data, as in :func:`~ubayfs.collect_evidence`; a target is needed.
+    evidence : Evidence, optional
+        Collected on the same data; its settings are those of the shuffled ensembles. A `selector` other than one by
+        name must be given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
+    n_shuffles : int, default 20
+        Each takes as long as the evidence. With fewer than 19 no votes can be told from chance.
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, n_shuffles)``. When it returns False, the result rests on the shuffles so far.
+    checkpoint : path of a directory, optional
+        Every finished shuffle is stored there, and the same call continues from there.
+    **ensemble
+        Further arguments of :func:`~ubayfs.collect_evidence`: selector, n_models, train_size, n_features_per_model,
+        task, groups, target, layer, missing and max_missing.
+
+    Returns
+    -------
+    noise : Noise
+
+    Raises
+    ------
+    InputError
+        If there is no target, the evidence is of other data, or an argument breaks a rule.
+    EnsembleError
+        If fewer than half of the shuffles could be run.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import collect_evidence, decide, max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> noise = estimate_noise(X, y, evidence=evidence, random_state=0)
+    >>> noise.p_value, noise.supported
+    (0.047..., 4)
+    >>> estimate = noise.estimate(decide(evidence, constraints=max_size(8, rho=10)))
+    >>> round(estimate.expected, 1), round(estimate.cautious, 1)
+    (1.4, 6)
+    """
+    check_arguments("estimate_noise", ensemble, ENSEMBLE_ARGUMENTS)
+    run = Run.of(check_int("n_shuffles", n_shuffles, low=1), random_state, n_jobs, on_progress, checkpoint)
+    data = read_data(X, y, ensemble)
+    check_target(data)
+    evidence, ensemble = run.evidence(data, evidence, ensemble)
+    noise = noise_of(evidence, collect_null(data, ensemble, n_shuffles, **run.options("shuffles")))
+    for advice in noise.advice:
+        advice.warn()
+    return noise
