@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._plain import counted, listing, relaxation_text, rounded
@@ -28,7 +28,7 @@ def _table(caption: str, records: Iterable[Record], columns: Iterable[_Field]) -
     return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
 
 
-def _known(caption: str, records: list[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
+def _known(caption: str, records: Sequence[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
     """Return a table with those columns that something is known for, by the key of the record that must be known."""
     known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
     return (_table(caption, records, known),) if records else ()

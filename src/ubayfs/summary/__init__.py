@@ -1,8 +1,8 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
 `facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives), `constraint_facts` and
-`trust_facts` (what other samples would say) compute values with codes and numbers; `sentences` and `trust_sentences` alone
-make text. Reports and the command line only render.
+`trust_facts` (what other samples would say) compute values with codes and numbers; `sentences` and `trust_sentences`
+alone make text. Reports and the command line only render.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def answer(
     random_state: RandomState = 0,
     trust: Trust | None = None,
 ) -> dict[str, Any]:
-    """Return the facts of the answer itself: three of other samples, chosen features and why, constraints, score, advice.
+    """Return the facts of the answer itself: three facts, chosen features and why, constraints, score, advice.
 
     This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
     """

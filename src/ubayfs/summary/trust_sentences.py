@@ -30,6 +30,7 @@ _COMMANDS = {
 }
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
+
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
     told = {"validation": _prediction, "noise": _noise, "reproducibility": _again}
@@ -90,9 +91,9 @@ def _baselines(found: Facts) -> list[Facts]:
     """Return the comparisons by the main metric, one for each way of choosing: by our own predictor if there is one."""
     rows: dict[str, Facts] = {}
     for row in found["scores"]:
-        if row["metric"] == found["metric"] and row["difference"] is not None:
-            if row["method"] not in rows or row["predictor"] == found["predictor"]:
-                rows[row["method"]] = row
+        known = row["metric"] == found["metric"] and row["difference"] is not None
+        if known and (row["method"] not in rows or row["predictor"] == found["predictor"]):
+            rows[row["method"]] = row
     return list(rows.values())
 
 
@@ -219,7 +220,7 @@ def _of_validation(found: Facts) -> list[str]:
         return []
     lines = [
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
-        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen first and tested on the same "
+        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen and tested on the same "
         "samples would look too good."
     ]
     groups: dict[str, list[str]] = {}
@@ -242,8 +243,8 @@ def _of_noise(trust: Facts) -> list[str]:
         f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
         "then is noise.",
         supported(found, trust["n_chosen"]),
-        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, and "
-        "is not noise.",
+        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, "
+        "and is not noise.",
     ]
 
 
@@ -274,19 +275,19 @@ def _substitutes(facts: Facts) -> list[str]:
     if not found:
         return []
     lines = [
-        "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost is "
-        "what the set loses by it, in votes."
+        "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
+        "is what the set loses by it, in votes."
     ]
     votes = {record["feature"]: record["count"] for record in facts["chosen"]}
     pairs = [(entry["feature"], stand_in) for entry in found for stand_in in entry["stand_ins"] if stand_in["clear"]]
     if pairs:
         lines.append(
-            "A stand-in is a feature that models took more often where they did not take the chosen one. Either: models "
-            "that took at least one of the two."
+            "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
+            "models that took at least one of the two."
         )
     lines += [
-        f"{name} {counted_votes(votes[name])}, {other['feature']} {other['votes']:,}, either {other['votes_either']:,}: "
-        f"they measure the same thing; {name} stands for both."
+        f"{name} {counted_votes(votes[name])}, {other['feature']} {other['votes']:,}, either "
+        f"{other['votes_either']:,}: they measure the same thing; {name} stands for both."
         for name, other in pairs
         if other["correlation"] is not None and other["correlation"] >= _SAME
     ]
@@ -328,8 +329,9 @@ def opinion_and_data(facts: Facts) -> list[str]:
     if own:
         are, rest = "is" if len(own) == 1 else "are", len(records) - len(own)
         line = (
-            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or constraints: "
-            f"{listing(own, _LISTED)}." + (f" The votes alone would choose the other {rest}, too." if rest else "")
+            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or "
+            f"constraints: {listing(own, _LISTED)}."
+            + (f" The votes alone would choose the other {rest}, too." if rest else "")
         )
     return [line, *_weights_and_data(facts["agreement"])]
 
@@ -342,6 +344,6 @@ def _weights_and_data(found: Facts | None) -> list[str]:
     if found["p_value"] <= 0.05:
         return [f"Your favored features got more votes than random ones would (p = {p})."]
     return [
-        f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: these "
-        "data may be too few to show it."
+        f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
+        "these data may be too few to show it."
     ]
