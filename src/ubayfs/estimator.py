@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,7 +24,9 @@ from .ensemble.features_per_model import check_per_model, features_per_model
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
-from .trust.trust import MAX_SUPPORTED, supported_size
+from .trust.ensembles import collect_null
+from .trust.noise import noise_of
+from .trust.supported import MAX_SUPPORTED, N_SHUFFLES, supported_size
 from .workflow import Decision, collect_evidence, decide
 
 
@@ -188,17 +191,17 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         # The values are checked above, with messages that name columns; this records the names and their number.
         validate_data(self, _with_names(X, data), skip_check_array=True)
         self._fit_params = self.get_params(deep=False)
-        self.evidence_ = collect_evidence(
-            data,
-            selector=self.selector,
-            n_models=self.n_models,
-            train_size=self.train_size,
-            n_features_per_model=self._features_per_model(data.n_features),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            on_progress=self.on_progress,
-            checkpoint=self.checkpoint,
-        )
+        ensemble = {name: getattr(self, name) for name in ("selector", "n_models", "train_size")}
+        ensemble["n_features_per_model"] = self._features_per_model(data.n_features)
+        watch = {"n_jobs": self.n_jobs, "on_progress": self.on_progress}
+        store, seed = self.checkpoint, self.random_state
+        self.evidence_ = collect_evidence(data, **ensemble, **watch, random_state=seed, checkpoint=store)
+        self.noise_ = None
+        if self.max_features == SUPPORTED:
+            seed = SeedSequence(**self.evidence_.settings["seed"])  # shuffles have keys of their own
+            store = None if store is None else os.path.join(store, "shuffles")
+            null = collect_null(data, ensemble, N_SHUFFLES, seed, **watch, checkpoint=store)
+            self.noise_ = noise_of(self.evidence_, null)
         return self._decide(data)
 
     def transform(self, X: Any) -> Any:

@@ -13,8 +13,8 @@
 ``manifest.json``            the digest of each of these files
 ============================ ========================================================================================
 
-Study, evidence, trust, selection and summary are what a result is read from: they must be as they were written. The others
-are for people, who may edit or remove them; nothing reads them again but figures, which are drawn again if they changed.
+Study, evidence, trust, selection and summary are what a result is read from: they must be as they were written. The
+others are for people, who may edit or remove them; nothing reads them again but figures, drawn again if they changed.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ from ..data.reading_rules import (
 )
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
-from ..trust.trust import LEVELS, MAX_SUPPORTED
+from ..trust.supported import MAX_SUPPORTED
+from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
@@ -287,7 +288,8 @@ class TrustSection(Section):
     title: ClassVar[str] = "trust"
 
     level: str | None = setting(
-        None, partial(check_choice, choices=LEVELS), "`none`, `quick` (noise, reproducibility) or `full` (+ validation)",
+        None, partial(check_choice, choices=LEVELS),
+        "`none`, `quick` (noise, reproducibility) or `full` (validation, too)",
         default_text="from the counted work: models x samples x features x selector",
         option=Option("--trust", "LEVEL")
     )

@@ -1,7 +1,7 @@
 """Trust: what is known of an answer beyond its own samples, as one value that is stored with a result.
 
-Ensembles on shuffled targets and on halves belong to the evidence: any decision on it can be judged by them. A validation
-belongs to one decision. Noise and reproducibility of a decision are found again from the ensembles, and not stored.
+Ensembles on shuffled targets and on halves belong to the evidence: any decision on it can be judged by them. A
+validation belongs to one decision. Noise and reproducibility of a decision are found from them, and not stored.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._files import encode_record, load_record
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, EnsembleError, InputError
+from ..exceptions import EnsembleError, InputError
 from ..selectors.registry import SELECTORS
 from .ensembles import HalfEnsembles, NullEnsembles, different_settings
 from .noise import Noise, noise_of
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     from .validation import Validation
 
 LEVELS = ("none", "quick", "full")
-# The most features of a set whose size is the number of features that the data support, unless another one is given.
-MAX_SUPPORTED = 20
 
 # Most work of each level that is done without being asked for: models x samples x features x cost of the selector. A
 # unit of a filter takes about 5 ns, so that these are seconds, and about a minute.
 _MOST_WORK = {"full": 5e7, "quick": 5e8}
-# Cost of a value that a run sees: of filters, which do all runs at once, of other selectors of the package, of all else.
+# Cost of a value that a run sees: of filters, which do all runs at once, of other selectors of ours, of all else.
 _JOINT, _PER_RUN, _FOREIGN = 1, 50, 500
 
 _KIND, _VERSION = "ubayfs trust", 1
@@ -70,7 +68,7 @@ class Trust:
         return self.null is None and self.halves is None and self.validation is None
 
     def of(self, evidence: Evidence, validated: str) -> Trust:
-        """Return what holds for a decision on evidence: ensembles of these settings, a validation of just this decision.
+        """Return what holds for a decision on evidence: ensembles of its settings, a validation of just this decision.
 
         The reproducibility is left out, since it depends on the decision.
         """
@@ -102,7 +100,7 @@ class Trust:
 
     @classmethod
     def load(cls, path: Path) -> Trust:
-        """Read what :meth:`encode` returned; EnsembleError if the file is damaged, of a newer format, or another one."""
+        """Read what :meth:`encode` returned; EnsembleError if the file is damaged, too new, or another one."""
         metadata, arrays = load_record(path, _KIND, _VERSION)
         parts: dict[str, dict[str, Any]] = {"null": {}, "halves": {}}
         for name, array in arrays.items():
@@ -126,13 +124,6 @@ def _validation(content: Any) -> Validation | None:
     from .validation import Validation
 
     return Validation.from_dict(content)
-
-
-def supported_size(noise: Noise, most: int = MAX_SUPPORTED) -> tuple[int, tuple[Advice, ...]]:
-    """Return the number of features that the data support, at least 1 and at most `most`, and advice where it is 0."""
-    n = noise.supported
-    advice = Advice("nothing_supported", {"p_value": noise.p_value, "n_shuffles": noise.null.n_done})
-    return min(max(n, 1), most), () if n else (advice,)
 
 
 def level_for(n_models: int, n_samples: int, n_features: int, selectors: Sequence[Any]) -> str:

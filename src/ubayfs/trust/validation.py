@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._plain import decode, plain
+from ..exceptions import Advice
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -103,6 +104,8 @@ class Validation:
         Scores over sizes, and with a shuffled target; None if they were not asked for.
     failures : tuple of str
         Where and why something could not be done.
+    cancelled : bool
+        Whether the caller ended it early.
     """
 
     task: str
@@ -115,6 +118,7 @@ class Validation:
     size_records: tuple[FoldScore, ...] | None = None
     control_records: tuple[FoldScore, ...] | None = None
     failures: tuple[str, ...] = ()
+    cancelled: bool = False
 
     @property
     def n_folds(self) -> int:
@@ -127,15 +131,20 @@ class Validation:
         return len(self.sets)
 
     @property
-    def n_control_done(self) -> int | None:
-        """How many folds with a shuffled target were done; None if there was no control."""
-        records = self.control_records
-        return None if records is None else len({(record.repeat, record.fold) for record in records})
+    def complete(self) -> bool:
+        """Whether nothing was left out because of a cancel."""
+        return not self.cancelled
 
     @property
-    def complete(self) -> bool:
-        """Whether everything was done that was asked for."""
-        return self.n_done == self.n_folds and self.n_control_done in (None, self.n_folds)
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known: folds that were cancelled or could not be done."""
+        found = list[Advice]()
+        if self.failures:
+            facts = {"n_failed": len(self.failures), "n": self.n_folds, "what": "folds", "error": self.failures[0]}
+            found.append(Advice("repeats_failed", facts))
+        if self.cancelled:
+            found.append(Advice("repeats_cancelled", {"n_done": self.n_done, "n": self.n_folds, "what": "folds"}))
+        return tuple(found)
 
     @cached_property
     def scores(self) -> DataFrame:
