@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -564,10 +565,13 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
-        study=SimpleNamespace(version_advice=()),
+        study=SimpleNamespace(
+            version_advice=(), folder=Path("studies"), outputs=SimpleNamespace(directory="my results")
+        ),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
+    assert summary["facts"][0]["command"] == "ubayfs trust 'studies/my results' --level full"
     assert summary["title"] == "What experts know"
     assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
     assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}
@@ -640,7 +644,9 @@ def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
     assert stated == {"a": (["data"], True), "b": (["data"], True), "d": (["prior"], False)}
-    assert summary["sentences"]["knowledge"][0].endswith("No model chose d: anything would fill that place as well.")
+    assert any(line.startswith("1 of 3 chosen features is there because") for line in summary["sentences"]["knowledge"])
+    without = next(line for line in summary["sentences"]["knowledge"] if line.startswith("Without the prior"))
+    assert without.endswith("No model chose d: anything would fill that place as well.")
 
 
 # One entry per constraint

@@ -259,7 +259,9 @@ class Display:
         legend_below(ax)
         if details:
             # Below everything else; the layout makes room for it as for any label of the figure.
-            figure.supxlabel(wrapped(details, int(115 * part)), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4)
+            figure.supxlabel(
+                wrapped(details, int(115 * part)), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4
+            )
         return Drawing(figure, ax)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -64,7 +64,9 @@ class ComparisonDisplay(Display):
 
     def _heading(self) -> tuple[str, str]:
         metric = metric_name(self.metric)
-        ours = "; ".join(f"{metric} {interval_text(row.mean, row.lower, row.upper)} by {row.predictor}" for row in self.ours)
+        ours = "; ".join(
+            f"{metric} {interval_text(row.mean, row.lower, row.upper)} by {row.predictor}" for row in self.ours
+        )
         title = f"Does the choice pay? {metric} on samples not used for choosing, ours minus others"
         details = (
             f"Ours: {ours}. Right of the line ours is better; full mark: the interval leaves out zero. "

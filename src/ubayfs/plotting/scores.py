@@ -12,9 +12,9 @@ METRICS = {
 }
 METHODS = {
     "ubayfs": "ours",
-    "without_knowledge": "without weights and constraints",
+    "without_knowledge": "the same without weights and constraints",
     "random": "random sets of the same size",
-    "forest": "top features of a random forest",
+    "forest": "the top features of a random forest",
     "all": "all features",
 }
 
@@ -48,5 +48,7 @@ def interval_text(value: float | None, low: float | None, high: float | None, si
     """
     if value is None or value != value:
         return ""
-    ends = "" if low is None or high is None or low != low else f" ({score_text(low, sign)} to {score_text(high, sign)})"
+    ends = (
+        "" if low is None or high is None or low != low else f" ({score_text(low, sign)} to {score_text(high, sign)})"
+    )
     return score_text(value, sign) + ends

@@ -43,7 +43,7 @@ _TABLES = {
     "correlation": tables.correlation,
 }
 # Sentences that stand above the tables of a section; the others explain the tables, below them. Default: all.
-_ABOVE = {"constraints": 1, "data": 0, "substitutes": 0, "left_out": 0}
+_ABOVE = {"constraints": 1, "data": 0}
 
 
 def document(summary: Mapping[str, Any]) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._plain import counted, listing, relaxation_text, rounded
@@ -28,7 +28,7 @@ def _table(caption: str, records: Iterable[Record], columns: Iterable[_Field]) -
     return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
 
 
-def _known(caption: str, records: list[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
+def _known(caption: str, records: Sequence[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
     """Return a table with those columns that something is known for, by the key of the record that must be known."""
     known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
     return (_table(caption, records, known),) if records else ()
@@ -67,9 +67,12 @@ def _shares(record: Record) -> str:
 
 
 def _replaced(record: Record) -> str:
+    """Return what would take the place of a member, and the cost."""
     if not record["replaceable"]:
         return "none"
-    return listing(record["substitute"], 3) or "none: the place stays empty"
+    cost = record["substitute_cost"]
+    costs = "costs nothing" if cost < 0.05 else f"costs {cost_text(cost, None)}"
+    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
 
 
 def decisions(summary: Record) -> tuple[Table, ...]:
@@ -78,15 +81,18 @@ def decisions(summary: Record) -> tuple[Table, ...]:
     if found is None:
         return ()
     before = [record["feature"] for record in summary["chosen"]]
-    words = {"none": "none", "half": "half", "all": "all, as chosen"}
-    records = [{"weights": words[key], "features": features} for key, features in found["at"].items()]
+    words = {"none": "none", "half": "half of each", "all": "all, as here"}
     columns: list[_Field] = [
-        (Column("Weights"), lambda r: Cell(r["weights"])),
-        (Column("Chosen", True), lambda r: Cell(f"{len(r['features']):,}")),
-        (Column("Not in the set above"), lambda r: Cell(listing(_without(r["features"], before), _LISTED))),
-        (Column("Missing from it"), lambda r: Cell(listing(_without(before, r["features"]), _LISTED))),
+        (Column("Your weights"), lambda r: Cell(words[r[0]])),
+        (Column("The chosen set"), lambda r: Cell(_changes(_without(r[1], before), _without(before, r[1])))),
     ]
-    return (_table("What would be chosen with less of your weights", records, columns),)
+    return (_table("What would be chosen with less of your weights", list(found["at"].items()), columns),)
+
+
+def _changes(gained: list[str], lost: list[str]) -> str:
+    """Return how another set differs from the chosen one."""
+    parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
+    return " and ".join(parts) or "the same"
 
 
 def _without(features: Iterable[str], others: Iterable[str]) -> list[str]:
@@ -102,10 +108,15 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
         "also": (Column("and no longer"), lambda r: Cell(listing(r["also"], _LISTED))),
         "loss": (Column("Cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
     }
-    records = [{**entry, "also": _without(entry["removed"], [entry["feature"]])} for entry in summary["substitutes"]]
+    found = {entry["feature"]: entry for entry in summary["substitutes"]}
+    records = [  # in the order of the chosen features
+        {**found[name], "also": _without(found[name]["removed"], [name])}
+        for name in (record["feature"] for record in summary["chosen"])
+        if name in found
+    ]
     pairs = [
         {"member": entry["feature"], **stand_in}
-        for entry in summary["substitutes"]
+        for entry in records
         for stand_in in entry["stand_ins"]
         if stand_in["clear"]
     ]
@@ -257,11 +268,8 @@ def _cost(entry: Record) -> str:
 def _changed(entry: Record) -> str:
     """Return how the set would change without a constraint, or with one more place."""
     if (more := entry["one_more"]) is not None:
-        gained, lost = more["added"], more["removed"]
-    else:
-        gained, lost = entry["added_without"], entry["removed_without"]
-    parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
-    return " and ".join(parts) or ("" if entry["cost"] is None else "the same")
+        return _changes(more["added"], more["removed"])
+    return "" if entry["cost"] is None else _changes(entry["added_without"], entry["removed_without"])
 
 
 def _state(entry: Record) -> str:

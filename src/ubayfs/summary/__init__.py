@@ -1,15 +1,17 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
 `facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives), `constraint_facts` and
-`trust_facts` (what other samples would say) compute values with codes and numbers; `sentences` and `trust_sentences` alone
-make text. Reports and the command line only render.
+`trust_facts` (what other samples would say) compute values with codes and numbers; `sentences` and `trust_sentences`
+alone make text. Reports and the command line only render.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import RandomState, check_int
@@ -42,7 +44,7 @@ def answer(
     random_state: RandomState = 0,
     trust: Trust | None = None,
 ) -> dict[str, Any]:
-    """Return the facts of the answer itself: three of other samples, chosen features and why, constraints, score, advice.
+    """Return the facts of the answer itself: three facts, chosen features and why, constraints, score, advice.
 
     This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
     """
@@ -50,7 +52,7 @@ def answer(
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
-    result = None if study is None else study.study.outputs.directory or "RESULTS"
+    result = None if study is None else _directory_of(study)
     records = members.chosen_features(selection, reasons, Blocks.of(blocks))
     given = {
         "n_features": len(selection.feature_names),
@@ -182,6 +184,12 @@ def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) 
     stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
     known = None if stored is None else Correlations.from_dict(stored)
     return known if known is not None and known.cover(selection.features) else None
+
+
+def _directory_of(study: ResolvedStudy) -> str:
+    """Return the directory of the result as commands name it; of one far away its name alone."""
+    path = PurePath(os.path.normpath(study.study.folder / study.study.outputs.directory))
+    return path.name if path.is_absolute() or path.parts[:1] == ("..",) else path.as_posix()
 
 
 def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:

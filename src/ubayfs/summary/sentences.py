@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import counted, listing, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
-from .trust_sentences import trust_sections, weights_and_data
+from .trust_sentences import chosen_columns, opinion_and_data, trust_sections
 
 Facts = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
-            "knowledge": [*weights_and_data(facts), *_knowledge(facts)],
+            "knowledge": [*opinion_and_data(facts), *_knowledge(facts)],
             "constraints": _constraints(facts),
             "data": [given["message"] for given in advice if given["code"] in _NOTES],
             "ensemble": _ensemble(facts),
@@ -263,7 +263,7 @@ def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _chosen(facts: Facts) -> list[str]:
     if not facts["chosen"]:
         return ["No feature was chosen."]
-    lines = []
+    lines = chosen_columns(facts)
     if any(record["twins"] for record in facts["chosen"]):
         lines.append(
             "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "

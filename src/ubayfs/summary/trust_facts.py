@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._arguments import RandomState
 from .._plain import number, plain
 from ..attribution import Attribution
@@ -102,7 +100,7 @@ def _numbers(values: Any) -> Any:
 def _validation(found: Validation) -> dict[str, Any]:
     scores = _records(found.scores)
     main = [row for row in scores if row["metric"] == found.main_metric]
-    ours = main[0] if main else {key: None for key in ("predictor", "mean", "lower", "upper")}
+    ours = main[0] if main else dict.fromkeys(("predictor", "mean", "lower", "upper"))
     return {
         **_state(found.n_done, found.n_folds, found.failures),
         "metric": found.main_metric,

@@ -30,6 +30,7 @@ _COMMANDS = {
 }
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
+
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
     told = {"validation": _prediction, "noise": _noise, "reproducibility": _again}
@@ -78,20 +79,30 @@ def _prediction(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
 
 def _closest(found: Facts) -> list[str]:
     """Return how ours compares with the baseline that comes closest to it, or beats it."""
-    others = [row for row in found["scores"] if row["metric"] == found["metric"] and row["difference"] is not None]
+    others = _baselines(found)
     if not others:
         return []
     best = min(others, key=lambda row: row["difference"])
-    return [f"{compared(best)[0].upper()}{compared(best)[1:]}."]
+    numbers = interval_text(best["difference"], best["difference_lower"], best["difference_upper"], "+")
+    return [f"{verdict(best)} {method_name(best['method'])}: {numbers}."]
 
 
-def compared(row: Facts) -> str:
-    """Return in words how ours compares with one baseline."""
+def _baselines(found: Facts) -> list[Facts]:
+    """Return the comparisons by the main metric, one for each way of choosing: by our own predictor if there is one."""
+    rows: dict[str, Facts] = {}
+    for row in found["scores"]:
+        known = row["metric"] == found["metric"] and row["difference"] is not None
+        if known and (row["method"] not in rows or row["predictor"] == found["predictor"]):
+            rows[row["method"]] = row
+    return list(rows.values())
+
+
+def verdict(row: Facts) -> str:
+    """Return how ours compares with one baseline, as far as the interval tells."""
     low, high = row["difference_lower"], row["difference_upper"]
-    words = "no clear difference from"
-    if low is not None and high is not None and (low > 0 or high < 0):
-        words = "better than" if low > 0 else "worse than"
-    return f"{words} {method_name(row['method'])}: {interval_text(row['difference'], low, high, '+')}"
+    if low is None or high is None or low <= 0 <= high:
+        return "No clear difference from"
+    return "Better than" if low > 0 else "Worse than"
 
 
 def _noise(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
@@ -162,6 +173,32 @@ def counted_votes(n: float) -> str:
     return f"{text} vote{'' if text == '1' else 's'}"
 
 
+_COLUMNS = {
+    "half_low": (
+        "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
+        "most repeats (5 to 95 %)."
+    ),
+    "q": (
+        "q: expected share of noise among features with at least as many votes; up to {limit:g} the data support the "
+        "feature."
+    ),
+    "chosen_again": (
+        "Chosen again, by another study: rarely is less than one time in three, usually more than two in three."
+    ),
+    "replaceable": "Best replacement: what the best set has instead if the feature cannot be measured, and the cost.",
+}
+
+
+def chosen_columns(facts: Facts) -> list[str]:
+    """Return what the columns of the chosen features mean, as far as they are known."""
+    limit = facts["trust"]["noise"].get("limit", 0.2)
+    return [
+        words.format(limit=limit)
+        for key, words in _COLUMNS.items()
+        if any(record[key] is not None for record in facts["chosen"])
+    ]
+
+
 def trust_sections(facts: Facts) -> dict[str, list[str]]:
     """Return the sentences of the sections on trust and on what explains the set."""
     trust = facts["trust"]
@@ -183,11 +220,13 @@ def _of_validation(found: Facts) -> list[str]:
         return []
     lines = [
         "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
-        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen first and tested on the same "
+        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen and tested on the same "
         "samples would look too good."
     ]
-    others = [row for row in found["scores"] if row["metric"] == found["metric"] and row["difference"] is not None]
-    lines += [f"{listing([compared(row) for row in others], len(others))}."] if others else []
+    groups: dict[str, list[str]] = {}
+    for row in _baselines(found):
+        groups.setdefault(verdict(row), []).append(method_name(row["method"]))
+    lines += [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
     if found["one_se_size"] is not None:
         lines.append(
             f"{counted(found['one_se_size'], 'feature')} would predict as well, within one standard error, as the best "
@@ -200,24 +239,21 @@ def _of_noise(trust: Facts) -> list[str]:
     found = trust["noise"]
     if not _is_known(found):
         return []
-    lines = [
+    return [
         f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
         "then is noise.",
         supported(found, trust["n_chosen"]),
-        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, and "
-        "is not noise.",
-        f"q: expected share of noise among features with at least as many votes; up to {found['limit']:g} counts as "
-        "supported.",
+        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, "
+        "and is not noise.",
     ]
-    return lines
 
 
 def _of_reproducibility(found: Facts) -> list[str]:
     if not _is_known(found):
         return []
     lines = [
-        f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure was repeated on "
-        "each half.",
+        f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "
+        "constraints included, was repeated on each half."
     ]
     low, high = found["interval"]
     if None not in (found["lower"], found["upper"]):
@@ -228,14 +264,10 @@ def _of_reproducibility(found: Facts) -> list[str]:
         )
     if found["n_undefined"]:
         lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was chosen on a half.")
-    lines.append(
-        "Chosen again: rarely is less than one time in three, usually more than two in three; finer numbers would "
-        "not hold."
-    )
     return lines
 
 
-_SAME = 0.7  # absolute correlation from which on two features are said to measure the same thing
+_SAME = 0.8  # absolute correlation from which on two features are said to measure the same thing
 
 
 def _substitutes(facts: Facts) -> list[str]:
@@ -243,19 +275,19 @@ def _substitutes(facts: Facts) -> list[str]:
     if not found:
         return []
     lines = [
-        "Each chosen feature was excluded and the decision made again, under the same weights and constraints. Cost: "
-        "votes that the set loses by it."
+        "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
+        "is what the set loses by it, in votes."
     ]
     votes = {record["feature"]: record["count"] for record in facts["chosen"]}
     pairs = [(entry["feature"], stand_in) for entry in found for stand_in in entry["stand_ins"] if stand_in["clear"]]
     if pairs:
         lines.append(
-            "Stand-ins: features that models took more often where they did not take the chosen one. Either: models that "
-            "took at least one of the two."
+            "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
+            "models that took at least one of the two."
         )
     lines += [
-        f"{name} {counted_votes(votes[name])}, {other['feature']} {other['votes']:,}, either {other['votes_either']:,}: "
-        f"they measure the same thing; {name} stands for both."
+        f"{name} {counted_votes(votes[name])}, {other['feature']} {other['votes']:,}, either "
+        f"{other['votes_either']:,}: they measure the same thing; {name} stands for both."
         for name, other in pairs
         if other["correlation"] is not None and other["correlation"] >= _SAME
     ]
@@ -287,17 +319,31 @@ def _left_out(facts: Facts) -> list[str]:
     return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
 
 
-def weights_and_data(facts: Facts) -> list[str]:
-    """Return whether the weights of the expert agree with the votes; that they do not is no conflict."""
-    found = facts["agreement"]
-    if found is None:
+def opinion_and_data(facts: Facts) -> list[str]:
+    """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
+    records = [record for record in facts["chosen"] if record["reasons"]]
+    if not records or not (facts["constraints"] or facts["agreement"]):
         return []
-    if found["p_value"] is None:
+    own = [record["feature"] for record in records if record["reasons"] != ["data"]]
+    line = "Your weights and constraints made no difference: the votes alone would choose these features, too."
+    if own:
+        are, rest = "is" if len(own) == 1 else "are", len(records) - len(own)
+        line = (
+            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or "
+            f"constraints: {listing(own, _LISTED)}."
+            + (f" The votes alone would choose the other {rest}, too." if rest else "")
+        )
+    return [line, *_weights_and_data(facts["agreement"])]
+
+
+def _weights_and_data(found: Facts | None) -> list[str]:
+    """Return whether the weights agree with the votes; that they do not is no conflict."""
+    if found is None or found["p_value"] is None:
         return []
     p = rounded(found["p_value"], 2)
     if found["p_value"] <= 0.05:
         return [f"Your favored features got more votes than random ones would (p = {p})."]
     return [
-        f"Your favored features got no more votes than random ones would (p = {p}). That is no sign that they are wrong: "
-        "votes may be too few to show it."
+        f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
+        "these data may be too few to show it."
     ]

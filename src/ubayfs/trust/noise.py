@@ -169,7 +169,7 @@ class Noise:
         return NoiseEstimate(expected, cautious, self.share, tuple(members[inside]), tuple(members[~inside]))
 
     def expected(self, votes: NDArray[np.int64]) -> tuple[float, float]:
-        """Return how many features with so many votes, at least 1, are expected to be noise, and the cautious number."""
+        """Return how many features with so many votes (at least 1) are expected to be noise, and cautiously."""
         n = len(votes)
         if n == 0:
             return 0.0, 0.0
