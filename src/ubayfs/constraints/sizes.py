@@ -26,9 +26,7 @@ def _size(n: Any, rho: Any) -> dict[str, Any]:
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
     if n == SUPPORTED:
-        rule = (
-            "is 'supported', which shuffled targets tell: estimate the noise, and pass max_size(noise.supported)."
-        )
+        rule = "is 'supported', which shuffled targets tell: estimate the noise, and pass max_size(noise.supported)."
         raise ConstraintError(f"max_size: n {rule}", argument="n", value=n, rule=rule)
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 

@@ -38,7 +38,7 @@ def trust_facts(
     """
     validation, noise, reproducibility = (getattr(trust, part, None) for part in PARTS)
     found = {
-        "validation": None if validation is None else _validation(validation),
+        "validation": None if validation is None else validation_facts(validation),
         "noise": None if noise is None or reasons is None else _noise(selection, noise, reasons),
         "reproducibility": None if reproducibility is None else _reproducibility(reproducibility),
     }
@@ -97,7 +97,7 @@ def _numbers(values: Any) -> Any:
     return [number(value) for value in values] if isinstance(values, tuple) else number(values)
 
 
-def _validation(found: Validation) -> dict[str, Any]:
+def validation_facts(found: Validation) -> dict[str, Any]:
     scores = _records(found.scores)
     main = [row for row in scores if row["metric"] == found.main_metric]
     ours = main[0] if main else dict.fromkeys(("predictor", "mean", "lower", "upper"))

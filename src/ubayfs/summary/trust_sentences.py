@@ -235,6 +235,11 @@ def _of_validation(found: Facts) -> list[str]:
     return [f"{line[0].upper()}{line[1:]}" for line in lines]
 
 
+def validation_sentences(found: Facts) -> list[str]:
+    """Return a validation in words, for whoever asked for nothing else."""
+    return [*_prediction(found, 0)[1], *_rests_on("validation", found), *_of_validation(found)[1:]]
+
+
 def _of_noise(trust: Facts) -> list[str]:
     found = trust["noise"]
     if not _is_known(found):
