@@ -48,8 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     echo_advice(advice_facts(resolved.advice))
     with watched("folds", "folds") as on_progress, advice_as_values():
         validation = validate_study(resolved, on_progress)
-    scores: list[Any] = validation.scores.to_dict("records")
-    echo(table(scores))
+    scores = validation.scores.astype(object)
+    rows: list[Any] = scores.where(scores.notna(), None).to_dict("records")
+    echo(table(rows))
     echo()
     for sentence in validation_sentences(validation_facts(validation)):
         echo(sentence)

@@ -82,9 +82,12 @@ def _closest(found: Facts) -> list[str]:
     others = _baselines(found)
     if not others:
         return []
-    best = min(others, key=lambda row: row["difference"])
-    numbers = interval_text(best["difference"], best["difference_lower"], best["difference_upper"], "+")
-    return [f"{verdict(best)} {method_name(best['method'])}: {numbers}."]
+    return [_compared(min(others, key=lambda row: row["difference"]))]
+
+
+def _compared(row: Facts) -> str:
+    numbers = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
+    return f"{verdict(row)} {method_name(row['method'])}: {numbers}."
 
 
 def _baselines(found: Facts) -> list[Facts]:
@@ -237,7 +240,9 @@ def _of_validation(found: Facts) -> list[str]:
 
 def validation_sentences(found: Facts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
-    return [*_prediction(found, 0)[1], *_rests_on("validation", found), *_of_validation(found)[1:]]
+    of_size = _of_validation(found)[-1:] if found["one_se_size"] is not None else []
+    compared = [_compared(row) for row in _baselines(found)]
+    return [*_prediction(found, 0)[1][:1], *_rests_on("validation", found), *compared, *of_size]
 
 
 def _of_noise(trust: Facts) -> list[str]:
