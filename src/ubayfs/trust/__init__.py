@@ -1,4 +1,5 @@
-"""Trust: what other samples would say, by repeating the whole procedure on other rows.
+"""Trust: what other samples would say, found by repeating the whole procedure on shuffled, halved or left-out data.
 
-Ensembles and decisions with the settings of the user on shuffled targets, on halves of the samples and in folds.
+`procedure` has what is repeated, `ensembles` the repeated ensembles. `noise` and `reproducibility` are made of these
+without the data, so that after a changed decision only decisions are repeated.
 """
