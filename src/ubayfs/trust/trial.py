@@ -120,9 +120,9 @@ class Trial:
                 return Outcome(chosen, joined(records))
             for method in self.baselines:
                 records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
-            return Outcome(
-                chosen, joined(records), *self._over_sizes(fold, judge, decision, selection.posterior, train)
-            )
+            assert selection.posterior is not None  # there is evidence
+            over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
+            return Outcome(chosen, joined(records), over_sizes, failures)
         except Exception as error:  # also of selectors and predictors of the user
             return Outcome(failures=(fold.failure(error),))
 
