@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields, replace
 from threading import Event
@@ -157,8 +157,11 @@ def validate_procedure(
         of_repeat = child(seed, 1, repeat)
         target = shuffled(data.target, data.groups, np.random.default_rng(child(of_repeat, _SHUFFLE)))
         folds += _folds(replace(data, target=target), cv, repeat, of_repeat, control=True)
-    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes)
-    outcomes, cancelled = _run_all(trial, folds, options.n_jobs, options.on_progress)
+    n_threads = min(effective_n_jobs(options.n_jobs), len(folds))
+    # Where folds have no threads of their own, the runs of an ensemble have them, or the processes of joblib.
+    n_jobs = options.n_jobs if n_threads == 1 else 1
+    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes, n_jobs)
+    outcomes, cancelled = _run_all(trial, folds, n_threads, options.on_progress)
     own, shuffles = ([found for fold, found in outcomes if fold.control is control] for control in (False, True))
     found = Validation(
         task=data.target.task,
@@ -188,28 +191,33 @@ def _folds(data: FeatureData, cv: int, repeat: int, seed: np.random.SeedSequence
 
 
 def _run_all(
-    trial: Trial, folds: Sequence[Fold], n_jobs: int | None, on_progress: Progress | None
+    trial: Trial, folds: Sequence[Fold], n_threads: int, on_progress: Progress | None
 ) -> tuple[list[tuple[Fold, Outcome]], bool]:
     """Return what was found in the folds that were done, in their order, and whether the caller ended it early."""
-    from joblib import effective_n_jobs
+    stop, found, n_main = Event(), dict[int, Outcome](), sum(not fold.control for fold in folds)
+    for position, outcome in _outcomes(trial, folds, n_threads, stop):
+        found[position] = outcome
+        failed = [at for at, own in found.items() if own.chosen is None and not folds[at].control]
+        if 2 * len(failed) > n_main:
+            why = found[min(failed)].failures[0]
+            raise EnsembleError(f"{len(failed)} of {n_main} folds could not be done, the first: {why}")
+        if on_progress is not None and not stop.is_set() and on_progress(len(found), len(folds)) is False:
+            stop.set()
+    return [(folds[position], found[position]) for position in sorted(found)], stop.is_set() and len(found) < len(folds)
 
-    n_threads, stop, found = min(effective_n_jobs(n_jobs), len(folds)), Event(), dict[int, Outcome]()
-    n_main = sum(not fold.control for fold in folds)
-    with blas_limit(1 if n_threads > 1 else None), ThreadPoolExecutor(n_threads, "ubayfs-folds") as pool:
+
+def _outcomes(trial: Trial, folds: Sequence[Fold], n_threads: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
+    """Yield what was found in a fold, by its position, as folds are finished."""
+    if n_threads == 1:
+        for position, fold in enumerate(folds):
+            if (outcome := trial.run(fold, stop)) is not None:
+                yield position, outcome
+        return
+    with blas_limit(1), ThreadPoolExecutor(n_threads, "ubayfs-folds") as pool:
         try:
             running = {pool.submit(trial.run, fold, stop): position for position, fold in enumerate(folds)}
             for done in as_completed(running):
-                outcome = done.result()
-                if outcome is None:
-                    continue
-                found[running[done]] = outcome
-                failed = [at for at, own in found.items() if own.chosen is None and not folds[at].control]
-                if 2 * len(failed) > n_main:
-                    why = found[min(failed)].failures[0]
-                    raise EnsembleError(f"{len(failed)} of {n_main} folds could not be done, the first: {why}")
-                if on_progress is not None and not stop.is_set() and on_progress(len(found), len(folds)) is False:
-                    stop.set()
+                if (outcome := done.result()) is not None:
+                    yield running[done], outcome
         finally:
-            cancelled = stop.is_set()
-            stop.set()
-    return [(folds[position], found[position]) for position in sorted(found)], cancelled and len(found) < len(folds)
+            stop.set()  # whatever is under way ends early

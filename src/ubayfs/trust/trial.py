@@ -102,6 +102,7 @@ class Trial:
     predictors: tuple[Predictor, ...]
     baselines: tuple[str, ...]
     sizes: tuple[int, ...]
+    n_jobs: int | None = 1
 
     def run(self, fold: Fold, stop: Event) -> Outcome | None:
         """Return what was found, or None if it was stopped."""
@@ -132,7 +133,7 @@ class Trial:
             raise InputError.of("y", "is constant in the training part.")
         seed = seed_of(child(fold.seed, _EVIDENCE), None)
         settings = {**self.procedure.settings, "n_samples": data.n_samples, "seed": seed}
-        runs = run_ensemble(data, self.procedure.selectors, settings, 1, lambda done, total: not stop.is_set())
+        runs = run_ensemble(data, self.procedure.selectors, settings, self.n_jobs, lambda *_: not stop.is_set())
         evidence = gather(runs, data.feature_names, data.constant, settings)
         check_failures(evidence.failures, len(runs))
         return evidence
