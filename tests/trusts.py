@@ -1,4 +1,4 @@
-"""What could be known of a selection beyond its samples, made up: shuffles, halves and folds without their ensembles."""
+"""What could be known of a selection beyond its samples, made up: shuffles, halves and folds without ensembles."""
 
 import numpy as np
 
@@ -24,13 +24,12 @@ def made_trust(selection, n_shuffles=20, n_splits=6, cv=3, n_repeats=2, sizes=(1
     halves = HalfEnsembles(pairs, rng.random((n_splits, 10)) < 0.5, n_splits, {})
     chosen = rng.random((2, n_splits, n)) < 0.2 + 0.6 * selection.mask
     votes = np.array([half.counts / half.n_models for pair in pairs for half in pair])
+    ranges = np.quantile(votes, [0.05, 0.95], axis=0).T
     reproducibility = Reproducibility(
-        names, selection.mask, n, agreement(*chosen, n), chosen.mean(axis=(0, 1)), np.quantile(votes, [0.05, 0.95], axis=0).T,
-        n_splits,
-    )  # fmt: skip
-    return Trust(
-        "full", null, halves, made_validation(names, cv, n_repeats, sizes), "", noise_of(evidence, null), reproducibility
+        names, selection.mask, n, agreement(*chosen, n), chosen.mean(axis=(0, 1)), ranges, n_splits
     )
+    validation = made_validation(names, cv, n_repeats, sizes)
+    return Trust("full", null, halves, validation, "", noise_of(evidence, null), reproducibility)
 
 
 def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):

@@ -253,15 +253,12 @@ class Display:
         title, details = self._heading()
         figure = Figure(figsize=(self._width(), self._height()), layout="constrained")
         ax = figure.subplots()
-        part = min(self._width() / WIDTH, 1.0)  # a narrow figure has short lines
-        figure.suptitle(wrapped(title, int(88 * part)), x=0.01, ha="left", fontweight="bold", size=9.0)
+        figure.suptitle(wrapped(title), x=0.01, ha="left", fontweight="bold", size=9.0)
         self._draw(ax)
         legend_below(ax)
         if details:
             # Below everything else; the layout makes room for it as for any label of the figure.
-            figure.supxlabel(
-                wrapped(details, int(115 * part)), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4
-            )
+            figure.supxlabel(wrapped(details, 115), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4)
         return Drawing(figure, ax)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

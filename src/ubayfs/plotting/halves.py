@@ -13,7 +13,7 @@ from ..selection import Selection
 from ..trust.ensembles import HalfEnsembles
 from ..trust.reproducibility import Reproducibility
 from .base import Display, ReportData, leading
-from .style import BLUE, GREY
+from .style import BLACK, BLUE, GREY, SKY, label_lines
 
 _SHOWN = 40  # features
 
@@ -25,6 +25,7 @@ class HalvesDisplay(Display):
     first: tuple[float, ...]  # one point for each feature and split
     second: tuple[float, ...]
     chosen: tuple[bool, ...]
+    agreements: tuple[float, ...]  # of the sets chosen on both halves, beyond chance, by falling agreement
     n_splits: int  # that are shown
     lower: float  # agreement of studies of half the size, and projected to the whole size
     upper: float
@@ -51,11 +52,12 @@ class HalvesDisplay(Display):
         shown = leading(votes, selection.mask, _SHOWN)
         shares = np.array([[half.counts[shown] / half.n_models for half in pair] for pair in halves.pairs])
         first, second = shares[:, 0].ravel(), shares[:, 1].ravel()
-        voted = (first > 0) | (second > 0)
+        voted, agreements = (first > 0) | (second > 0), reproducibility.agreements
         return cls(
             first=tuple(first[voted].tolist()),
             second=tuple(second[voted].tolist()),
             chosen=tuple(np.tile(selection.mask[shown], len(shares))[voted].tolist()),
+            agreements=tuple(sorted(agreements[~np.isnan(agreements)].tolist(), reverse=True)),
             n_splits=len(shares),
             lower=reproducibility.lower,
             upper=reproducibility.upper,
@@ -64,20 +66,16 @@ class HalvesDisplay(Display):
         )
 
     def _heading(self) -> tuple[str, str]:
-        low, high = self.interval
         title = f"Do halves of the samples agree? {counted(self.n_splits, 'split')} into halves"
         details = (
-            "One mark for each feature and split. Upper right: chosen by many models on both halves; along an axis: on "
-            f"one half only. Agreement of the chosen sets beyond chance: {self.lower:.2f} at half the samples, "
-            f"{self.upper:.2f} projected to all of them"
+            "Left: one mark for each feature and split. Upper right: chosen by many models on both halves; along an "
+            "axis: on one half only. Right: agreement of the sets chosen on both halves of each split, 0 by chance; "
+            "lines: mean at half the samples, and projected to all of them; band: 95 % interval."
         )
-        return title, f"{details} ({low:.2f} to {high:.2f})." if low == low else f"{details}."
-
-    def _width(self) -> float:
-        return 4.6
+        return title, details
 
     def _height(self) -> float:
-        return 5.0
+        return 4.9
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import PercentFormatter
@@ -96,3 +94,23 @@ class HalvesDisplay(Display):
         for axis, words in ((ax.xaxis, "one"), (ax.yaxis, "the other")):
             axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
             axis.set_label_text(f"models that chose it on {words} half")
+        place = ax.get_subplotspec()
+        if place is not None:  # axes put somewhere by hand have no room beside them
+            grid = place.subgridspec(1, 2, width_ratios=(5, 2))
+            ax.set_subplotspec(grid[0])
+            self._draw_agreement(ax.figure.add_subplot(grid[1]))
+
+    def _draw_agreement(self, ax: Any) -> None:
+        n = len(self.agreements)
+        low, high = self.interval
+        if low == low:
+            ax.axhspan(low, high, color=SKY, alpha=0.25, linewidth=0, gid="interval")
+        ax.plot(np.arange(n), self.agreements, "o", color=BLACK, markersize=3, clip_on=False, gid="agreements")
+        ends = [value for value in (self.lower, self.upper) if value == value]
+        for value, line in zip(ends, ("-", "--"), strict=False):
+            ax.axhline(value, color=BLUE, linewidth=1.0, linestyle=line)
+        ax.axhline(0, color="0.7", linewidth=0.8, zorder=0)
+        ax.set(xlim=(-1, max(n, 1)), ylim=(min([-0.2, low, *self.agreements]), 1.0), xticks=[])
+        ax.set_xlabel("splits")
+        ax.set_ylabel("agreement of the chosen sets")
+        label_lines(ax, ends, [f"{value:.2f}" for value in ends], [BLUE] * len(ends))

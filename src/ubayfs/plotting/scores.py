@@ -12,10 +12,9 @@ METRICS = {
 }
 METHODS = {
     "ubayfs": "ours",
-    "without_knowledge": "the same without weights and constraints",
-    "random": "random sets of the same size",
-    "forest": "the top features of a random forest",
-    "all": "all features",
+    "most votes": "most votes, no weights and constraints",
+    "random": "as many random features",
+    "forest": "as many by a random forest",
 }
 
 
@@ -32,12 +31,12 @@ def method_name(method: str) -> str:
 def score_text(value: float, sign: str = "") -> str:
     """Return a score with two decimals, a small difference with three.
 
-    >>> score_text(0.9487), score_text(0.0061, "+"), score_text(-0.0001, "+")
-    ('0.95', '+0.006', '0')
+    >>> score_text(0.9487), score_text(0.0061, "+"), score_text(-0.0004, "+"), score_text(1e-9, "+")
+    ('0.95', '+0.006', '-0.0004', '0')
     """
-    if sign and abs(value) < 0.0005:
-        return "0"
-    return f"{value:{sign}.{3 if sign and abs(value) < 0.0095 else 2}f}"
+    if not sign or abs(value) >= 0.0095:
+        return f"{value:{sign}.2f}"
+    return "0" if abs(value) < 5e-5 else f"{value:+.{3 if abs(value) >= 5e-4 else 4}f}"
 
 
 def interval_text(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:

@@ -81,6 +81,8 @@ def decisions(summary: Record) -> tuple[Table, ...]:
     if found is None:
         return ()
     before = [record["feature"] for record in summary["chosen"]]
+    if all(set(features) == set(before) for features in found["at"].values()):
+        return ()
     words = {"none": "none", "half": "half of each", "all": "all, as here"}
     columns: list[_Field] = [
         (Column("Your weights"), lambda r: Cell(words[r[0]])),
@@ -114,24 +116,17 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
         for name in (record["feature"] for record in summary["chosen"])
         if name in found
     ]
-    pairs = [
-        {"member": entry["feature"], **stand_in}
-        for entry in records
-        for stand_in in entry["stand_ins"]
-        if stand_in["clear"]
-    ]
-    votes = {record["feature"]: record["count"] for record in summary["chosen"]}
     of_pairs: dict[str, _Field] = {
         "member": (Column("Feature"), lambda r: Cell(r["member"])),
-        "votes": (Column("Votes", True), lambda r: Cell(f"{votes[r['member']]:,}")),
+        "member_votes": (Column("Votes", True), lambda r: Cell(f"{r['member_votes']:,}")),
         "feature": (Column("Stand-in"), lambda r: Cell(r["feature"])),
-        "votes_either": (Column("Its votes", True), lambda r: Cell(f"{r['votes']:,}")),
-        "shift": (Column("Either", True), lambda r: Cell(f"{r['votes_either']:,}")),
+        "votes": (Column("Its votes", True), lambda r: Cell(f"{r['votes']:,}")),
+        "votes_either": (Column("Either", True), lambda r: Cell(f"{r['votes_either']:,}")),
         "correlation": (Column("Correlation", True), lambda r: Cell(f"{r['correlation']:.2f}")),
     }
     return (
         *_known("The best set without each of the chosen features", records, columns),
-        *_known("Features that models took in place of one another", pairs, of_pairs),
+        *_known("Features that models took in place of one another", summary["stand_ins"], of_pairs),
     )
 
 

@@ -30,8 +30,9 @@ from .facts import advice_facts
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
     from ..trust.trust import Trust
+    from ..trust.validation import Validation
 
-__all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
+__all__ = ["advice_facts", "answer", "known_correlations", "summarize", "validation_sentences"]
 
 FORMAT = 5
 
@@ -167,7 +168,7 @@ def summarize(
             trust_facts.with_substitutes(given["chosen"], explained["substitutes"]), selection, chance, random_state
         ),
         "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
-        **{key: explained[key] for key in ("substitutes", "left_out", "agreement")},
+        **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "agreement")},
         "alternatives": members.alternatives(selection),
         "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
@@ -177,6 +178,12 @@ def summarize(
         "displays": plain(displays),
     }
     return found | sentences.all_sentences(found, messages)
+
+
+def validation_sentences(validation: Validation) -> list[str]:
+    """Return in words what a validation found."""
+    found = trust_facts.validation_facts(validation)
+    return [*trust_sentences.predicts(found)[1], *trust_sentences.compared(found)]
 
 
 def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:

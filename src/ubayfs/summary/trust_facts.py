@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from ..trust.noise import Noise
     from ..trust.reproducibility import Reproducibility
+    from ..trust.substitutes import Substitute
     from ..trust.trust import Trust
     from ..trust.validation import Validation
 
+ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 PARTS = ("validation", "noise", "reproducibility")  # in the order of a report
 
 
@@ -98,6 +100,7 @@ def _numbers(values: Any) -> Any:
 
 
 def validation_facts(found: Validation) -> dict[str, Any]:
+    """Return how the procedure predicts beside baselines, in plain types."""
     scores = _records(found.scores)
     main = [row for row in scores if row["metric"] == found.main_metric]
     ours = main[0] if main else dict.fromkeys(("predictor", "mean", "lower", "upper"))
@@ -157,15 +160,35 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
 def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
     """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
     if selection.problem is None:
-        return {"substitutes": [], "left_out": [], "costs": [], "agreement": None}
+        return {"substitutes": [], "left_out": [], "stand_ins": [], "costs": [], "agreement": None}
     costs = constraint_costs(selection, random_state)
-    found = {
+    out = left_out(selection, costs=costs, random_state=random_state)
+    voted = [] if selection.counts is None else [n for n in selection.counts[selection.mask].tolist() if n]
+    weakest = min(voted, default=1)  # what has fewer votes is not strong
+    found: dict[str, Any] = {
         "substitutes": substitutes(selection, random_state),
-        "left_out": left_out(selection, costs=costs, random_state=random_state),
         "costs": costs,
         "agreement": agreement(selection, random_state=random_state, blocks=blocks),
     }
-    return {key: plain(values) for key, values in found.items()}
+    return {key: plain(values) for key, values in found.items()} | {
+        "left_out": [plain(entry) for entry in out if entry.count is None or entry.count >= weakest],
+        "stand_ins": _stand_ins(selection, found["substitutes"]),
+    }
+
+
+def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:
+    """Return pairs of features that models took in place of one another and that are alike, each pair once."""
+    votes = (
+        {} if selection.counts is None else dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
+    )
+    pairs: dict[frozenset[str], dict[str, Any]] = {}
+    for entry in found:
+        for other in entry.stand_ins:
+            alike = other.correlation is None or other.correlation >= ALIKE
+            if other.clear and alike:
+                pair = {"member": entry.feature, "member_votes": votes[entry.feature], **plain(other)}
+                pairs.setdefault(frozenset({entry.feature, other.feature}), pair)
+    return list(pairs.values())
 
 
 def with_costs(entries: list[dict[str, Any]], costs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

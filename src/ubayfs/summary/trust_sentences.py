@@ -33,7 +33,7 @@ _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    told = {"validation": _prediction, "noise": _noise, "reproducibility": _again}
+    told = {"validation": predicts, "noise": _noise, "reproducibility": _again}
     facts = []
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
@@ -45,7 +45,7 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
             result = trust["result"]
             command = in_python if result is None else on_command_line.format(_quoted(result))
         else:
-            value, sentences = told[part](found, trust["n_chosen"])
+            value, sentences = told[part](found)
             sentences += _rests_on(part, found)
         facts.append(
             {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
@@ -67,7 +67,8 @@ def _rests_on(part: str, found: Facts) -> list[str]:
     return [f"This rests on {found['n_done']} of {counted(found['n_asked'], _UNITS[part])}.{why}"]
 
 
-def _prediction(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
+def predicts(found: Facts) -> tuple[str, list[str]]:
+    """Return how well the procedure predicts, in a word and in sentences."""
     name = metric_name(found["metric"])
     if found["mean"] is None:
         return "", ["No fold could be scored."]
@@ -108,7 +109,7 @@ def verdict(row: Facts) -> str:
     return "Better than" if low > 0 else "Worse than"
 
 
-def _noise(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
+def _noise(found: Facts) -> tuple[str, list[str]]:
     n, filled = found["n_data"], found["filled"]
     these = f"these {n}" if not filled else f"the {n} that the data chose"
     apart = []
@@ -147,7 +148,7 @@ def supported(found: Facts, n_chosen: int) -> str:
     return f"{first}{among}; {rest}."
 
 
-def _again(found: Facts, n_chosen: int) -> tuple[str, list[str]]:
+def _again(found: Facts) -> tuple[str, list[str]]:
     k, bounds = found["size"], found["chosen_again"]
     if None in bounds:
         return "", ["No pair of halves could be compared."]
@@ -172,6 +173,7 @@ def counted_votes(n: float) -> str:
     >>> counted_votes(1.0), counted_votes(2.48), counted_votes(30.2)
     ('1 vote', '2.5 votes', '30 votes')
     """
+    n += 0.0  # no minus before a zero
     text = f"{n:,.0f}" if abs(n) >= 9.95 or abs(n - round(n)) < 0.05 else f"{n:,.1f}"
     return f"{text} vote{'' if text == '1' else 's'}"
 
@@ -226,23 +228,28 @@ def _of_validation(found: Facts) -> list[str]:
         f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen and tested on the same "
         "samples would look too good."
     ]
+    return lines + compared(found)
+
+
+def compared(found: Facts) -> list[str]:
+    """Return how ours compares with baselines and with other sizes."""
     groups: dict[str, list[str]] = {}
     for row in _baselines(found):
         groups.setdefault(verdict(row), []).append(method_name(row["method"]))
-    lines += [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
+    lines = [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
     if found["one_se_size"] is not None:
         lines.append(
             f"{counted(found['one_se_size'], 'feature')} would predict as well, within one standard error, as the best "
             f"size, {found['best_size']}."
         )
-    return [f"{line[0].upper()}{line[1:]}" for line in lines]
+    return lines
 
 
 def validation_sentences(found: Facts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
     of_size = _of_validation(found)[-1:] if found["one_se_size"] is not None else []
     compared = [_compared(row) for row in _baselines(found)]
-    return [*_prediction(found, 0)[1][:1], *_rests_on("validation", found), *compared, *of_size]
+    return [*predicts(found)[1][:1], *_rests_on("validation", found), *compared, *of_size]
 
 
 def _of_noise(trust: Facts) -> list[str]:
@@ -277,7 +284,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
     return lines
 
 
-_SAME = 0.8  # absolute correlation from which on two features are said to measure the same thing
+_SAME = 0.8  # correlation from which on two features are said to measure the same thing
 
 
 def _substitutes(facts: Facts) -> list[str]:
@@ -288,18 +295,16 @@ def _substitutes(facts: Facts) -> list[str]:
         "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
         "is what the set loses by it, in votes."
     ]
-    votes = {record["feature"]: record["count"] for record in facts["chosen"]}
-    pairs = [(entry["feature"], stand_in) for entry in found for stand_in in entry["stand_ins"] if stand_in["clear"]]
-    if pairs:
+    if facts["stand_ins"]:
         lines.append(
             "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
             "models that took at least one of the two."
         )
     lines += [
-        f"{name} {counted_votes(votes[name])}, {other['feature']} {other['votes']:,}, either "
-        f"{other['votes_either']:,}: they measure the same thing; {name} stands for both."
-        for name, other in pairs
-        if other["correlation"] is not None and other["correlation"] >= _SAME
+        f"{pair['member']} {counted_votes(pair['member_votes'])}, {pair['feature']} {pair['votes']:,}, either "
+        f"{pair['votes_either']:,}: they measure the same thing; {pair['member']} stands for both."
+        for pair in facts["stand_ins"]
+        if pair["correlation"] is not None and pair["correlation"] >= _SAME
     ]
     return lines
 
@@ -311,7 +316,7 @@ _WHY_OUT = {
     "tie": "a set with it would be just as good",
     "constraint": "kept out by {titles}",
     "prior": "kept out by the prior weights",
-    "rival": "no place left: {rivals} would have to go",
+    "rival": "its place is taken: {rivals} would have to go",
     "search": "not known: the search ended before a proof, and it may belong in the set",
 }
 
@@ -324,9 +329,11 @@ def why_out(entry: Facts) -> str:
 
 
 def _left_out(facts: Facts) -> list[str]:
-    if not facts["left_out"]:
+    if facts["left_out"]:
+        return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
+    if facts["ensemble"] is None or not facts["chosen"]:
         return []
-    return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
+    return ["None: no feature that was not chosen has as many votes as the weakest that was."]
 
 
 def opinion_and_data(facts: Facts) -> list[str]:
@@ -348,10 +355,21 @@ def opinion_and_data(facts: Facts) -> list[str]:
 
 def _weights_and_data(found: Facts | None) -> list[str]:
     """Return whether the weights agree with the votes; that they do not is no conflict."""
-    if found is None or found["p_value"] is None:
+    if found is None:
         return []
-    p = rounded(found["p_value"], 2)
-    if found["p_value"] <= 0.05:
+    same = {key for key in ("none", "half") if set(found["at"][key]) == set(found["at"]["all"])}
+    lines = {
+        frozenset({"none", "half"}): ["With none or half of your weights the same set would be chosen."],
+        frozenset({"half"}): ["With half of your weights the same set would be chosen, with none another one."],
+    }.get(frozenset(same), [])
+    return [*_favored(found["p_value"]), *lines]
+
+
+def _favored(p_value: float | None) -> list[str]:
+    if p_value is None:
+        return []
+    p = rounded(p_value, 2)
+    if p_value <= 0.05:
         return [f"Your favored features got more votes than random ones would (p = {p})."]
     return [
         f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
