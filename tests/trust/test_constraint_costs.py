@@ -89,9 +89,8 @@ def test_without_a_limit_of_the_size_large_problems_are_not_decided():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(40, 150)), 2, axis=1) + 0.1 * rng.normal(size=(40, 300))
     evidence = Evidence.from_sets(rng.random((30, 300)) < 0.1)
-    selection = decide(
-        evidence, constraints=[max_size(5, rho=INF), decorrelate(0.8), cost_budget(np.ones(300), 4)], X=X
-    )
+    constraints = [max_size(5, rho=INF), decorrelate(0.8), cost_budget(np.ones(300), 4)]
+    selection = decide(evidence, constraints=constraints, X=X)
     size, pairs, budget = constraint_costs(selection)
     assert None not in (size.gain, pairs.gain, budget.gain)  # one limit is left
     selection = decide(evidence, constraints=constraints[:2], X=X)
