@@ -54,21 +54,22 @@ def check_cause(out, selection, evidence, arguments):
     if out.because == "tie":
         return
     limits = ("max_size", "exact_size", "cost_budget")
-    lets_in = {
+    without = [decided_without(evidence, arguments, k).problem.utility for k in range(len(arguments["constraints"]))]
+    nearest = [best_sets(utility, selection.mask)[1] for utility in without]
+    every = [best_sets(utility, np.zeros(8, dtype=bool))[1] for utility in without]
+    demands = {
         k
-        for k in range(len(arguments["constraints"]))
-        for _, sets in [best_sets(decided_without(evidence, arguments, k).problem.utility, selection.mask)]
-        if all(out.feature in best for best in sets)
+        for k, constraint in enumerate(arguments["constraints"])
+        if constraint.kind not in limits and all(out.feature in best for best in nearest[k])
     }
-    demands = {k for k in lets_in if arguments["constraints"][k].kind not in limits}
-    if demands:
-        # Equally good sets without a constraint may differ in whether they have the feature.
-        assert out.because == "constraint"
+    if out.because == "constraint" and (out.rivals or not out.violated):
         assert demands <= set(out.constraints)
-    elif out.because == "rival":
-        assert out.rivals
-    elif out.because == "constraint" and not out.rivals:
+        assert all(any(out.feature in best for best in every[k]) for k in out.constraints)
+    assert not demands or out.because == "constraint"
+    if out.because == "constraint" and not out.rivals:
         assert out.violated
+    if out.because == "rival":
+        assert out.rivals
     assert out.because in ("constraint", "prior", "rival")
 
 
@@ -104,7 +105,7 @@ def test_the_constraint_that_keeps_it_out_is_named():
 
 def test_constraints_that_only_together_keep_it_out():
     """Without either of two equal exclusions the other one holds; nobody leaves for the feature."""
-    selection = maximize([0.3, 0.2], [max_size(2), exclude(1, rho=3), exclude(1, rho=2)])
+    selection = maximize([0.3, 0.2, 0.0], [max_size(2, rho=INF), exclude(1, rho=3), exclude(1, rho=2)])
     (out,) = left_out(selection)
     assert (out.because, out.constraints, out.rivals) == ("constraint", (1, 2), ())
     assert out.violated == ("exclude x1", "exclude x1")
