@@ -15,18 +15,23 @@ cautious, and all q are 1.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import Array, Floats
+from .._arguments import Array, Floats, RandomState, check_int
 from ..attribution import Attribution, attribution
+from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
-from .ensembles import NullEnsembles, different_settings
+from .ensembles import NullEnsembles, check_target, collect_null, different_settings, repeats_advice
+from .procedure import ENSEMBLE_ARGUMENTS, check_arguments, read_data
+from .repeats import Run
 
 # The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
 GATE = 0.05
@@ -130,17 +135,12 @@ class Noise:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: shuffles that are too few, were cancelled or failed."""
-        null, found = self.null, list[Advice]()
-        if null.failures:
-            facts = {"n_failed": len(null.failures), "n": null.n_shuffles, "what": "shuffles", "error": null.failures[0]}
-            found.append(Advice("repeats_failed", facts))
-        if not null.complete:
-            done = null.n_done + len(null.failures)
-            found.append(Advice("repeats_cancelled", {"n_done": done, "n": null.n_shuffles, "what": "shuffles"}))
-        if null.n_done < FEWEST_SHUFFLES:
-            facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": FEWEST_SHUFFLES}
-            found.append(Advice("few_shuffles", facts))
-        return tuple(found)
+        null = self.null
+        found = repeats_advice("shuffles", null.n_shuffles, null.n_done, null.failures)
+        if null.n_done >= FEWEST_SHUFFLES:
+            return found
+        facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": FEWEST_SHUFFLES}
+        return (*found, Advice("few_shuffles", facts))
 
     def estimate(self, selection: Selection, reasons: Attribution | None = None) -> NoiseEstimate:
         """Estimate how many chosen features are unrelated to the target.
@@ -171,7 +171,7 @@ class Noise:
             return 0.0, 0.0
         above, own = self._above
         fewest = int(votes.min())
-        cautious = min(n, float(above[fewest] / max(self.null.n_done, 1) * n / own[fewest]))
+        cautious = float(min(n, above[fewest] / max(self.null.n_done, 1) * n / own[fewest]))
         if not self.passes:
             return cautious, float(n)
         return min(cautious, max(self.share * cautious, float(self._ratios(0)[votes].sum()))), cautious
@@ -180,7 +180,9 @@ class Noise:
     def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many features have at least t votes, t = 0 ... the most votes: in all shuffles together, and here."""
         most = int(self.counts.max(initial=0))
-        counted = (np.bincount(np.minimum(c, most).ravel(), minlength=most + 1) for c in (self.null_counts, self.counts))
+        counted = (
+            np.bincount(np.minimum(c, most).ravel(), minlength=most + 1) for c in (self.null_counts, self.counts)
+        )
         of_null, own = (np.cumsum(numbers[::-1])[::-1] for numbers in counted)
         return of_null, own
 
@@ -212,3 +214,71 @@ def noise_of(evidence: Evidence, null: NullEnsembles) -> Noise:
         rule = f"is of another ensemble than the evidence; these differ: {', '.join(different)}. Collect it again."
         raise InputError.of("null", rule)
     return Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
+
+
+def estimate_noise(
+    X: Any,
+    y: Any = None,
+    *,
+    evidence: Evidence | None = None,
+    n_shuffles: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **ensemble: Any,
+) -> Noise:
+    """Estimate how much of what an ensemble finds is noise: how many votes features get when the target is shuffled.
+
+    Parameters
+    ----------
+    X, y
+        The data, as in :func:`~ubayfs.collect_evidence`; a target is needed.
+    evidence : Evidence, optional
+        Collected on the same data; its settings are those of the shuffled ensembles. A `selector` other than one by
+        name must be given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
+    n_shuffles : int, default 20
+        Each takes as long as the evidence. With fewer than 19 no votes can be told from chance.
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, n_shuffles)``. When it returns False, the result rests on the shuffles so far.
+    checkpoint : path of a directory, optional
+        Every finished shuffle is stored there, and the same call continues from there.
+    **ensemble
+        Further arguments of :func:`~ubayfs.collect_evidence`: selector, n_models, train_size, n_features_per_model,
+        task, groups, target, layer, missing and max_missing.
+
+    Returns
+    -------
+    noise : Noise
+
+    Raises
+    ------
+    InputError
+        If there is no target, the evidence is of other data, or an argument breaks a rule.
+    EnsembleError
+        If fewer than half of the shuffles could be run.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import collect_evidence, decide, max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> noise = estimate_noise(X, y, evidence=evidence, random_state=0)
+    >>> noise.p_value, noise.supported
+    (0.047..., 4)
+    >>> estimate = noise.estimate(decide(evidence, constraints=max_size(6, rho=10)))
+    >>> round(estimate.expected, 1), round(estimate.cautious, 1)
+    (1.4, 6.0)
+    """
+    check_arguments("estimate_noise", ensemble, ENSEMBLE_ARGUMENTS)
+    run = Run.of(check_int("n_shuffles", n_shuffles, low=1), random_state, n_jobs, on_progress, checkpoint)
+    data = read_data(X, y, ensemble)
+    check_target(data)
+    evidence, ensemble = run.evidence(data, evidence, ensemble)
+    noise = noise_of(evidence, collect_null(data, ensemble, n_shuffles, **run.options("shuffles")))
+    for advice in noise.advice:
+        advice.warn()
+    return noise

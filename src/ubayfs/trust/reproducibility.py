@@ -1,4 +1,4 @@
-"""Reproducibility: would another study choose these features again?
+"""Reproducibility: whether another study would choose these features again.
 
 The whole procedure is repeated on complementary halves of the samples. With S and S' the sets of two such halves, k and
 k' their sizes and P the number of features that vary in the data:
@@ -11,13 +11,25 @@ k' their sizes and P the number of features that vary in the data:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Mask
-from ..exceptions import Advice
+from .._arguments import Array, Floats, Mask, RandomState, check_int
+from ..constraints import ConstraintSystem
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import Progress
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InputError, OptimizationError
+from ..priors import PriorKnowledge
+from ..selection import Selection, check_selection
+from ..workflow import Decision
+from .ensembles import HalfEnsembles, collect_halves, different_settings, repeats_advice
+from .procedure import plan_halves, read_data, split_arguments, take_samples
+from .repeats import Run
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
@@ -127,14 +139,7 @@ class Reproducibility:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: splits that were cancelled or could not be used."""
-        found = list[Advice]()
-        if self.failures:
-            facts = {"n_failed": len(self.failures), "n": self.n_splits, "what": "splits", "error": self.failures[0]}
-            found.append(Advice("repeats_failed", facts))
-        if not self.complete:
-            done = len(self.agreements) + len(self.failures)
-            found.append(Advice("repeats_cancelled", {"n_done": done, "n": self.n_splits, "what": "splits"}))
-        return tuple(found)
+        return repeats_advice("splits", self.n_splits, len(self.agreements), self.failures)
 
 
 def projected(agreement: float) -> float:
@@ -165,3 +170,154 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
     most = (k + other) / 2 - expected
     defined = (k > 0) & (other > 0) & (most > 0)
     return np.where(defined, (common - expected) / np.where(defined, most, 1.0), np.nan)
+
+
+def reproducibility_of(
+    selection: Selection,
+    halves: HalfEnsembles,
+    decision: Decision,
+    data: FeatureData | None = None,
+    knowledge: PriorKnowledge | None = None,
+    system: ConstraintSystem | None = None,
+) -> Reproducibility:
+    """Decide on every half as on all samples, and compare the sets.
+
+    Parameters
+    ----------
+    selection : Selection
+        What was decided on all samples.
+    halves : HalfEnsembles
+        Ensembles on halves of the same samples, with the same settings.
+    decision, knowledge, system
+        What it was decided with; see :meth:`~ubayfs.workflow.Decision.make`. `system` may be left out.
+    data : FeatureData, optional
+        All samples; needed by constraints on correlations.
+
+    Raises
+    ------
+    InputError
+        If the halves are of other data or settings, or data are needed.
+    """
+    check_selection(selection)
+    if selection.posterior is None:
+        raise InputError.of("selection", "has no votes; pass one that decide() returned.")
+    evidence, needs_data = selection.posterior.evidence, any(c.needs_data for c in decision.constraints)
+    different = different_settings(halves.settings, evidence)
+    if different:
+        rule = f"are of another ensemble than the evidence; these differ: {', '.join(different)}. Collect them again."
+        raise InputError.of("halves", rule)
+    if needs_data and data is None:
+        raise InputError.of("data", "is missing; a constraint on correlations needs the data of the halves.")
+    decision = replace(decision, n_alternatives=0)
+    sets: list[tuple[Mask, Mask]] = []
+    failures = list(halves.failures)
+    for pair, first in zip(halves.pairs, halves.samples, strict=True):
+        parts = (take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first))
+        try:
+            one, other = (
+                decision.make(half, part, None if needs_data else system, knowledge).mask
+                for half, part in zip(pair, parts, strict=True)
+            )
+            sets.append((one, other))
+        except (InputError, OptimizationError) as error:
+            failures.append(str(error))
+    return _of_sets(selection, evidence, halves, sets, tuple(failures))
+
+
+def _of_sets(
+    selection: Selection,
+    evidence: Evidence,
+    halves: HalfEnsembles,
+    sets: list[tuple[Mask, Mask]],
+    failures: tuple[str, ...],
+) -> Reproducibility:
+    n_varying = int(np.count_nonzero(~evidence.constant))
+    both = np.array(sets, dtype=bool).reshape(len(sets), 2, evidence.n_features)
+    return Reproducibility(
+        feature_names=evidence.feature_names,
+        chosen=selection.mask,
+        n_varying=n_varying,
+        agreements=agreement(both[:, 0], both[:, 1], n_varying),
+        share_of_halves=both.mean(axis=(0, 1)) if sets else np.zeros(evidence.n_features),
+        vote_share=_vote_share(halves, evidence.n_features),
+        n_splits=halves.n_splits,
+        failures=failures,
+    )
+
+
+def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
+    """Return 5 % and 95 % of the vote share of each feature over all halves, of shape (n_features, 2)."""
+    found = np.zeros((n_features, 2))
+    shares = [half.counts / max(half.n_models, 1) for pair in halves.pairs for half in pair]
+    if shares:
+        voted = np.flatnonzero(np.any(shares, axis=0))
+        found[voted] = np.quantile(np.array([share[voted] for share in shares]), _RANGE, axis=0).T
+    return found
+
+
+def reproduce(
+    X: Any,
+    y: Any = None,
+    *,
+    evidence: Evidence | None = None,
+    n_splits: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **arguments: Any,
+) -> Reproducibility:
+    """Tell how many of the chosen features another study would choose: repeat everything on halves of the samples.
+
+    Parameters
+    ----------
+    X, y
+        The data, as in :func:`~ubayfs.collect_evidence`.
+    evidence : Evidence, optional
+        Collected on the same data; its settings are those of the halves. A `selector` other than one by name must be
+        given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
+    n_splits : int, default 20
+        Each takes two ensembles and two decisions on half of the samples.
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`; decisions have the same `random_state`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, n_splits)``. When it returns False, the result rests on the splits so far.
+    checkpoint : path of a directory, optional
+        Every finished split is stored there, and the same call continues from there.
+    **arguments
+        Further arguments of :func:`~ubayfs.collect_evidence` and of :func:`~ubayfs.decide`, such as selector, n_models,
+        groups, weights, prior, constraints and blocks.
+
+    Returns
+    -------
+    reproducibility : Reproducibility
+
+    Raises
+    ------
+    InputError
+        If a class has too few samples for halves, groups cannot be split, or an argument breaks a rule.
+    EnsembleError
+        If the ensembles of fewer than half of the splits could be run.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> found = reproduce(X, y, n_models=20, n_splits=5, constraints=max_size(5, rho=10), random_state=0)
+    >>> low, high = found.chosen_again
+    >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be chosen again"
+    'about 3.8 to 4.3 of these 5 would be chosen again'
+    """
+    run = Run.of(check_int("n_splits", n_splits, low=1), random_state, n_jobs, on_progress, checkpoint)
+    ensemble, decision = split_arguments("reproduce", arguments, run.random_state)
+    data = read_data(X, y, ensemble)
+    decision.check(data.feature_names)
+    plan_halves(data, ensemble.get("train_size", 0.75))
+    evidence, ensemble = run.evidence(data, evidence, ensemble)
+    selection = decision.make(evidence, data if any(c.needs_data for c in decision.constraints) else None)
+    halves = collect_halves(data, ensemble, n_splits, **run.options("splits"))
+    found = reproducibility_of(selection, halves, decision, data)
+    for advice in found.advice:
+        advice.warn()
+    return found
