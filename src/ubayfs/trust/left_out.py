@@ -136,10 +136,10 @@ def _reason(again: Again, position: int, costs: tuple[ConstraintCost, ...], neut
         else:
             loss, rivals = answer.loss, again.changes(answer.chosen)[1]
             violated = _newly_violated(again, answer.chosen)
-            lets_in = {cost.position for cost in costs if name in cost.added} | _ties(again, required, begin, costs)
-            because, keep_out = _cause(
-                name in neutral, loss, rivals, violated, [costs[k] for k in sorted(lets_in)], costs
-            )
+            lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
+            if loss > 0 and not lets_in:
+                lets_in = _ties(again, required, begin, costs)
+            because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
     titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
     votes = None if loss is None else again.votes(loss)
     return LeftOut(name, count, because, keep_out, titles, rivals, labels, loss, votes)
@@ -156,7 +156,7 @@ def _cause(
     """Return the reason, and the constraints that keep a feature out."""
     if loss <= 0:
         return ("tie" if loss == 0 else "search"), ()
-    demands = tuple(cost.position for cost in lets_in if not (cost.limits_size or cost.from_prior))
+    demands = tuple(cost.position for cost in lets_in if not cost.from_prior)
     unlikely = tuple(cost.position for cost in lets_in if cost.from_prior)
     if demands:
         return "constraint", demands
@@ -167,19 +167,20 @@ def _cause(
     return "constraint", tuple(sorted({v.position for v in violated if v.position is not None}))
 
 
-def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> set[int]:
+def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
     """Return the constraints that the chosen set violates with one more feature, `begin`, but for which it would fit.
 
     Without such a constraint a set with the feature is as good as the best one.
     """
-    system, found = required.system, set[int]()
-    for position in {violation.position for violation in _newly_violated(again, begin)}:
-        if position is None or costs[position].limits_size:
+    system, found = required.system, list[ConstraintCost]()
+    violated = {violation.position for violation in _newly_violated(again, begin)}
+    for cost in costs:
+        if cost.position not in violated or cost.limits_size or cost.gain is None:
             continue
-        rest = np.setdiff1d(np.arange(system.n_inequalities), system.rows_of(system.parts[position]))
-        loss, gain = again.decide(replace(required, system=system.take(rest)), begin).loss, costs[position].gain
-        if gain is not None and loss + gain <= score_tolerance(again.selection.value + gain):
-            found.add(position)
+        rest = np.setdiff1d(np.arange(system.n_inequalities), system.rows_of(system.parts[cost.position]))
+        answer = again.decide(replace(required, system=system.take(rest)), begin, nearest=False)
+        if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
+            found.append(cost)
     return found
 
 
