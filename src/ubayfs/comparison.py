@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._plain import counted, plain
-from .constraints.sizes import SUPPORTED
+from .constraints.supported import SUPPORTED
 from .exceptions import UBayFSError
 from .results import Result, StoredResult
 from .selection import Selection

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
-from .constraints.sizes import SUPPORTED, max_size
+from .constraints.sizes import max_size
+from .constraints.supported import SUPPORTED
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .data.missing import MAX_MISSING

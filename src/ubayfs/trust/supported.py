@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from numpy.random import SeedSequence
 
-from ..constraints.sizes import asks_for_supported, with_supported
+from ..constraints.supported import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice
