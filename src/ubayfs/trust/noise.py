@@ -137,9 +137,10 @@ class Noise:
         """What must be known: shuffles that are too few, were cancelled or failed."""
         null = self.null
         found = repeats_advice("shuffles", null.n_shuffles, null.n_done, null.failures)
-        if null.n_done >= FEWEST_SHUFFLES:
+        if null.n_done >= FEWEST_SHUFFLES or not null.complete:
             return found
-        facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": FEWEST_SHUFFLES}
+        fewest = FEWEST_SHUFFLES + len(null.failures)
+        facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": fewest}
         return (*found, Advice("few_shuffles", facts))
 
     def estimate(self, selection: Selection, reasons: Attribution | None = None) -> NoiseEstimate:
