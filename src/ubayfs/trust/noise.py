@@ -108,7 +108,8 @@ class Noise:
     @property
     def p_value(self) -> float:
         """How often shuffled targets give votes that are concentrated at least as much, in (0, 1]."""
-        concentrated = (self.null_counts**2).sum(axis=1) >= (self.counts**2).sum()
+        squares = np.einsum("bj,bj->b", self.null_counts, self.null_counts)
+        concentrated = squares >= (self.counts**2).sum()
         return float((1 + np.count_nonzero(concentrated)) / (len(concentrated) + 1))
 
     @cached_property
