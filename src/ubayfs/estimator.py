@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
-from .constraints.sizes import SUPPORTED, max_size
+from .constraints.sizes import max_size
+from .constraints.supported import SUPPORTED
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .data.missing import MAX_MISSING
@@ -193,7 +194,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self._fit_params = self.get_params(deep=False)
         ensemble = {name: getattr(self, name) for name in ("selector", "n_models", "train_size")}
         ensemble["n_features_per_model"] = self._features_per_model(data.n_features)
-        watch = {"n_jobs": self.n_jobs, "on_progress": self.on_progress}
+        watch: dict[str, Any] = {"n_jobs": self.n_jobs, "on_progress": self.on_progress}
         store, seed = self.checkpoint, self.random_state
         self.evidence_ = collect_evidence(data, **ensemble, **watch, random_state=seed, checkpoint=store)
         self.noise_ = None
@@ -275,7 +276,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _features_per_model(self, n_features: int) -> int | str:
         check_per_model(self.n_features_per_model)
-        most = None if self.max_features == SUPPORTED else self.max_features
+        most: Any = None if self.max_features == SUPPORTED else self.max_features
         return features_per_model(self.n_features_per_model, n_features, most)
 
     def _decision(self, supported: int) -> dict[str, Any]:

@@ -81,6 +81,7 @@ def _ensemble(resolved: ResolvedStudy) -> list[str]:
 
 
 def _decision(resolved: ResolvedStudy) -> list[str]:
+    from ..constraints.supported import SUPPORTED, with_supported
     from ..priors import DEFAULT_WEIGHT
 
     decision = resolved.decision
@@ -88,7 +89,7 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
     lines = [f"prior       {n_weighted:,} of {len(resolved.feature_names):,} features have a weight of their own"]
     if len(decision.blocks):
         lines.append(f"blocks      {len(decision.blocks):,}")
-    return lines + [f"constraint  {constraint!r}" for constraint in decision.constraints]
+    return lines + [f"constraint  {constraint!r}" for constraint in with_supported(decision.constraints, SUPPORTED)]
 
 
 def _trust(resolved: ResolvedStudy) -> str:

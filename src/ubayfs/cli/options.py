@@ -167,6 +167,16 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
     return replace(study, **parts, origin=problems.origin)
 
 
+def section_alone(study: Study, key: str, arguments: argparse.Namespace) -> Any:
+    """Return a section of a study with the values of the options; raise all that is wrong with them."""
+    problems = study.new_problems()
+    aliases = dict(problems.origin.aliases)
+    problems.origin = replace(problems.origin, aliases=aliases)
+    section = changed_section(getattr(study, key), arguments, problems, aliases)
+    problems.raise_any()
+    return section
+
+
 def changed_section(section: S, arguments: argparse.Namespace, problems: Problems, aliases: Aliases) -> S:
     """Return a section with the options that are right; the others are reported under their flags."""
     options = {name: entry.option.flag for name, entry in section.keys().items() if entry.option}

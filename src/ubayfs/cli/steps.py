@@ -140,8 +140,8 @@ def finish(
         echo_error(f"Note: {part} is not known: {problem}")
     if work.trust is not trust:
         known = answer(selection, study=study, trust=work.trust)
-    if unread is None:
-        print_facts(known["facts"])
+    if unread is None:  # what is not known of a decision that is not written, no command finds out
+        print_facts(fact for fact in known["facts"] if write is not None or fact["state"] != "missing")
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:

@@ -30,14 +30,14 @@ def run(arguments: argparse.Namespace) -> None:
     """Decide again, find out what is missing, and write the result again."""
     from ..results import StoredResult, reserve
     from ..study import resolve_study
+    from ..trust.trust import higher
 
     directory: Path = arguments.result
     stored = StoredResult(directory)
-    evidence, problems = stored.evidence, stored.study.new_problems()
-    section = options.changed_section(stored.study.trust, arguments, problems, problems.origin.aliases)
-    problems.raise_any()
+    evidence, section = stored.evidence, options.section_alone(stored.study, "trust", arguments)
     _ = stored.trust, stored.summary  # read before they are replaced
-    study = steps.written_to(replace(stored.study, trust=section), directory)
+    recorded = replace(section, level=higher(arguments.trust, stored.study.trust.level or "none"))
+    study = steps.written_to(replace(stored.study, trust=recorded), directory)
     with reserve(directory, study, force=True) as write:
         resolved = resolve_study(study, feature_names=evidence.feature_names, n_models=evidence.n_models)
         steps.check_fingerprint(study, resolved.data, evidence)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
         try:
             with stored.damage_named():
                 used, notes = resolved.with_seeds(evidence), (*resolved.advice, *evidence.advice)
-                steps.finish(used, evidence, directory, write, stored, notes, section.level, runs)
+                steps.finish(used, evidence, directory, write, stored, notes, arguments.trust, runs)
         except KeyboardInterrupt:
             echo_error(f"\nWhat is finished is stored in {runs}; rerun the same command to resume.")
             raise

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import options
 from .console import advice_as_values, echo, table, watched
@@ -38,7 +38,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Validate, show and write."""
     from ..study import resolve_study
     from ..study.trusted import validate_study
-    from ..summary import advice_facts, validation_sentences
+    from ..summary import advice_facts
+    from ..summary.trust_facts import validation_facts
+    from ..summary.trust_sentences import validation_sentences
     from .steps import echo_advice
 
     _check_output(arguments.output, arguments.force)
@@ -46,9 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
     echo_advice(advice_facts(resolved.advice))
     with watched("folds", "folds") as on_progress, advice_as_values():
         validation = validate_study(resolved, on_progress)
-    echo(table(validation.scores.to_dict("records")))
+    scores = validation.scores.astype(object)
+    rows: list[Any] = scores.where(scores.notna(), None).to_dict("records")
+    echo(table(rows))
     echo()
-    for sentence in validation_sentences(validation):
+    for sentence in validation_sentences(validation_facts(validation)):
         echo(sentence)
     if arguments.output is not None:
         _write(validation, arguments.output)

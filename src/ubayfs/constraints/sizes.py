@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,11 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import check_int
-from ..exceptions import ConstraintError
 from .arguments import as_items, as_relaxation
-from .constraint import Constraint, Context, Inequalities, builder, inequalities, names_at, one_name, one_row
-
-SUPPORTED = "supported"  # in place of the size: as many features as the data support
+from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
+from .supported import SUPPORTED, unknown_size
 
 
 def _size(n: Any, rho: Any) -> dict[str, Any]:
@@ -25,11 +21,8 @@ def _size(n: Any, rho: Any) -> dict[str, Any]:
 
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
-    if n == SUPPORTED:
-        rule = (
-            "is 'supported', which shuffled targets tell: estimate the noise, and pass max_size(noise.supported)."
-        )
-        raise ConstraintError(f"max_size: n {rule}", argument="n", value=n, rule=rule)
+    if isinstance(n, str):
+        raise unknown_size()
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
 
@@ -47,26 +40,7 @@ def max_size(n: Annotated[int | str, 0], rho: float = 1.0) -> dict[str, Any]:
     >>> max_size(10, rho=float("inf"))  # hard
     max_size(10, rho=inf)
     """
-    return {"n": n, "rho": as_relaxation(rho)} if isinstance(n, str) and n == SUPPORTED else _size(n, rho)
-
-
-def asks_for_supported(constraint: Constraint) -> bool:
-    """Tell whether a size is the number of features that the data support, whichever number stands there now."""
-    return constraint.kind == "max_size" and SUPPORTED in (constraint.note, dict(constraint.arguments).get("n"))
-
-
-def with_supported(constraints: Iterable[Constraint], n: int | str) -> tuple[Constraint, ...]:
-    """Return constraints with the number that "supported" stands for; another one can take its place later.
-
-    >>> with_supported([max_size("supported"), max_size(9)], 3)
-    (max_size(3), max_size(9))
-    """
-    return tuple(
-        replace(given, arguments=tuple((dict(given.arguments) | {"n": n}).items()), note=SUPPORTED)
-        if asks_for_supported(given)
-        else given
-        for given in constraints
-    )
+    return _size(0, rho) | {"n": n} if isinstance(n, str) and n == SUPPORTED else _size(n, rho)
 
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))

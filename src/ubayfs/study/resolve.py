@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex
 from ..constraints.links import held_unlikely
-from ..constraints.sizes import with_supported
+from ..constraints.supported import with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData

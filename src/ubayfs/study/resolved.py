@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..advice import cost_advice, size_advice, very_likely_advice
 from ..constraints import ConstraintSystem, resolve
-from ..constraints.sizes import SUPPORTED, asks_for_supported, with_supported
+from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData

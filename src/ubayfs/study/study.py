@@ -10,7 +10,7 @@ from typing import Any
 
 from .._files import write_atomically
 from ..constraints import Constraint
-from ..constraints.sizes import SUPPORTED, with_supported
+from ..constraints.supported import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, collect_evidence
 from ..ensemble.evidence import Evidence

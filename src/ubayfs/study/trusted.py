@@ -20,7 +20,7 @@ from ..trust.ensembles import collect_halves, collect_null
 from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
 from ..trust.supported import sized_in_parts, supported_size
-from ..trust.trust import Trust, level_for
+from ..trust.trust import Trust, higher, level_for
 from .resolved import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class TrustWork:
 
     def find(self, level: str, selection: Selection) -> None:
         """Find out all that a level asks for of a decision."""
-        self.trust = replace(self.trust, level=level)
+        self.trust = replace(self.trust, level=higher(level, self.trust.level))
         assert self.study.data is not None
         has_target = self.study.data.target.task != "unsupervised"
         if level != "none" and has_target:
@@ -185,7 +185,7 @@ def _validated(
     from ..trust.nested import Options, validate_procedure
 
     section = study.study.trust
-    folds = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
+    folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
     procedure = Procedure.of(data, ensemble)
     decision, decide_for = sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles)

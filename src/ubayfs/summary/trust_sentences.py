@@ -83,9 +83,12 @@ def _closest(found: Facts) -> list[str]:
     others = _baselines(found)
     if not others:
         return []
-    best = min(others, key=lambda row: row["difference"])
-    numbers = interval_text(best["difference"], best["difference_lower"], best["difference_upper"], "+")
-    return [f"{verdict(best)} {method_name(best['method'])}: {numbers}."]
+    return [_compared(min(others, key=lambda row: row["difference"]))]
+
+
+def _compared(row: Facts) -> str:
+    numbers = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
+    return f"{verdict(row)} {method_name(row['method'])}: {numbers}."
 
 
 def _baselines(found: Facts) -> list[Facts]:
@@ -240,6 +243,13 @@ def compared(found: Facts) -> list[str]:
             f"size, {found['best_size']}."
         )
     return lines
+
+
+def validation_sentences(found: Facts) -> list[str]:
+    """Return a validation in words, for whoever asked for nothing else."""
+    of_size = _of_validation(found)[-1:] if found["one_se_size"] is not None else []
+    compared = [_compared(row) for row in _baselines(found)]
+    return [*predicts(found)[1][:1], *_rests_on("validation", found), *compared, *of_size]
 
 
 def _of_noise(trust: Facts) -> list[str]:

@@ -44,20 +44,20 @@ class Again:
         optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
         return cls(selection, problem, optimizer, random_state)
 
-    def decide(self, utility: Utility, begin: Mask) -> Answer:
-        """Return the best set; among equally good ones the one that shares most with the chosen set."""
+    def decide(self, utility: Utility, begin: Mask, nearest: bool = True) -> Answer:
+        """Return the best set; among equally good ones the one that shares most with the chosen set, or any of them."""
 
         def best(changed: Utility) -> Solution | None:
             return best_near(self.optimizer, changed, begin, self.random_state)
 
         try:
-            found = nearest_best(best, utility, self.selection.mask)
+            found = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)
         except OptimizationError:  # no set was found in time; there may be one
             return Answer(None, np.inf, False)
         if found is None or np.isneginf(found.value):
             return Answer(None, np.inf, found is None)
         loss, tolerance = self.selection.value - found.value, score_tolerance(found.value)
-        return Answer(found.chosen, 0.0 if abs(loss) <= tolerance else loss, found.gap <= tolerance)
+        return Answer(found.chosen, 0.0 if abs(loss) <= tolerance else loss, bool(found.gap <= tolerance))
 
     def without_feature(self, position: int) -> Answer:
         """Decide with one feature excluded."""

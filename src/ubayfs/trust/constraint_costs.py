@@ -128,7 +128,8 @@ def _change(again: Again, system: ConstraintSystem) -> Change:
     """Decide under other constraints, which the chosen set satisfies as well."""
     answer = again.decide(replace(again.problem.utility, system=system), again.selection.mask)
     assert answer.chosen is not None
-    return Change(-answer.loss, again.votes(-answer.loss), *again.changes(answer.chosen), answer.proved)
+    gain = 0.0 - answer.loss  # 0, not -0, where nothing is lost
+    return Change(gain, again.votes(gain), *again.changes(answer.chosen), answer.proved)
 
 
 def _n_touched(system: ConstraintSystem, utility: Utility) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .._arguments import Ints, Mask, RandomState, check_int, mask_of
 from ..optimize.base import Limit
 from ..optimize.infeasibility import explain_conflict
 from ..selection import Selection, Violation
-from ..utility import Utility
+from ..utility import Utility, score_tolerance
 from .again import Again
 from .constraint_costs import ConstraintCost, constraint_costs
 
@@ -33,8 +33,8 @@ class LeftOut:
         "tie"
             A set with it is just as good.
         "constraint"
-            It would be chosen without any one of `constraints`; or, where none alone suffices, no member has to leave
-            for it, but it violates these.
+            It would be chosen without any one of `constraints`, or a set with it were as good as the best one; or,
+            where none alone suffices, no member has to leave for it, but it violates these.
         "prior"
             It would be chosen with the same weight for all features and nothing held unlikely.
         "rival"
@@ -129,39 +129,59 @@ def _reason(again: Again, position: int, costs: tuple[ConstraintCost, ...], neut
         because = "min_votes" if few else "constant"
     else:
         required = again.requiring(position)
-        answer = again.decide(required, selection.mask | mask_of([position], len(selection.mask)))
+        begin = selection.mask | mask_of([position], len(selection.mask))
+        answer = again.decide(required, begin)
         if answer.chosen is None:
             because, keep_out = ("contradiction", _conflict(again, required)) if answer.proved else ("search", ())
         else:
             loss, rivals = answer.loss, again.changes(answer.chosen)[1]
             violated = _newly_violated(again, answer.chosen)
-            because, keep_out = _cause(name, loss, rivals, violated, costs, neutral)
+            lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
+            if loss > 0 and not lets_in:
+                lets_in = _ties(again, required, begin, costs)
+            because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
     titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
     votes = None if loss is None else again.votes(loss)
     return LeftOut(name, count, because, keep_out, titles, rivals, labels, loss, votes)
 
 
 def _cause(
-    name: str,
+    by_prior: bool,
     loss: float,
     rivals: tuple[str, ...],
     violated: tuple[Violation, ...],
+    lets_in: list[ConstraintCost],
     costs: tuple[ConstraintCost, ...],
-    neutral: tuple[str, ...],
 ) -> tuple[str, tuple[int, ...]]:
     """Return the reason, and the constraints that keep a feature out."""
     if loss <= 0:
         return ("tie" if loss == 0 else "search"), ()
-    decisive = [cost for cost in costs if name in cost.added]
-    demands = tuple(cost.position for cost in decisive if not (cost.limits_size or cost.from_prior))
-    unlikely = tuple(cost.position for cost in decisive if cost.from_prior)
+    demands = tuple(cost.position for cost in lets_in if not cost.from_prior)
+    unlikely = tuple(cost.position for cost in lets_in if cost.from_prior)
     if demands:
         return "constraint", demands
-    if unlikely or name in neutral:
+    if unlikely or by_prior:
         return "prior", unlikely
     if rivals:
         return "rival", tuple(cost.position for cost in costs if cost.limits_size and cost.gain != 0)
     return "constraint", tuple(sorted({v.position for v in violated if v.position is not None}))
+
+
+def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return the constraints that the chosen set violates with one more feature, `begin`, but for which it would fit.
+
+    Without such a constraint a set with the feature is as good as the best one.
+    """
+    system, found = required.system, list[ConstraintCost]()
+    violated = {violation.position for violation in _newly_violated(again, begin)}
+    for cost in costs:
+        if cost.position not in violated or cost.limits_size or cost.gain is None:
+            continue
+        rest = np.setdiff1d(np.arange(system.n_inequalities), system.rows_of(system.parts[cost.position]))
+        answer = again.decide(replace(required, system=system.take(rest)), begin, nearest=False)
+        if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
+            found.append(cost)
+    return found
 
 
 def _newly_violated(again: Again, chosen: Mask) -> tuple[Violation, ...]:

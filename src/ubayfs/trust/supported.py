@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from numpy.random import SeedSequence
 
-from ..constraints.sizes import asks_for_supported, with_supported
+from ..constraints.supported import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice
@@ -19,7 +19,6 @@ from .procedure import Procedure
 # The most features of such a set, unless another number is given.
 MAX_SUPPORTED = 20
 N_SHUFFLES = 20
-_KEY = 20  # of the seed of shuffles in a part of the samples; the runs of its evidence have others
 
 
 def supported_size(noise: Noise, most: int = MAX_SUPPORTED) -> tuple[int, tuple[Advice, ...]]:
@@ -42,9 +41,8 @@ def sized_in_parts(
     ensemble = {"selector": procedure.selectors, **{name: procedure.settings[name] for name in names}}
 
     def decide_for(data: FeatureData, evidence: Evidence) -> Decision:
-        seed = evidence.settings["seed"]
-        own = SeedSequence(seed["entropy"], spawn_key=(*seed["spawn_key"], _KEY))
-        null = collect_null(data, ensemble, n_shuffles, own, n_jobs=1)
+        seed = SeedSequence(**evidence.settings["seed"])  # shuffles have children of their own
+        null = collect_null(data, ensemble, n_shuffles, seed, n_jobs=1)
         noise = Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
         return _sized(decision, supported_size(noise, most)[0])
 

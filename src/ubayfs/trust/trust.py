@@ -75,7 +75,8 @@ class Trust:
         halves, validation = self.halves, self.validation if validated == self.validated else None
         if halves is not None and different_settings(halves.settings, evidence):
             halves = None
-        return replace(self.with_noise(evidence), halves=halves, validation=validation, reproducibility=None)
+        found = replace(self.with_noise(evidence), halves=halves, validation=validation, reproducibility=None)
+        return replace(found, level="none" if found.empty else found.level if validation is not None else "quick")
 
     def with_noise(self, evidence: Evidence) -> Trust:
         """Return the trust with the noise of evidence; null ensembles of other evidence are left out."""
@@ -124,6 +125,11 @@ def _validation(content: Any) -> Validation | None:
     from .validation import Validation
 
     return Validation.from_dict(content)
+
+
+def higher(first: str, second: str) -> str:
+    """Return the level that asks for more."""
+    return max(first, second, key=LEVELS.index)
 
 
 def level_for(n_models: int, n_samples: int, n_features: int, selectors: Sequence[Any]) -> str:
