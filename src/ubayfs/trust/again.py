@@ -52,8 +52,9 @@ class Again:
 
         try:
             found = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)
-        except OptimizationError:  # no set was found in time; there may be one
-            return Answer(None, np.inf, False)
+        except OptimizationError:  # no set was found in time; the chosen one may do
+            mask = self.selection.mask
+            found = Solution(mask, float(utility(mask)[0]) if utility.selectable[mask].all() else -np.inf, np.inf)
         if found is None or np.isneginf(found.value):
             return Answer(None, np.inf, found is None)
         loss, tolerance = self.selection.value - found.value, score_tolerance(found.value)
