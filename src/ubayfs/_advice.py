@@ -147,7 +147,7 @@ class Advice:
         "changed_default": (
             None,
             "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the "
-            "study, it was: {former}. Set the key in the study to choose.",
+            "study, it was: {former}. State it in the study to choose.",
         ),
         "other_version": (
             None,

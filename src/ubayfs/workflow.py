@@ -35,7 +35,7 @@ from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
 from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
 from .selection import DecisionProblem, FeatureSet, Selection
-from .utility import Utility, check_importance, log_admissibility
+from .utility import Utility, check_importance, log_admissibility, priced
 
 __all__ = [
     "Decision",
@@ -162,6 +162,7 @@ class Decision:
         data = None if X is None else FeatureData.of_fit(X, names, posterior.evidence.settings.get("missing"))
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
+        system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         selectable = ~constant & (counts >= self.min_votes)
@@ -259,7 +260,8 @@ def decide(
         :func:`read_knowledge`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
     constraints : Constraint or iterable of Constraint
-        Made by :func:`max_size`, :func:`must_link` and the other builders.
+        Made by :func:`max_size`, :func:`must_link` and the other builders. ``price=0.2``: one unit of violation costs
+        as much as the votes of a fifth of the models; ``rho=`` is the paper's relaxation.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     constraint_strength : float, default 1.0
         The paper's lambda, positive.
@@ -323,7 +325,7 @@ def maximize(
     feature_names : array-like of str of shape (n_features,), optional
         Default: x0, x1, ...
     constraints, constraint_strength, optimizer, blocks, X, time_limit, n_alternatives, random_state
-        As in :func:`decide`.
+        As in :func:`decide`. Without votes constraints have no price: give `rho`.
 
     Returns
     -------

@@ -10,12 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import check_int
-from .arguments import as_items, as_relaxation
+from .arguments import as_items, rho_or_price
 from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
 
 
-def _size(n: Any, rho: Any) -> dict[str, Any]:
-    return {"n": check_int("n", n, low=0, high=2**53), "rho": as_relaxation(rho)}
+def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
+    return {"n": check_int("n", n, low=0, high=2**53), **rho_or_price(rho, price)}
 
 
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
@@ -24,7 +24,7 @@ def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> In
 
 
 @builder(partial(_limited, sign=1.0, text="max-size"))
-def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+def max_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
 
     Examples
@@ -33,14 +33,16 @@ def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
     max_size(10)
     >>> max_size(10, rho=float("inf"))  # hard
     max_size(10, rho=inf)
+    >>> max_size(10, price=0.2)  # each feature beyond ten must have a fifth of all models' votes
+    max_size(10, price=0.2)
     """
-    return _size(n, rho)
+    return _size(n, rho, price)
 
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))
-def min_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+def min_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select at least `n` features: one inequality of minus ones."""
-    return _size(n, rho)
+    return _size(n, rho, price)
 
 
 def exactly(n_features: int, n: int, rho: float = math.inf) -> Inequalities:
@@ -58,9 +60,9 @@ def _either(n: int, number: int) -> str:
 
 
 @builder(_exactly)
-def exact_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+def exact_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select exactly `n` features: one inequality for at most, one for at least."""
-    return _size(n, rho)
+    return _size(n, rho, price)
 
 
 def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
@@ -73,13 +75,16 @@ def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequaliti
 
 
 @builder(_each_block)
-def max_per_block(n: int, rho: float = 1.0, blocks: Any = None) -> dict[str, Any]:
+def max_per_block(n: int, rho: float = 1.0, blocks: Any = None, *, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features of each block: one inequality per block.
 
     Parameters
     ----------
     n : int
     rho : float
+    price : float, optional
+        In place of `rho`, as in every builder: what one unit of violation of one inequality costs, as a share of the
+        models.
     blocks : str or iterable of str, optional
         The blocks that are limited; default all.
 
@@ -88,7 +93,7 @@ def max_per_block(n: int, rho: float = 1.0, blocks: Any = None) -> dict[str, Any
     >>> max_per_block(2, blocks=["mean", "worst"])
     max_per_block(2, blocks=['mean', 'worst'])
     """
-    return {**_size(n, rho), "blocks": None if blocks is None else as_items("blocks", blocks)}
+    return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
 
 
 def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
@@ -98,6 +103,6 @@ def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
 
 
 @builder(_number_of_blocks)
-def max_blocks(n: int, rho: float = 1.0) -> dict[str, Any]:
+def max_blocks(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select features of at most `n` blocks: one inequality on blocks."""
-    return _size(n, rho)
+    return _size(n, rho, price)
