@@ -83,7 +83,7 @@ def relaxation_of_cost(cost: Any, strength: float) -> Floats:
     --------
     >>> rho = relaxation_of_cost([0.1, 1.0], strength=1.0)
     >>> rho, (1.0 - np.exp(log_row_admissibility(1.0, rho))).round(12)
-    (array([0.20067070,        inf]), array([0.1, 1. ]))
+    (array([0.2006707,       inf]), array([0.1, 1. ]))
     """
     share = np.minimum(np.asarray(cost, dtype=np.float64) / strength, 1.0)
     with np.errstate(divide="ignore"):

@@ -267,8 +267,8 @@ def decide(
         The paper's lambda, positive.
     optimizer : {"exact", "genetic"} or Optimizer
     X : array-like of shape (n_samples, n_features), optional
-        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate. Correlations of features with
-        missing values are those over the samples that have both.
+        The data of the fit; needed by :func:`decorrelate`, :func:`max_per_cluster` and for the redundancy rate.
+        Correlations of features with missing values are those over the samples that have both.
     min_votes : int, default 0
         Features that fewer models chose cannot be selected.
     time_limit : float, optional

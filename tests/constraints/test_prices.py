@@ -16,7 +16,6 @@ from ubayfs import (
     Evidence,
     GeneralizedDirichlet,
     Hyperdirichlet,
-    attribution,
     cannot_link,
     decide,
     decorrelate,
@@ -27,6 +26,7 @@ from ubayfs import (
     maximize,
     require,
 )
+from ubayfs.attribution import attribution
 from ubayfs.constraints import KINDS, Constraint, resolve
 from ubayfs.exceptions import ConstraintError
 from ubayfs.study.constraint_terms import arguments_of, plain_constraint, read_constraints

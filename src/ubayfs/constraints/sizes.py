@@ -1,4 +1,4 @@
-"""Limits on how many: features, features of a block, blocks."""
+"""Limits on how many: features, features of a block or cluster, blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import check_int
+from .._arguments import check_int, check_real
+from ..data.blocks import sets_matrix
+from ..data.clusters import cluster_name, find_clusters
 from .arguments import as_items, rho_or_price
 from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
 
@@ -94,6 +96,44 @@ def max_per_block(n: int, rho: float = 1.0, blocks: Any = None, *, price: float 
     max_per_block(2, blocks=['mean', 'worst'])
     """
     return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
+
+
+def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Inequalities:
+    names, found = context.index.names, find_clusters(context.values("max_per_cluster"), threshold)
+    limited = [members for members in found if len(members) > n]
+    A = sparse.csr_array(sets_matrix(limited, len(names)), dtype=np.float64)
+    clusters = [cluster_name(names, members) for members in limited]
+    text = f"max-per-cluster {n}:"
+    label = partial(one_name, text, clusters, np.arange(len(clusters)))
+    kinds = f"{len(clusters):,} cluster{'' if len(clusters) == 1 else 's'} of features" if clusters else "no cluster"
+    return inequalities(A, n, rho, label, f"{text} {kinds} with correlations above {threshold:g}")
+
+
+@builder(_each_cluster, needs_data=True)
+def max_per_cluster(
+    n: int = 1, threshold: float = 0.9, rho: float = 1.0, *, price: float | None = None
+) -> dict[str, Any]:
+    """Select at most `n` features of each cluster that measures the same thing: one inequality per cluster.
+
+    Clusters are those of :func:`~ubayfs.cluster_features` in the data passed as ``X=``. Of each, the features with the
+    most votes are chosen.
+
+    Parameters
+    ----------
+    n : int, default 1
+    threshold : float in [0, 1), default 0.9
+        Every two features of a cluster have an absolute correlation above it.
+    rho : float
+    price : float, optional
+        In place of `rho`: what each feature more costs, as a share of the models.
+
+    Examples
+    --------
+    >>> max_per_cluster(price=0.2)
+    max_per_cluster(price=0.2)
+    """
+    threshold = check_real("threshold", threshold, low=0.0, high=1.0, high_open=True)
+    return {**_size(n, rho, price), "threshold": threshold}
 
 
 def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:

@@ -175,7 +175,7 @@ class Study:
         return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint, part=part)
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:
-        """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""
+        """Choose the best set from evidence; `data` are needed where correlations are, as by ``decorrelate``."""
         from .resolve import resolve_study
 
         names, n_models = evidence.feature_names, evidence.n_models
