@@ -255,16 +255,17 @@ def decide(
         A posterior already updated saves the sampling when only constraints change; `weights` and `prior` are part
         of it and must not be given again.
     weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
-        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature; or in
-        words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A table may also have costs and reasons; see
-        :func:`read_knowledge`.
+        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature (under the
+        hyperdirichlet prior: that chose it alone); or in words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A
+        table may also have costs and reasons; see :func:`read_knowledge`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
+        The generalized prior is the Dirichlet unless it has a `beta`.
     constraints : Constraint or iterable of Constraint
         Made by :func:`max_size`, :func:`must_link` and the other builders. ``price=0.2``: one unit of violation costs
         as much as the votes of a fifth of the models; ``rho=`` is the paper's relaxation.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     constraint_strength : float, default 1.0
-        The paper's lambda, positive.
+        The paper's lambda, positive; below 1, soft constraints may weigh less than all importances together.
     optimizer : {"exact", "genetic"} or Optimizer
     X : array-like of shape (n_samples, n_features), optional
         The data of the fit; needed by :func:`decorrelate`, :func:`max_per_cluster` and for the redundancy rate.
