@@ -24,10 +24,10 @@ from scipy import sparse
 from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
 from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
-from .weights import is_feature
+from .weights import DEFAULT_WEIGHT, is_feature
 
 # Sampling goes on until R-hat falls below this and the largest error by batch means below this part of the largest
 # mean.
@@ -39,6 +39,9 @@ _N_BLOCKS = 8
 @dataclass(frozen=True, eq=False)
 class Hyperdirichlet(Prior):
     """Prior under which sets of features, not single features, are observed.
+
+    A run is one vote, shared by the features that it chose: a weight of 5 counts like five runs that chose the feature
+    alone, and all runs together are as many votes as there are models.
 
     Parameters
     ----------
@@ -182,6 +185,13 @@ class GroupedSets:
         return len(self.group_weights)
 
     @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What weights count for, if there are any, and whether the chains disagree."""
+        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
+        stated = bool((self.weights != DEFAULT_WEIGHT).any())
+        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
+
+    @property
     def total(self) -> float:
         """Sum of the Dirichlet parameters of theta given the latent members."""
         return float(self.group_weights.sum() + self.multiplicity.sum())
@@ -207,6 +217,13 @@ class HyperdirichletPosterior(Posterior):
     grouped: GroupedSets = field(repr=False)
     states: Array = field(repr=False)
     set_weight: int = 0
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What weights count for, if there are any, and whether the chains disagree."""
+        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
+        stated = bool((self.weights != DEFAULT_WEIGHT).any())
+        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
 
     @property
     def total(self) -> float:
