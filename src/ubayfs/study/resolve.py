@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex
+from .._arguments import FeatureIndex, check_int
 from ..constraints.links import held_unlikely
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
-from ..ensemble.subsampling import plan_subsamples
+from ..ensemble.subsampling import subsample_errors
 from ..exceptions import InputError, StudyError
+from ..priors.hyper import set_members
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
@@ -36,6 +37,9 @@ from .weights import WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
+
+# In place of a rule that is wrong: one that refuses nothing, or None for the default.
+_PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "keep": None, "encoding": None}
 
 
 def resolve_study(
@@ -130,23 +134,27 @@ class _Resolver:
         from ..tables import read_files
 
         problems, section = self.problems, self.study.data
-        if not all(problems.is_sound("data", name) for name in section.LAYOUT):
+        wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
+        if not wrong <= _PERMISSIVE.keys():
             return
+        rules = {name: _PERMISSIVE[name] for name in wrong if _PERMISSIVE[name]}
         try:
-            self.table = read_files(**section.layout(self.study.folder))
+            self.table = read_files(**section.layout(self.study.folder) | rules)
             self._read_columns(self.table)
         except StudyError as error:
             for problem in error.problems:
-                problems(("data", *problem.path), problem.message)
+                if problem.path[0] not in wrong:
+                    problems(("data", *problem.path), problem.message)
         except InputError as error:
             argument = error.argument if error.argument in ("samples", "encoding") else "path"
-            about_sheet = error.argument == "sheet" and section.sheet is not None
-            problems(("data", "sheet" if about_sheet else argument), str(error))
+            argument = "sheet" if error.argument == "sheet" and section.sheet is not None else argument
+            if argument not in wrong:
+                problems(("data", argument), str(error))
 
     def _read_columns(self, table: Table) -> None:
         """Take the features, the target and groups out of the table, as far as the settings are right."""
         from ..tables import feature_columns
-        from ..tables.features import measurements
+        from ..tables.features import matches, measurements
 
         problems, section = self.problems, self.study.data
         settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
@@ -160,11 +168,15 @@ class _Resolver:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
         else:
             self.data, found = self._read_features(table, settings)
-            # A name that is not that of a column stands for one; how many columns a pattern should match is not known.
-            unknown = wrong.count("ignore") and any(map(is_pattern, section.ignore))
-            if found.count("ignore") == wrong.count("ignore") and not unknown and "missing" not in found:
-                n_least = max(len(names) - len(wrong), 0)
-            if all(problems.is_sound("data", name) for name in ("target", "groups", "task")):
+            # A name that is not that of a column stands for one, a pattern for those that begin and end alike.
+            absent = [given for given in section.ignore if not any(matches(name, [given]) for name in table.frame)]
+            n_meant = sum(_may_mean(given, name) for given in absent if is_pattern(given) for name in names)
+            certain = found.count("ignore") == wrong.count("ignore") and "missing" not in found
+            merged = any(note.code == "duplicates_merged" for note in table.notes)
+            if certain and (problems.is_sound("data", "duplicates") or not merged):
+                n_least = max(len(names) - len(wrong) - n_meant, 0)
+            roles_of_samples = ("target", "groups", "task", *["keep"] * (len(section.files) > 1))
+            if all(problems.is_sound("data", name) for name in roles_of_samples):
                 self.samples = self.data
                 if self.data is None:
                     self.samples, _ = self._read_features(_samples_only(table, section), settings | {"ignore": ()})
@@ -229,7 +241,7 @@ class _Resolver:
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
         given, problems = self.study.blocks, self.problems
-        was_sound = problems.is_sound("blocks")
+        was_sound, wrong = problems.is_sound("blocks"), problems.wrong.keys_below("blocks")
         members: Mapping[str, Sequence[Any]] = {}
         file = None
         if isinstance(given, PrefixBlocks):
@@ -251,7 +263,8 @@ class _Resolver:
             with reported(problems, ("blocks", name)):
                 index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
-        self.block_names = Names(members if known else None, "block")
+        known |= isinstance(given, Blocks) and problems.is_sound("blocks", -1)  # those that are wrong have names, too
+        self.block_names = Names(dict.fromkeys([*members, *sorted(wrong, key=str)]) if known else None, "block")
         made = {name: tuple(items) for name, items in members.items() if items}
         return (Blocks(made) if file is None else file) if members else None
 
@@ -259,14 +272,29 @@ class _Resolver:
         """Return the prior; its settings are checked with the features."""
         choice = self.study.prior.kind
         prior = FAMILIES["prior"].build(choice)
-        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind"):
-            with reported(self.problems, ("prior", "kind")):
-                if "set_weights" in dict(choice.settings):
-                    prior.resolve_set_weights(FeatureIndex(self.names.names), Blocks.of(blocks))
-                else:
-                    nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
+        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind", "set_weights", -1):
+            sets = dict(choice.settings).get("set_weights", ())
+            self._check_sets(sets, blocks)
+            if not sets:
+                nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
+                with reported(self.problems, ("prior", "kind")):
                     prior.update(nothing, weights, blocks, 0)
         return prior
+
+    def _check_sets(self, sets: Sequence[tuple[Any, Any]], blocks: Blocks | None) -> None:
+        """Report weighted sets of the prior that do not fit the features; those that cannot be read are not there."""
+        index, path = FeatureIndex(self.names.names), ("prior", "kind", "set_weights")
+        read = (i for i in count() if self.problems.is_sound(*path, i, "set"))
+        for (members, weight), position in zip(sets, read, strict=False):
+            with reported(self.problems, (*path, position, "weight")):
+                check_int("weight", weight, low=0)
+            n_before = self.problems.n_reports
+            for member in members if isinstance(members, tuple) else ():
+                with reported(self.problems, (*path, position, "set")):
+                    index.position(member, "set")
+            if self.problems.n_reports == n_before and (members in index or members not in self.block_names):
+                with reported(self.problems, (*path, position, "set")):
+                    set_members(members, index, Blocks.of(blocks))
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""
@@ -281,12 +309,10 @@ class _Resolver:
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
         stated = self.study.data.task if problems.is_sound("data", "task") else None
         self._check_selectors(stated if samples is None else samples.target.task)
-        if samples is not None and problems.is_sound("evidence", "train_size"):
-            try:
-                plan_subsamples(samples, section.train_size)
-            except InputError as error:
-                place: Path = ("data", "target") if error.argument == "y" else ("evidence", "train_size")
-                problems(place, error.rule)
+        if samples is not None:
+            share = section.train_size if problems.is_sound("evidence", "train_size") else None
+            for error in subsample_errors(samples, share):
+                problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
         if self.data is not None and self.data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)
@@ -294,15 +320,18 @@ class _Resolver:
     def _check_selectors(self, task: str | None) -> None:
         """Report each selector that cannot do the task, if that is known."""
         given = self.study.evidence.selector
-        several = isinstance(given, tuple)
-        last: Path = (-1,) if several else ()  # a list is wrong as a whole if a position is that no entry has
-        if task is None or not self.problems.is_sound("evidence", "selector", *last):
+        path: Path = ("evidence", "selector")
+        if task is None or not self.problems.is_sound(*path, -1):  # wrong as a whole, not one of a list or a setting
             return
-        # Those of a list that are wrong already are not among the given.
-        right = (i for i in count() if self.problems.is_sound("evidence", "selector", i))
-        for choice, position in zip(given if several else (given,), right, strict=False):
-            with reported(self.problems, ("evidence", "selector", *([position] if several else []))):
+        for position, choice in enumerate(given) if isinstance(given, tuple) else [(None, given)]:
+            with reported(self.problems, path if position is None else (*path, position)):
                 check_task(as_selector(FAMILIES["selector"].build(choice)), task)
+
+
+def _may_mean(pattern: str, name: str) -> bool:
+    """Tell whether a column may be meant by a pattern that matches none: one that begins or ends like it."""
+    ends = zip((pattern[0], pattern[-1]), (name[:1], name[-1:]), strict=True)
+    return all(is_pattern(wanted) or wanted.casefold() == letter.casefold() for wanted, letter in ends)
 
 
 def _samples_only(table: Table, section: DataSection) -> Table:
