@@ -171,7 +171,7 @@ def test_a_class_of_one_number_hints_at_regression():
 
 
 def test_more_classes_than_places_are_refused():
-    message = r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2, and 3 are.*Raise train_size"
+    message = r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2, and 3 are.*Raise"
     with pytest.raises(InputError, match=message):
         plan_subsamples(table(list("aaaabbbbcc")), 0.2)
 

@@ -86,12 +86,13 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
             f"{size}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
             f"drop its samples, or collect more.{hint}",
         )
-    if n_inside < len(sizes) and about_share is None:
+    n_classes = np.count_nonzero(sizes >= 2) if data.groups is None else len(sizes)  # the others must go anyway
+    if n_inside < n_classes and about_share is None:
         yield _class_error(
             "train_size",
             name,
             f"{size} and no place in a subsample: train_size={train_size:g} of {n_units} {units} is {n_inside}, "
-            f"and {len(sizes)} are needed to represent the classes. Raise train_size, or {way_out}.",
+            f"and {n_classes} are needed to represent the classes. Raise train_size, or {way_out}.",
         )
 
 
@@ -101,9 +102,10 @@ def _strata(data: FeatureData) -> tuple[Ints, Ints]:
     if codes is None:
         n_units = data.n_samples if groups is None else int(groups.max()) + 1
         return np.zeros(n_units, dtype=np.intp), np.zeros(1, dtype=np.intp)
+    n_classes = len(np.asarray(data.target.classes))
     if groups is None:
-        return codes, np.arange(len(data.target.classes))
-    occurs = np.zeros((int(groups.max()) + 1, len(data.target.classes)), dtype=bool)
+        return codes, np.arange(n_classes)
+    occurs = np.zeros((int(groups.max()) + 1, n_classes), dtype=np.bool_)
     occurs[groups, codes] = True
     rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), len(occurs) + 1), axis=1)
     present, strata = np.unique(rarest, return_inverse=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +123,7 @@ class _Resolver:
         self.n_models = n_models
         self.table: Table | None = None
         self.data: FeatureData | None = None
-        self.samples: FeatureData | None = None  # the data, or target and groups alone if only features are wrong
+        self.samples: FeatureData | None = None  # the data, or what is right of target and groups
         self.features: list[str] | None = None  # all columns that may be features
         self.n_features = range(0)  # how many of them there may be
         self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
@@ -154,7 +155,7 @@ class _Resolver:
     def _read_columns(self, table: Table) -> None:
         """Take the features, the target and groups out of the table, as far as the settings are right."""
         from ..tables import feature_columns
-        from ..tables.features import matches, measurements
+        from ..tables.features import measurements
 
         problems, section = self.problems, self.study.data
         settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
@@ -162,27 +163,36 @@ class _Resolver:
         roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
         names, misplaced = feature_columns(table, **roles)
         names, _ = measurements(table, names)
-        wrong, n_least = [problem.path[0] for problem in misplaced], 0
+        n_least = 0
         if len(roles) < 3:  # columns of an unknown role may seem to be features
             for problem in misplaced:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
         else:
             self.data, found = self._read_features(table, settings)
-            # A name that is not that of a column stands for one, a pattern for those that begin and end alike.
-            absent = [given for given in section.ignore if not any(matches(name, [given]) for name in table.frame)]
-            n_meant = sum(_may_mean(given, name) for given in absent if is_pattern(given) for name in names)
-            certain = found.count("ignore") == wrong.count("ignore") and "missing" not in found
-            merged = any(note.code == "duplicates_merged" for note in table.notes)
-            if certain and (problems.is_sound("data", "duplicates") or not merged):
-                n_least = max(len(names) - len(wrong) - n_meant, 0)
-            roles_of_samples = ("target", "groups", "task", *["keep"] * (len(section.files) > 1))
-            if all(problems.is_sound("data", name) for name in roles_of_samples):
+            if problems.is_sound("data", "groups") and (problems.is_sound("data", "keep") or len(section.files) == 1):
                 self.samples = self.data
-                if self.data is None:
+                if not self._knows_target():
+                    section, settings = replace(section, target=None), settings | {"target": None, "task": None}
+                if self.data is None or not self._knows_target():
                     self.samples, _ = self._read_features(_samples_only(table, section), settings | {"ignore": ()})
-        if self.data is not None:
-            names, n_least = list(self.data.feature_names), self.data.n_features
+            names = names if self.data is None else list(self.data.feature_names)
+            n_least = self._fewest(table, names, [problem.path[0] for problem in misplaced], found)
         self.features, self.n_features = names, range(n_least, len(names) + 1)
+
+    def _fewest(self, table: Table, names: list[str], misplaced: list[str | int], found: list[str | int]) -> int:
+        """Return how few features there may be: columns may still have another role, or be left out."""
+        if found.count("ignore") != misplaced.count("ignore") or "missing" in found:
+            return 0
+        if not self.problems.is_sound("data", "duplicates") and "duplicates_merged" in {n.code for n in table.notes}:
+            return 0
+        # A name that is not that of a column stands for one, a pattern for those that begin and end alike.
+        patterns = [given for given in self.study.data.ignore if misplaced and is_pattern(given)]
+        absent = [given for given in patterns if not any(fnmatchcase(str(name), given) for name in table.frame)]
+        n_meant = sum(_may_mean(given, name) for given in absent for name in names) - len(absent)
+        return max(len(names) - len(misplaced) - n_meant - found.count("path"), 0)
+
+    def _knows_target(self) -> bool:
+        return self.problems.is_sound("data", "target") and self.problems.is_sound("data", "task")
 
     def _read_features(self, table: Table, settings: Mapping[str, Any]) -> tuple[FeatureData | None, list[str | int]]:
         """Return the data, None if they are wrong, and the keys of all problems; values that are given are reported."""
@@ -308,7 +318,7 @@ class _Resolver:
             rule = f"must be at most the number of models, {section.n_models}, the most votes that a feature can have"
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
         stated = self.study.data.task if problems.is_sound("data", "task") else None
-        self._check_selectors(stated if samples is None else samples.target.task)
+        self._check_selectors(stated if samples is None or not self._knows_target() else samples.target.task)
         if samples is not None:
             share = section.train_size if problems.is_sound("evidence", "train_size") else None
             for error in subsample_errors(samples, share):
