@@ -478,7 +478,8 @@ def test_settings_of_priors_are_built_and_checked_against_the_features():
     prior = study_of(prior=PriorSection(kind=sets)).arguments(NAMES)["prior"]
     assert prior.set_weights == {("7", "no"): 2, ("texture", 0): 1}
     problems = problems_of(study_of(prior=PriorSection(kind=Hyperdirichlet(set_weights={("textur",): 2}))))
-    assert str(problems[0]).startswith("prior.kind: names 'textur', which is not a feature. Did you mean 'texture'?")
+    assert problems[0].path == ("prior", "kind", "set_weights", 0, "set")
+    assert problems[0].message == "names 'textur', which is not a feature. Did you mean 'texture'?"
 
 
 # --- without tables

@@ -91,7 +91,7 @@ class Hyperdirichlet(Prior):
     def _update(
         self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> HyperdirichletPosterior:
-        rows, multiplicity = self.resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
+        rows, multiplicity = self._resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
         sets.eliminate_zeros()
         set_weight = int(multiplicity.sum())
@@ -126,13 +126,11 @@ class Hyperdirichlet(Prior):
             set_weight=set_weight,
         )
 
-    def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    def _resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
-        chosen: list[Ints] = []
-        multiplicity: list[int] = []
-        for key, weight in (self.set_weights or {}).items():
-            multiplicity.append(check_int(f"set_weights of {key!r}", weight, low=0))
-            chosen.append(_members(key, index, blocks))
+        given = self.set_weights or {}
+        multiplicity = [check_int(f"set_weights of {key!r}", weight, low=0) for key, weight in given.items()]
+        chosen = [set_members(key, index, blocks) for key in given]
         return sets_matrix(chosen, len(index.names)), np.array(multiplicity, dtype=np.int64)
 
     def _sample_counts(self, grouped: GroupedSets, rng: np.random.Generator) -> list[Block]:
@@ -241,7 +239,7 @@ class HyperdirichletPosterior(Posterior):
         return normalized_exp(log_group[:, group] + log_share - log_within[:, group])
 
 
-def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
+def set_members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
     """Return the positions of the features of one weighted set."""
     if isinstance(key, str):
         if is_feature(key, index, blocks, "set_weights"):

@@ -18,7 +18,7 @@ from ..exceptions import ConstraintError, InfeasibleError, InputError, Optimizat
 from ..optimize import as_optimizer
 from ..utility import Utility
 from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
-from .names import Names, as_found, is_pattern, is_single
+from .names import Names, as_found, is_pattern, is_single, readable
 from .yaml_io import plain
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
@@ -74,6 +74,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
     given = known_only(given, parameters, f"an argument of {kind}", report)
+    given = {name: readable(name, entry, below(report, name)) for name, entry in given.items()}
     if kind == "cost_budget" and "budget" in given:
         given.setdefault("costs", None)  # those of the table of knowledge
     absent = [name for name in KINDS[kind].required if name not in given]
