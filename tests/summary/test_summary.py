@@ -572,9 +572,8 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
-        study=SimpleNamespace(
-            version_advice=(), folder=Path("studies"), outputs=SimpleNamespace(directory="my results")
-        ),
+        version_advice=(),
+        study=SimpleNamespace(folder=Path("studies"), outputs=SimpleNamespace(directory="my results")),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
