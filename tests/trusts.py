@@ -37,7 +37,7 @@ def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):
     rng = np.random.default_rng(4)
     folds = [(repeat, fold) for repeat in range(n_repeats) for fold in range(cv)]
     common = {key: 0.05 * rng.random() for key in folds}
-    means = {"ubayfs": 0.85, "random": 0.6, "all": 0.85}
+    means = {"ubayfs": 0.85, "random": 0.6, "all features": 0.85}
 
     def score(fold, method, metric, mean, size=None):
         noise = 0.02 * rng.normal()

@@ -20,7 +20,7 @@ from .optimize.exact import warm_started
 from .optimize.nearest import nearest_best
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import DecisionProblem, Selection, problem_of
-from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility
+from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced
 from .workflow import Decision
 
 
@@ -96,7 +96,7 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     freely = _without_constraints(problem, favored, mask, unvoted, best)
     without_prior = data_alone = None
     if posterior is not None:
-        plain = reweighted(selection, DEFAULT_WEIGHT, without_unlikely(utility.system), random_state)
+        plain = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state)
         nearest, voted = _nearest(best, plain, mask), posterior.counts > 0
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
@@ -169,15 +169,24 @@ def _nearest(best: Callable[[Utility], Solution], utility: Utility, chosen: Mask
     return found.chosen
 
 
-def reweighted(selection: Selection, weights: Any, system: ConstraintSystem, random_state: RandomState) -> Utility:
-    """Return the utility of a decision under other weights; other settings of a prior have their defaults, too."""
+def reweighted(
+    selection: Selection,
+    weights: Any,
+    change: Callable[[ConstraintSystem], ConstraintSystem],
+    random_state: RandomState,
+) -> Utility:
+    """Return the utility of a decision under other weights; other settings of a prior have their defaults, too.
+
+    Prices are those of the same number of votes; `change` is applied to the constraints after that.
+    """
     problem, posterior = problem_of(selection, "a decision with other weights"), selection.posterior
     assert posterior is not None
-    kind, other = PRIORS.get(posterior.prior, Dirichlet), posterior
+    utility, kind, other = problem.utility, PRIORS.get(posterior.prior, Dirichlet), posterior
     if kind is not Dirichlet or (posterior.weights != weights).any():
         other = kind().update(posterior.evidence, weights, random_state=random_state)
     theta = _in_favor(other.mean, selection.mask, _errors(other, posterior))
-    return replace(problem.utility, theta=theta, system=system)
+    system = priced(utility.system, posterior.evidence.n_models, other.total, utility.constraint_strength)
+    return replace(utility, theta=theta, system=change(system))
 
 
 def without_unlikely(system: ConstraintSystem) -> ConstraintSystem:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ubayfs
+from trusts import made_trust
 from ubayfs import (
     Evidence,
     Hyperdirichlet,
@@ -82,7 +83,14 @@ def selection(data, evidence):
 def summary(selection, data):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
     return summarize(
-        selection, data, asked=asked, blocks=BLOCKS, n_draws=12, warnings=["given before"], created="2024-05-06"
+        selection,
+        data,
+        asked=asked,
+        blocks=BLOCKS,
+        n_draws=12,
+        warnings=["given before"],
+        created="2024-05-06",
+        trust=made_trust(selection),
     )
 
 
@@ -435,9 +443,8 @@ def test_draws_can_be_watched_and_cut_short(selection):
 
 def test_the_same_call_gives_the_same_summary(selection, data, summary):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
-    again = summarize(
-        selection, data, asked=asked, blocks=BLOCKS, n_draws=12, warnings=["given before"], created="2024-05-06"
-    )
+    arguments = {"n_draws": 12, "warnings": ["given before"], "created": "2024-05-06", "trust": made_trust(selection)}
+    again = summarize(selection, data, asked=asked, blocks=BLOCKS, **arguments)
     assert again == summary
 
 
@@ -565,9 +572,8 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
-        study=SimpleNamespace(
-            version_advice=(), folder=Path("studies"), outputs=SimpleNamespace(directory="my results")
-        ),
+        version_advice=(),
+        study=SimpleNamespace(folder=Path("studies"), outputs=SimpleNamespace(directory="my results")),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)

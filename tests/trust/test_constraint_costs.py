@@ -8,6 +8,7 @@ import pytest
 from decisions import best_sets, decided_without, random_decision
 from ubayfs import (
     Evidence,
+    OptimizationError,
     Selection,
     UBayFSError,
     cannot_link,
@@ -19,7 +20,8 @@ from ubayfs import (
     maximize,
     must_link,
 )
-from ubayfs.trust import ConstraintCost, constraint_costs
+from ubayfs.optimize import Solution
+from ubayfs.trust import ConstraintCost, constraint_costs, left_out
 
 INF = np.inf
 
@@ -99,6 +101,29 @@ def test_without_a_limit_of_the_size_large_problems_are_not_decided():
     assert size.one_more.proved
     assert len(size.one_more.added) - len(size.one_more.removed) == 1
     assert pairs.proved
+
+
+def test_when_time_runs_out_the_chosen_set_is_known():
+    class Impatient:
+        """Finds the first set only."""
+
+        def __init__(self):
+            self.n_calls = 0
+
+        def maximize(self, utility, random_state=None):
+            self.n_calls += 1
+            if self.n_calls > 1:
+                raise OptimizationError("out of time")
+            return Solution(np.array([True, True, False]), float(utility([True, True, False])[0]), 9.0)
+
+    selection = maximize([0.5, 0.4, 0.3], [cannot_link([0, 1], rho=0.1), max_size(2, rho=INF)], optimizer=Impatient())
+    link, size = constraint_costs(selection)
+    assert (link.added, link.removed, link.proved) == ((), (), False)
+    assert link.gain == pytest.approx(np.tanh(0.05))  # at least its penalty
+    assert (size.gain, size.proved) == (0.0, False)
+    first, _ = selection.substitutes()
+    assert (first.replaceable, first.proved) == (False, False)
+    assert left_out(selection)[0].because == "search"
 
 
 def test_only_unlikely_features_are_from_the_prior():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,14 +17,20 @@ from .scores import interval_text, method_name, metric_name
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """A way of choosing and a predictor: its score, and by how much ours is better."""
+class Scored:
+    """The score of a way of choosing by one predictor; NaN where an interval is not known."""
 
     method: str
     predictor: str
     mean: float
     lower: float
     upper: float
+
+
+@dataclass(frozen=True)
+class Baseline(Scored):
+    """Another way of choosing, and by how much ours is better."""
+
     difference: float
     difference_lower: float
     difference_upper: float
@@ -35,7 +41,7 @@ class ComparisonDisplay(Display):
     """Differences of the scores from those of baselines, with intervals."""
 
     baselines: tuple[Baseline, ...]
-    ours: tuple[Baseline, ...]  # one for each predictor; without differences
+    ours: tuple[Scored, ...]  # one for each predictor
     metric: str
     n_folds: int
 
@@ -53,11 +59,11 @@ class ComparisonDisplay(Display):
     def from_selection(cls, selection: Selection, validation: Validation) -> ComparisonDisplay:
         """Compute the display from what :func:`~ubayfs.validate` found."""
         scores = validation.scores
-        main = scores[scores["metric"] == validation.main_metric].drop(columns="metric")
-        rows = [Baseline(**row) for row in main.to_dict("records")]
+        rows = scores[scores["metric"] == validation.main_metric].drop(columns="metric").to_dict("records")
+        of_score = [field.name for field in fields(Scored)]
         return cls(
-            baselines=tuple(row for row in rows if row.method != OURS),
-            ours=tuple(row for row in rows if row.method == OURS),
+            baselines=tuple(Baseline(**row) for row in rows if row["method"] != OURS),
+            ours=tuple(Scored(**{key: row[key] for key in of_score}) for row in rows if row["method"] == OURS),
             metric=validation.main_metric,
             n_folds=validation.n_done,
         )

@@ -29,7 +29,7 @@ class HalvesDisplay(Display):
     n_splits: int  # that are shown
     lower: float  # agreement of studies of half the size, and projected to the whole size
     upper: float
-    interval: tuple[float, ...]
+    interval: tuple[float, ...]  # empty with fewer than two splits
     n_chosen: int
 
     name: ClassVar[str] = "halves"
@@ -40,8 +40,7 @@ class HalvesDisplay(Display):
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
         """Tell whether a report on this selection has this figure."""
-        known = data.halves is not None and data.reproducibility is not None
-        return known and data.halves.n_done > 0  # type: ignore[union-attr]
+        return data.halves is not None and data.reproducibility is not None and data.reproducibility.n_used > 0
 
     @classmethod
     def from_selection(
@@ -61,7 +60,7 @@ class HalvesDisplay(Display):
             n_splits=len(shares),
             lower=reproducibility.lower,
             upper=reproducibility.upper,
-            interval=reproducibility.interval,
+            interval=() if np.isnan(reproducibility.interval).any() else reproducibility.interval,
             n_chosen=len(selection.features),
         )
 
@@ -78,10 +77,8 @@ class HalvesDisplay(Display):
         return 4.9
 
     def _draw(self, ax: Any) -> None:
-        from matplotlib.ticker import PercentFormatter
-
-        first, second, chosen = map(np.asarray, (self.first, self.second, self.chosen))
-        ax.plot([0, 1], [0, 1], color="0.7", linewidth=0.8, linestyle="--", zorder=0)
+        first, second, chosen = 100 * np.array(self.first), 100 * np.array(self.second), np.array(self.chosen)
+        ax.plot([0, 100], [0, 100], color="0.7", linewidth=0.8, linestyle="--", zorder=0)
         for mark, color, marker, face, words in (
             (False, GREY, "o", "none", "not chosen on all samples"),
             (True, BLUE, "s", BLUE, "chosen on all samples"),
@@ -90,10 +87,9 @@ class HalvesDisplay(Display):
             if len(some):
                 ax.plot(first[some], second[some], marker, markersize=3.2, color=color, markerfacecolor=face, alpha=0.5,
                         markeredgewidth=0.6, linestyle="none", clip_on=False, label=words, gid=words)  # fmt: skip
-        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        for axis, words in ((ax.xaxis, "one"), (ax.yaxis, "the other")):
-            axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-            axis.set_label_text(f"models that chose it on {words} half")
+        ax.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
+        ax.set_xlabel("models that chose it on one half (%)")
+        ax.set_ylabel("models that chose it on the other half (%)")
         place = ax.get_subplotspec()
         if place is not None:  # axes put somewhere by hand have no room beside them
             grid = place.subgridspec(1, 2, width_ratios=(5, 2))
@@ -101,16 +97,14 @@ class HalvesDisplay(Display):
             self._draw_agreement(ax.figure.add_subplot(grid[1]))
 
     def _draw_agreement(self, ax: Any) -> None:
-        n = len(self.agreements)
-        low, high = self.interval
-        if low == low:
-            ax.axhspan(low, high, color=SKY, alpha=0.25, linewidth=0, gid="interval")
+        n, ends = len(self.agreements), [self.lower, self.upper]
+        if self.interval:
+            ax.axhspan(*self.interval, color=SKY, alpha=0.25, linewidth=0, gid="interval")
         ax.plot(np.arange(n), self.agreements, "o", color=BLACK, markersize=3, clip_on=False, gid="agreements")
-        ends = [value for value in (self.lower, self.upper) if value == value]
-        for value, line in zip(ends, ("-", "--"), strict=False):
+        for value, line in zip(ends, ("-", "--"), strict=True):
             ax.axhline(value, color=BLUE, linewidth=1.0, linestyle=line)
         ax.axhline(0, color="0.7", linewidth=0.8, zorder=0)
-        ax.set(xlim=(-1, max(n, 1)), ylim=(min([-0.2, low, *self.agreements]), 1.0), xticks=[])
+        ax.set(xlim=(-1, max(n, 1)), ylim=(min([-0.2, *self.interval, *self.agreements]), 1.0), xticks=[])
         ax.set_xlabel("splits")
         ax.set_ylabel("agreement of the chosen sets")
-        label_lines(ax, ends, [f"{value:.2f}" for value in ends], [BLUE] * len(ends))
+        label_lines(ax, ends, [f"{value:.2f}" for value in ends], [BLUE, BLUE])

@@ -19,7 +19,7 @@ from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..priors import DEFAULT_WEIGHT
 from ..selection import Selection
-from . import sentences
+from .advice_messages import advice_message
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
@@ -64,10 +64,7 @@ def all_advice(selection: Selection) -> tuple[Advice, ...]:
 
 def advice_facts(advice: Iterable[Advice]) -> list[dict[str, Any]]:
     """Return code, facts and the message of a report for each."""
-    return [
-        {"code": given.code, "facts": plain(given.facts), "message": sentences.advice_message(given)}
-        for given in advice
-    ]
+    return [{"code": given.code, "facts": plain(given.facts), "message": advice_message(given)} for given in advice]
 
 
 def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._plain import counted, listing, rounded, strictness
+from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
-from ..exceptions import Advice
+from .advice_messages import NOTES
 from .trust_sentences import chosen_columns, opinion_and_data, trust_sections
 
 Facts = Mapping[str, Any]
@@ -33,53 +33,6 @@ _LEGEND = {
 }
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie"}
-# Advice for a reader of a report, who may know neither Python nor the command line.
-_ADVICE = {
-    "time_limit": (
-        "The search was ended by its time limit: the set has the score {value:.6g}, and no set has a higher one than "
-        "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
-    ),
-    "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
-        "nothing speaks against them. A maximal size would make the choice meaningful."
-    ),
-    "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
-        "alone are the reason. A minimal number of votes of 1 excludes such features."
-    ),
-    "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
-    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
-    "no_votes": (
-        "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
-    ),
-    "runs_without_choice": (
-        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
-        "runs without a vote."
-    ),
-    "many_features_per_model": (
-        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
-        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
-    ),
-    "lone_values": (
-        "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
-        "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
-    ),
-    "chains_disagree": (
-        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
-        "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
-    ),
-}
-
-
-# What was done with files and names stands with the data; among the warnings it would hide them.
-_NOTES = frozenset(
-    {
-        "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
-        "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
-        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
-        "highest_weight",
-    }
-)  # fmt: skip
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
@@ -89,13 +42,13 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "lead": _lead(facts),
         "question": _question(facts),
         "verdict": _verdict(facts),
-        "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in _NOTES)],
+        "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in NOTES)],
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
             "knowledge": [*opinion_and_data(facts), *_knowledge(facts)],
             "constraints": _constraints(facts),
-            "data": [given["message"] for given in advice if given["code"] in _NOTES],
+            "data": [given["message"] for given in advice if given["code"] in NOTES],
             "ensemble": _ensemble(facts),
             "correlation": _correlation(facts["correlation"]),
             "reproduce": _reproduce(facts),
@@ -103,11 +56,6 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         },
         "legend": _legend(facts["chosen"]),
     }
-
-
-def advice_message(advice: Advice) -> str:
-    """Return advice in words that neither Python nor the command line are needed for."""
-    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
 
 
 def constraint_label(entry: Facts) -> str:
@@ -174,8 +122,7 @@ def _question(facts: Facts) -> list[str]:
     """Return what was asked: the task, the ensemble, the prior, the constraints."""
     blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
     constraints = [
-        constraint_label(entry)
-        + ("" if entry["rho"] is None else f" ({strictness(entry['rho'], entry['rho_highest'])})")
+        constraint_label(entry) + ("" if entry["rho"] is None else f" ({_strictness(entry)})")
         for entry in facts["constraints"]
         if not entry["from_prior"]
     ]
@@ -189,6 +136,12 @@ def _question(facts: Facts) -> list[str]:
     if facts["min_votes"]:
         lines.append(f"Only features with at least {counted(facts['min_votes'], 'vote')} could be chosen.")
     return [line for line in lines if line]
+
+
+def _strictness(entry: Facts) -> str:
+    if entry.get("price") is None:
+        return strictness(entry["rho"], entry["rho_highest"])
+    return f"price {price_text(entry['price'], entry['price_votes'])}"
 
 
 def _task(data: Facts) -> str:
@@ -308,7 +261,7 @@ def _held(facts: Facts) -> str:
     """Return whether the constraints hold, in one sentence."""
     used = [entry for entry in facts["constraints"] if not entry["left_out"]]
     if not used:
-        return "All constraints are left out (rho 0)." if facts["constraints"] else "No constraints were set."
+        return "All constraints are left out (rho or price 0)." if facts["constraints"] else "No constraints were set."
     n_violated = sum(not entry["holds"] for entry in used)
     if n_violated:
         return f"{n_violated} of {counted(len(used), 'constraint')} {'is' if n_violated == 1 else 'are'} violated."
@@ -334,8 +287,19 @@ def _constraints(facts: Facts) -> list[str]:
     if any(entry.get("cost_votes") for entry in entries):
         lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
     if 0 < n_left_out < len(entries):
-        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho is 0.")
-    if any(entry["from_prior"] for entry in entries):
+        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
+    if any(entry.get("price") is not None for entry in entries):
+        lines.append(
+            "Price is what one unit of violation of one inequality costs, as a share of the models: a set that "
+            "violates it must have that many votes more. Of several violations at once, each costs a little less than "
+            "the one before. Rho is computed from it."
+        )
+    unlikely = [entry for entry in entries if entry["from_prior"]]
+    if unlikely:
+        share = unlikely[0].get("price")
+        if share is not None:
+            more = f"over {share:.0%} of all models' votes more than the feature it displaces"
+            lines.append(f"An unlikely feature is taken only if it has {more}.")
         lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
     return lines
 

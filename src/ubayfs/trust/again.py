@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,8 +53,9 @@ class Again:
 
         try:
             found = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)
-        except OptimizationError:  # no set was found in time; there may be one
-            return Answer(None, np.inf, False)
+        except OptimizationError:  # no set was found in time; the chosen one may do
+            mask = self.selection.mask
+            found = Solution(mask, float(utility(mask)[0]) if utility.selectable[mask].all() else -np.inf, np.inf)
         if found is None or np.isneginf(found.value):
             return Answer(None, np.inf, found is None)
         loss, tolerance = self.selection.value - found.value, score_tolerance(found.value)
@@ -72,17 +74,19 @@ class Again:
         row = inequalities(one_row([position], -1.0, utility.n_features), -1.0, np.inf, "required")
         return replace(utility, system=utility.system.with_inequalities(row))
 
-    def without_prior(self) -> tuple[str, ...]:
+    def with_weights(
+        self, weights: Any, change: Callable[[ConstraintSystem], ConstraintSystem]
+    ) -> tuple[str, ...] | None:
+        """Return what is chosen under other weights and changed constraints; None if no set satisfies the hard ones."""
+        utility = reweighted(self.selection, weights, change, self.random_state)
+        chosen = self.decide(utility, self.selection.mask).chosen
+        return None if chosen is None else self.names(chosen)
+
+    def without_prior(self) -> tuple[str, ...] | None:
         """Return what is chosen with the default weight for all features and nothing held unlikely."""
         if self.selection.posterior is None:
             return self.selection.features
-        return self.with_weights(DEFAULT_WEIGHT, without_unlikely(self.problem.utility.system))
-
-    def with_weights(self, weights: Any, system: ConstraintSystem) -> tuple[str, ...]:
-        """Return what is chosen under other weights."""
-        answer = self.decide(reweighted(self.selection, weights, system, self.random_state), self.selection.mask)
-        assert answer.chosen is not None  # the constraints are the same, or fewer
-        return self.names(answer.chosen)
+        return self.with_weights(DEFAULT_WEIGHT, without_unlikely)
 
     def votes(self, score: float) -> float | None:
         """Return a difference of scores in votes; None where importances were given and there are no votes."""

@@ -34,17 +34,18 @@ class Agreement:
     n_permutations : int
     by_blocks : bool
         Whether whole blocks were dealt, as weights were given by block.
-    at : mapping of {"none", "half", "all"} to tuple of str
+    at : mapping of {"none", "half", "all"} to tuple of str or None
         The features that are chosen with so much of the prior knowledge. Half: the distance of each weight from the
         smallest one, and the penalty on features that are unlikely, are halved. None: the same small weight for all
-        features and nothing held unlikely.
+        features and nothing held unlikely. A set is None only if prices are so high that, with fewer votes in all, hard
+        constraints contradict each other.
     """
 
     statistic: float
     p_value: float | None
     n_permutations: int
     by_blocks: bool
-    at: Mapping[str, tuple[str, ...]]
+    at: Mapping[str, tuple[str, ...] | None]
 
 
 def agreement(
@@ -98,7 +99,7 @@ def agreement(
         by_blocks=labels is not None,
         at={
             "none": again.without_prior(),
-            "half": again.with_weights(smallest + (posterior.weights - smallest) / 2.0, _half_unlikely(system)),
+            "half": again.with_weights(smallest + (posterior.weights - smallest) / 2.0, _half_unlikely),
             "all": selection.features,
         },
     )

@@ -104,7 +104,7 @@ def left_out(
     if len(strongest) == 0:
         return ()
     costs = constraint_costs(selection, random_state) if costs is None else costs
-    neutral = again.without_prior()
+    neutral = again.without_prior() or ()
     return tuple(_reason(again, int(position), costs, neutral) for position in strongest)
 
 
