@@ -24,6 +24,7 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
+from ubayfs.study.changes import version_advice
 from ubayfs.workflow import collect_evidence, decide
 
 MINIMAL = "data: {path: data.csv}\n"
@@ -319,16 +320,16 @@ def test_every_builder_has_a_name_in_the_file(load, kind):
 
 
 def test_a_study_of_another_version_is_noted(load):
-    assert load(MINIMAL).version_advice == ()
-    assert load(MINIMAL + f"versions: {{ubayfs: {ubayfs.__version__}}}").version_advice == ()
+    assert version_advice(load(MINIMAL)) == ()
+    assert version_advice(load(MINIMAL + f"versions: {{ubayfs: {ubayfs.__version__}}}")) == ()
     for version in ("9.1.0", "unknown"):
-        (advice,) = load(MINIMAL + f"versions: {{ubayfs: {version}}}").version_advice
+        (advice,) = version_advice(load(MINIMAL + f"versions: {{ubayfs: {version}}}"))
         assert (advice.code, advice.facts["written"]) == ("other_version", version)
 
 
 def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
     written = "versions: {ubayfs: 0.1.0}\n"
-    (advice,) = load(MINIMAL + written).version_advice
+    (advice,) = version_advice(load(MINIMAL + written))
     assert advice.code == "changed_default"
     assert advice.facts == {
         "key": "evidence.n_features_per_model",
@@ -336,5 +337,9 @@ def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
         "default": EvidenceSection.default_text("n_features_per_model"),
         "written": "0.1.0",
     }
-    (advice,) = load(MINIMAL + "evidence: {n_features_per_model: random}\n" + written).version_advice
+    settled = load(MINIMAL + "evidence: {n_features_per_model: random}\n" + written)
+    (advice,) = version_advice(settled)
     assert advice.code == "other_version"
+    (advice,) = version_advice(settled, unlikely=["a"])
+    assert advice.code == "changed_default"
+    assert (advice.facts["key"], advice.facts["former"]) == ("the weight 'unlikely'", "a constraint exclude of rho 1")

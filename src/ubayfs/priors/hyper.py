@@ -24,10 +24,10 @@ from scipy import sparse
 from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
 from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
-from .weights import is_feature
+from .weights import DEFAULT_WEIGHT, is_feature
 
 # Sampling goes on until R-hat falls below this and the largest error by batch means below this part of the largest
 # mean.
@@ -39,6 +39,9 @@ _N_BLOCKS = 8
 @dataclass(frozen=True, eq=False)
 class Hyperdirichlet(Prior):
     """Prior under which sets of features, not single features, are observed.
+
+    A run is one vote, shared by the features that it chose: a weight of 5 counts like five runs that chose the feature
+    alone, and all runs together are as many votes as there are models.
 
     Parameters
     ----------
@@ -91,6 +94,7 @@ class Hyperdirichlet(Prior):
         rows, multiplicity = self._resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
         sets.eliminate_zeros()
+        set_weight = int(multiplicity.sum())
         multiplicity = np.concatenate([np.ones(evidence.n_models, dtype=np.int64), multiplicity])
         grouped = GroupedSets.of(sets, multiplicity, weights)
         diagnostics = None
@@ -119,6 +123,7 @@ class Hyperdirichlet(Prior):
             diagnostics=diagnostics,
             grouped=grouped,
             states=states,
+            set_weight=set_weight,
         )
 
     def _resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
@@ -178,6 +183,13 @@ class GroupedSets:
         return len(self.group_weights)
 
     @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What weights count for, if there are any, and whether the chains disagree."""
+        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
+        stated = bool((self.weights != DEFAULT_WEIGHT).any())
+        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
+
+    @property
     def total(self) -> float:
         """Sum of the Dirichlet parameters of theta given the latent members."""
         return float(self.group_weights.sum() + self.multiplicity.sum())
@@ -196,11 +208,25 @@ class GroupedSets:
 class HyperdirichletPosterior(Posterior):
     """A mixture of Dirichlet distributions, one for each kept state of the chains.
 
-    `states`, of shape (n_states, n_groups), are sampled counts of each group.
+    `states`, of shape (n_states, n_groups), are sampled counts of each group; `set_weight` is the sum of the weights
+    on sets.
     """
 
     grouped: GroupedSets = field(repr=False)
     states: Array = field(repr=False)
+    set_weight: int = 0
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What weights count for, if there are any, and whether the chains disagree."""
+        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
+        stated = bool((self.weights != DEFAULT_WEIGHT).any())
+        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights and of the number of runs, T: a run is one vote, shared among the features it chose."""
+        return float(self.weights.sum() + self.set_weight + self.evidence.n_models)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         group, n_groups = self.grouped.group, self.grouped.n_groups

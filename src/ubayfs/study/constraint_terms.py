@@ -24,6 +24,8 @@ from .yaml_io import plain
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 # Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
 _SECONDS = 10.0
+# Kinds that rest on correlations; the empty set satisfies all of their inequalities.
+_OF_CORRELATIONS = ("decorrelate", "max_per_cluster")
 # More features than this have too many correlations to look at beforehand.
 _MOST_CORRELATED = 3000
 
@@ -233,8 +235,8 @@ def check_constraints(
         for position, constraint in known.items()
         if constraint.needs_data and _is_complete(constraint)
     }
-    # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
-    correlations_only = all(constraint.kind == "decorrelate" for constraint in others.values())
+    # If the empty set satisfies all hard inequalities, nothing contradicts.
+    correlations_only = all(constraint.kind in _OF_CORRELATIONS for constraint in others.values())
     empty_set_holds = correlations_only and (system.b[np.isinf(system.rho)] >= 0).all()
     if not empty_set_holds and (data is not None or problems.found):
         if data is not None and not (correlations_only and data.n_features > _MOST_CORRELATED):
