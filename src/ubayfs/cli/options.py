@@ -19,6 +19,7 @@ Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
+_PRICE: tuple[str, ...] = ("constraints", "price")
 # Kinds of constraints that need no other argument have an option by their first one. Of those with a number there is
 # one, and an option replaces it; lists of features add to those of the study.
 _FIRST_ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -229,6 +230,9 @@ def _with_constraints(
             removed.add(kind)
             limit = {"rho": math.inf} if first == "n" else _price_of(kind, arguments)  # limits of size hold here
             added.append((kind, {first: value, **limit}))
+    if arguments.price is not None and not any("price" in given for _, given in added):
+        aliases[_PRICE] = "--price"
+        problems(_PRICE, "belongs to soft constraints among the options, such as --cannot-link; there are none.")
     before = dict(aliases)
     made: list[Constraint] = []
     for position, constraint in enumerate(study.constraints):
