@@ -43,18 +43,8 @@ def test_a_study_with_prices(folder, run):
 
 
 def test_options_with_a_price(folder, run):
-    options = [
-        "--cannot-link",
-        "mean radius",
-        "mean area",
-        "--decorrelate",
-        0.9,
-        "--max-per-cluster",
-        1,
-        "--price",
-        0.1,
-    ]
-    options += ["--require", "mean texture", "--without", "cannot_link"]
+    options = ["--cannot-link", "mean radius", "mean area", "--decorrelate", 0.9, "--max-per-cluster", 1]
+    options += ["--price", 0.1, "--require", "mean texture", "--without", "cannot_link"]
     assert run("select", "study.yaml", *options, "-o", "out").code == 0
     hard = float("inf")
     assert constraints_of("out") == [
@@ -69,8 +59,8 @@ def test_options_with_a_price(folder, run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--price", "0.1"], "--price: is that of soft constraints among the options"),
-        (["--max-size", "3", "--price", "0.1"], "--price: is that of soft constraints among the options"),
+        (["--price", "0.1"], "--price: belongs to soft constraints among the options"),
+        (["--max-size", "3", "--price", "0.1"], "--price: belongs to soft constraints among the options"),
         (["--cannot-link", "mean radius", "mean area", "--price", "-1"], "must be a number in [0, inf); got -1.0"),
     ],
 )
@@ -84,7 +74,7 @@ def test_wrong_prices(folder, run, options, message):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("{n: 4, price: 0.5, rho: 1}", "constraints[0].max_size.price: and rho both tell"),
+        ("{n: 4, price: 0.5, rho: 1}", "constraints[0].max_size.price: cannot be given together with rho"),
         ("{n: 4, price: hard}", "constraints[0].max_size.price: must be a number in [0, inf); got 'hard'"),
         ("{n: -4, price: -1}", "constraints[0].max_size.price: must be a number in [0, inf); got -1"),
     ],
