@@ -26,7 +26,9 @@ LAYERS = [
     ["selection"],
     ["advice"],
     ["workflow"],
-    ["attribution", "estimator", "tables"],
+    ["attribution"],
+    ["trust"],
+    ["estimator", "tables"],
     ["study"],
     ["plotting"],
     ["summary"],
@@ -45,6 +47,7 @@ CALLED_LATER = {
     ("data.blocks", "knowledge.tied"),
     ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),
+    ("selection", "trust.substitutes"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent

@@ -136,6 +136,11 @@ class Advice:
             "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
             "nothing speaks against them. Add max_size(n), or lower max_features of UBayFSSelector.",
         ),
+        "nothing_supported": (
+            OptimizationWarning,
+            "The data support no feature: {n_shuffles} shuffled targets give such votes, too (p = {p_value:.2g}). At "
+            "most one feature is selected; it may be unrelated to the target.",
+        ),
         "without_votes": (
             OptimizationWarning,
             "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
@@ -269,6 +274,19 @@ class Advice:
             UBayFSWarning,
             "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
             "written cannot be checked.",
+        ),
+        "few_shuffles": (
+            UBayFSWarning,
+            "with {n_done} shuffled targets, votes cannot be told from chance whatever they are: p is at least "
+            "{smallest:.2g}, above {limit}. Use n_shuffles={fewest} or more.",
+        ),
+        "repeats_failed": (
+            EnsembleWarning,
+            "{n_failed} of {n} {what} could not be used and are left out, the first because: {error}",
+        ),
+        "repeats_cancelled": (
+            EnsembleWarning,
+            "cancelled after {n_done} of {n} {what}; the result rests on those.",
         ),
         "chains_disagree": (
             ConvergenceWarning,

@@ -1,0 +1,23 @@
+"""Trust: what other samples would say, found by repeating the whole procedure on shuffled, halved or left-out data.
+
+`procedure` has what is repeated, `repeats` does it, `ensembles` has what was found. `noise` and `reproducibility` are
+made of that: after a changed decision only decisions are repeated.
+"""
+
+from .agreement import Agreement, agreement
+from .constraint_costs import Change, ConstraintCost, constraint_costs
+from .left_out import LeftOut, left_out
+from .substitutes import StandIn, Substitute, substitutes
+
+__all__ = [
+    "Agreement",
+    "Change",
+    "ConstraintCost",
+    "LeftOut",
+    "StandIn",
+    "Substitute",
+    "agreement",
+    "constraint_costs",
+    "left_out",
+    "substitutes",
+]

@@ -1,0 +1,287 @@
+"""Ensembles that are repeated with shuffled targets and on halves of the samples; what they found is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import Array, Mask, RandomState, freeze
+from ..data.feature_data import FeatureData
+from ..ensemble.checkpoint import differences, identifying
+from ..ensemble.collect import Progress
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, EnsembleError, InputError
+from .procedure import draw_half, plan_halves, shuffled, take_samples, with_target
+from .repeats import Repeats
+
+Pair = tuple[Evidence, Evidence]
+_ABOUT = "about"
+
+
+@dataclass(frozen=True, eq=False)
+class NullEnsembles:
+    """Votes of ensembles that saw a shuffled target.
+
+    Attributes
+    ----------
+    counts : ndarray of int of shape (n_done, n_features)
+        Votes of each feature in each shuffle whose ensemble could be run.
+    n_models : ndarray of int of shape (n_done,)
+        Models behind these votes.
+    n_shuffles : int
+        Shuffles that were asked for.
+    settings : mapping
+        Of the ensemble: those of the evidence, with the seed of the shuffles.
+    failures : tuple of str
+        Why the ensembles of further shuffles could not be run.
+    """
+
+    counts: NDArray[np.int32]
+    n_models: NDArray[np.int32]
+    n_shuffles: int
+    settings: Mapping[str, Any]
+    failures: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self.counts)
+        freeze(self.n_models)
+
+    @property
+    def n_done(self) -> int:
+        """Number of shuffles whose ensemble could be run."""
+        return len(self.counts)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no shuffle was left out because of a cancel."""
+        return self.n_done + len(self.failures) == self.n_shuffles
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return everything as plain arrays, for one .npz file."""
+        about = {"n_shuffles": self.n_shuffles, "settings": self.settings, "failures": self.failures}
+        return {"counts": self.counts, "n_models": self.n_models, _ABOUT: _text(about)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> NullEnsembles:
+        """Make them of what :meth:`to_arrays` returned; EnsembleError if that does not fit together."""
+        try:
+            about = _read(arrays[_ABOUT])
+            counts, n_models = (np.array(arrays[name], dtype=np.int32) for name in ("counts", "n_models"))
+            if counts.ndim != 2 or n_models.shape != counts.shape[:1]:
+                raise ValueError(f"votes of shape {counts.shape} and {n_models.shape} ensembles")
+            return cls(counts, n_models, int(about["n_shuffles"]), about["settings"], tuple(about["failures"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise EnsembleError(f"the stored shuffles do not fit together ({error!r}).") from error
+
+
+@dataclass(frozen=True, eq=False)
+class HalfEnsembles:
+    """Ensembles on complementary halves of the samples.
+
+    Attributes
+    ----------
+    pairs : tuple of (Evidence, Evidence)
+        Of the first and the second half of each split whose ensembles could be run.
+    samples : ndarray of bool of shape (n_done, n_samples)
+        True for the samples of the first half.
+    n_splits : int
+        Splits that were asked for.
+    settings : mapping
+        Of the ensemble: those of the evidence, with the seed of the splits.
+    failures : tuple of str
+        Why the ensembles of further splits could not be run.
+    """
+
+    pairs: tuple[Pair, ...]
+    samples: Mask
+    n_splits: int
+    settings: Mapping[str, Any]
+    failures: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self.samples)
+
+    @property
+    def n_done(self) -> int:
+        """Number of splits whose ensembles could be run."""
+        return len(self.pairs)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no split was left out because of a cancel."""
+        return self.n_done + len(self.failures) == self.n_splits
+
+    def to_arrays(self) -> dict[str, Array]:
+        """Return everything as plain arrays, for one .npz file."""
+        halves = [half.record() for pair in self.pairs for half in pair]
+        names = halves[0][0]["feature_names"] if halves else []
+        about = {
+            "n_splits": self.n_splits,
+            "settings": self.settings,
+            "failures": self.failures,
+            "feature_names": names,
+            "halves": [{key: value for key, value in more.items() if key != "feature_names"} for more, _ in halves],
+        }
+        own = {f"{i}_{name}": array for i, (_, arrays) in enumerate(halves) for name, array in arrays.items()}
+        return {"samples": self.samples, **own, _ABOUT: _text(about)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> HalfEnsembles:
+        """Make them of what :meth:`to_arrays` returned; EnsembleError if that does not fit together."""
+        try:
+            about, samples = _read(arrays[_ABOUT]), np.array(arrays["samples"], dtype=bool)
+            halves = [
+                Evidence.from_record(
+                    {**more, "feature_names": about["feature_names"]},
+                    {name: arrays[f"{i}_{name}"] for name in ("indptr", "indices", "constant")},
+                )
+                for i, more in enumerate(about["halves"])
+            ]
+            if samples.ndim != 2 or 2 * len(samples) != len(halves):
+                raise ValueError(f"splits of shape {samples.shape} and {len(halves)} ensembles")
+            pairs = tuple(zip(halves[::2], halves[1::2], strict=True))
+            return cls(pairs, samples, int(about["n_splits"]), about["settings"], tuple(about["failures"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise EnsembleError(f"the stored halves do not fit together ({error!r}).") from error
+
+
+def different_settings(settings: Mapping[str, Any], evidence: Evidence) -> list[str]:
+    """Return what differs between the settings of repeated ensembles and of evidence, of what both know; no seed."""
+    found: list[str] = []
+    for part in evidence.settings.get("parts", [evidence.settings]):
+        known = (identifying(settings).keys() & identifying(part).keys()) - {"seed"}
+        before, now = ({name: own[name] for name in known} for own in (settings, part))
+        found += differences(before, now, ("there", "in the evidence"))
+    return list(dict.fromkeys(found))
+
+
+def repeats_advice(what: str, n: int, n_done: int, failures: tuple[str, ...]) -> tuple[Advice, ...]:
+    """Return what must be known of repeats: some failed, or were cancelled."""
+    found = list[Advice]()
+    if failures:
+        found.append(Advice("repeats_failed", {"what": what, "n": n, "n_failed": len(failures), "error": failures[0]}))
+    if n_done + len(failures) < n:
+        found.append(Advice("repeats_cancelled", {"what": what, "n": n, "n_done": n_done + len(failures)}))
+    return tuple(found)
+
+
+def _text(content: Mapping[str, Any]) -> Array:
+    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+
+
+def _read(text: Array) -> dict[str, Any]:
+    content = json.loads(np.asarray(text, dtype=np.uint8).tobytes())
+    if not isinstance(content, dict):
+        raise ValueError(f"{type(content).__name__} instead of an object")
+    return content
+
+
+# -- collecting them ---------------------------------------------------------------------------------------------------
+
+
+def collect_null(
+    data: FeatureData,
+    ensemble: Mapping[str, Any],
+    n_shuffles: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> NullEnsembles:
+    """Run an ensemble on shuffled targets; missing values, covariates and groups stay with their samples.
+
+    Parameters
+    ----------
+    data : FeatureData
+    ensemble : mapping
+        Arguments of :func:`~ubayfs.collect_evidence` that are not about data or how it is run: selector, n_models,
+        train_size and n_features_per_model; others are ignored.
+    n_shuffles : int, default 20
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`; shuffle b is the same for every `n_shuffles`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, n_shuffles)``, first with 0 and whenever runs are finished. When it returns False,
+        the shuffles that are done are returned.
+    checkpoint : path of a directory, optional
+        Every finished shuffle is stored there, and the same call continues from there.
+
+    Raises
+    ------
+    InputError
+        If there is no target, or an argument breaks a rule.
+    EnsembleError
+        If fewer than half of the shuffles could be run.
+    """
+    check_target(data)
+    repeats = Repeats.of("shuffles", data, ensemble, n_shuffles, random_state, n_jobs, on_progress, checkpoint)
+
+    def shuffle(number: int) -> NullEnsembles:
+        other = with_target(data, shuffled(data.target, data.groups, repeats.generator(number)))
+        found = repeats.ensemble(other, number)
+        counts, n_models = found.counts.astype(np.int32), np.array([found.n_models], dtype=np.int32)
+        return NullEnsembles(counts[None, :], n_models, 1, {})
+
+    done, failures = repeats.run(shuffle, NullEnsembles.from_arrays)
+    counts = np.concatenate([np.empty((0, data.n_features), dtype=np.int32), *(one.counts for one in done)])
+    n_models = np.concatenate([np.empty(0, dtype=np.int32), *(one.n_models for one in done)])
+    return NullEnsembles(counts, n_models, repeats.n, repeats.settings, failures)
+
+
+def collect_halves(
+    data: FeatureData,
+    ensemble: Mapping[str, Any],
+    n_splits: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> HalfEnsembles:
+    """Run an ensemble on complementary halves of the samples, stratified like subsamples and of whole groups.
+
+    Parameters
+    ----------
+    data, ensemble, random_state, n_jobs, on_progress, checkpoint
+        As in :func:`collect_null`, with splits for shuffles.
+    n_splits : int, default 20
+        Each takes two ensembles on half of the samples, as many models each as on all of them.
+
+    Raises
+    ------
+    InputError
+        If a class has too few samples for halves, groups cannot be split, or an argument breaks a rule.
+    EnsembleError
+        If the ensembles of fewer than half of the splits could be run.
+    """
+    repeats = Repeats.of("splits", data, ensemble, n_splits, random_state, n_jobs, on_progress, checkpoint)
+    plan = plan_halves(data, repeats.settings["train_size"])
+
+    def split(number: int) -> HalfEnsembles:
+        first = draw_half(plan, repeats.generator(number))
+        parts = [take_samples(data, samples) for samples in (first, ~first)]
+        for part in parts:
+            _check_varies(part)
+        one, other = (repeats.ensemble(part, number, half) for half, part in enumerate(parts))
+        return HalfEnsembles(((one, other),), first[None, :], 1, {})
+
+    done, failures = repeats.run(split, HalfEnsembles.from_arrays)
+    samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(one.samples for one in done)])
+    return HalfEnsembles(tuple(one.pairs[0] for one in done), samples, repeats.n, repeats.settings, failures)
+
+
+def check_target(data: FeatureData) -> None:
+    """Raise if there is no target to shuffle."""
+    if data.target.values is None:
+        rule = "is missing; noise is found by shuffling the target, and an unsupervised task has none."
+        raise InputError.of("y", rule)
+
+
+def _check_varies(half: FeatureData) -> None:
+    values = half.target.values
+    if values is not None and (values == values[0]).all():
+        raise InputError.of("y", "is constant in a half of the samples.")
