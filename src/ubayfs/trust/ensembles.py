@@ -219,7 +219,6 @@ def collect_null(
         If fewer than half of the shuffles could be run.
     """
     check_target(data)
-    assert data.constant is not None  # known before there are threads, and passed on to all shuffles
     repeats = Repeats.of("shuffles", data, ensemble, n_shuffles, random_state, n_jobs, on_progress, checkpoint)
 
     def shuffle(number: int) -> NullEnsembles:

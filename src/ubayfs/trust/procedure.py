@@ -147,9 +147,7 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
 def with_target(data: FeatureData, target: Target) -> FeatureData:
     """Return the same samples with another target; what is known of the values alone is not computed again."""
     other = replace(data, target=target)
-    vars(other).update(
-        {name: vars(data)[name] for name in ("extremes", "constant", "values_hash") if name in vars(data)}
-    )
+    vars(other).update(extremes=data.extremes, constant=data.constant, values_hash=data.values_hash)
     return other
 
 
