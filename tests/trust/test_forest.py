@@ -23,7 +23,7 @@ def test_classes_are_predicted_as_by_scikit_learn(rng):
     theirs = RandomForestClassifier(100, class_weight="balanced", random_state=0).fit(X, y)
     aucs = [roc_auc_score(truth, forest.predict_proba(T)[:, 1]) for forest in (ours, theirs)]
     assert aucs[0] == pytest.approx(aucs[1], abs=0.03)
-    assert ours.feature_importances_ == pytest.approx(theirs.feature_importances_, abs=0.06)
+    assert ours.feature_importances_ == pytest.approx(theirs.feature_importances_, abs=0.1)
     assert set(np.argsort(ours.feature_importances_)[-2:]) == {0, 1}
     assert (ours.predict(T) == ours.predict_proba(T).argmax(axis=1)).all()
 
