@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import check_choice
+from .._arguments import check_choice, check_int
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
@@ -78,6 +78,13 @@ def figures(name: str, value: Any) -> tuple[str, ...]:
     return tuple(check_choice(name, entry, FIGURE_FORMATS) for entry in texts(name, value))
 
 
+def sizes(name: str, value: Any) -> tuple[int, ...]:
+    """Return sizes of sets, each once, ascending."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        value = [value]
+    return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
+
+
 def yes_or_no(name: str, value: Any) -> bool:
     """Return true or false."""
     if not isinstance(value, bool):
@@ -92,6 +99,11 @@ def ensemble_argument(name: str, value: Any) -> Any:
 
 
 # -- selectors, priors and optimizers ----------------------------------------------------------------------------------
+
+
+def unknown(*arguments: Any) -> Any:
+    """Stand for a selector that is wrong, and reported: one that can do any task."""
+    raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -133,8 +145,8 @@ class Family:
         Returns
         -------
         choice : str, Named, object or tuple of these
-            The name if all settings are defaults; an object that is not built-in stays as it is. None if there is none,
-            or if only one of a list is right.
+            The name if all settings are defaults; an object that is not built-in stays as it is. None if it is wrong;
+            in a list `unknown` stands for it, so that the others are checked at their places.
         """
         if not self.several or not isinstance(value, list | tuple):
             return self._read_single(value, report)
@@ -142,8 +154,9 @@ class Family:
             with reported(report):
                 self.accept(value)
         choices = tuple(self._read_single(entry, below(report, position)) for position, entry in enumerate(value))
-        right = tuple(choice for choice in choices if choice is not None)
-        return right if len(right) > 1 else right[0] if len(right) == len(choices) == 1 else None
+        if len(choices) == 1:
+            return choices[0]
+        return tuple(unknown if choice is None else choice for choice in choices) or None
 
     def _read_single(self, value: Any, report: Report) -> Any:
         if isinstance(value, Named):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..advice import cost_advice, size_advice, very_likely_advice
 from ..constraints import ConstraintSystem, resolve
+from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -23,6 +24,7 @@ from ..exceptions import Advice
 from ..priors import PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
+from .changes import version_advice
 from .names import GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Weights
@@ -50,6 +52,8 @@ class ResolvedStudy:
         What the expert stated of features: weights, reasons and costs.
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
+    supported : int or None
+        The number of features that the data support, if the study asks for it and :meth:`sized` has said it.
     """
 
     study: Study
@@ -59,6 +63,17 @@ class ResolvedStudy:
     decision: Decision
     prior: PriorKnowledge
     system: ConstraintSystem | None = None
+    supported: int | None = None
+
+    @property
+    def needs_noise(self) -> bool:
+        """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
+        return self.supported is None and any(map(asks_for_supported, self.decision.constraints))
+
+    def sized(self, n: int) -> ResolvedStudy:
+        """Return the study with the number of features that the data support."""
+        decision = replace(self.decision, constraints=with_supported(self.decision.constraints, n))
+        return replace(self, decision=decision, system=None, supported=n)
 
     @property
     def knowledge(self) -> Mapping[str, float | str]:
@@ -75,6 +90,11 @@ class ResolvedStudy:
         return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs, *too_many)
 
     @property
+    def version_advice(self) -> tuple[Advice, ...]:
+        """What is different from the version of ubayfs that wrote the study, such as defaults that it rests on."""
+        return version_advice(self.study, self.prior.unlikely)
+
+    @property
     def features_per_model(self) -> int | str:
         """The most features that a run may choose, or "random"."""
         return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
@@ -87,7 +107,7 @@ class ResolvedStudy:
         of_size: tuple[Advice, ...] = ()
         if self.data is not None and self.system is not None:  # else correlations decide, and the decision says it
             of_size = size_advice(self.system, ~self.data.constant)
-        return (*self.study.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
+        return (*self.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
 
     def collect(
         self,
@@ -100,7 +120,10 @@ class ResolvedStudy:
 
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
-        return self.decision.make(evidence, self.data, self.system, self.prior)
+        decision = self.decision
+        if self.needs_noise:  # raises, and says what to do
+            decision = replace(decision, constraints=with_supported(decision.constraints, SUPPORTED))
+        return decision.make(evidence, self.data, None if self.needs_noise else self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""

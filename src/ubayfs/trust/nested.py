@@ -20,6 +20,7 @@ from ..workflow import Decision
 from .folds import assign_folds, check_folds
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
+from .supported import sized_in_parts
 from .trial import BASELINES, DecideFor, Fold, Outcome, Trial, child, joined
 from .validation import Validation
 
@@ -102,7 +103,9 @@ def validate(
     given = locals()
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
     ensemble, decision = split_arguments("validate", arguments)
-    return validate_procedure(Procedure.of(read_data(X, y, ensemble), ensemble), decision, options)
+    procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
+    decision, decide_for = sized_in_parts(procedure, decision)
+    return validate_procedure(procedure, decision, options, decide_for=decide_for)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -151,8 +151,7 @@ class Repeats:
         outcomes = run_ensemble(data, self.procedure.selectors, settings, n_jobs, self._watch)
         if self.stopped:
             raise _Cancelled
-        constant = (self.procedure.data if data.X is self.procedure.data.X else data).constant
-        evidence = gather(outcomes, data.feature_names, constant, settings)
+        evidence = gather(outcomes, data.feature_names, data.constant, settings)
         check_failures(evidence.failures, len(outcomes))
         return evidence
 
@@ -171,7 +170,6 @@ class Repeats:
 
     def run(self, repeat: Callable[[int], _Found], read: _Read[_Found]) -> tuple[list[_Found], tuple[str, ...]]:
         """Return what repeats have found, in their order, and why others failed; those that are stored are read."""
-        self.procedure.data.constant  # noqa: B018 - computed once, before there are threads
         found = {number: stored for number in range(self.n) if (stored := self._load(number, read)) is not None}
         failures: dict[int, str] = {}
         self._report(len(found))
