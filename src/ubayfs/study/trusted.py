@@ -135,9 +135,9 @@ class TrustWork:
     def _validate(self) -> None:
         known = self.trust.validation
         if known is None or not known.complete:
-            validation = self._part("validation", "folds", "folds", _validated, study=self.study)
+            digest = decision_digest(self.study, self.evidence)
+            validation = self._part(f"validation-{digest[:12]}", "folds", "folds", _validated, study=self.study)
             if validation is not None and validation.n_done:
-                digest = decision_digest(self.study, self.evidence)
                 self.trust = replace(self.trust, validation=validation, validated=digest)
 
     def _part(self, part: str, label: str, unit: str, work: Callable[..., Any], **settings: Any) -> Any:
@@ -145,7 +145,7 @@ class TrustWork:
         if self.stopped:
             return None
         study = self.study.study
-        checkpoint = None if self.checkpoint is None else self.checkpoint / part
+        checkpoint = None if self.checkpoint is None else self.checkpoint / part  # of just what it does
         common = {"random_state": study.trust.seed, "n_jobs": study.evidence.n_jobs, "checkpoint": checkpoint}
         try:
             with self.watch(label, unit) as update:
@@ -156,7 +156,7 @@ class TrustWork:
 
                 return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
-            self.problems[part] = str(error)
+            self.problems[part.partition("-")[0]] = str(error)
             return None
 
 
@@ -189,4 +189,4 @@ def _validated(
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
     procedure = Procedure.of(data, ensemble)
     decision, decide_for = sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles)
-    return validate_procedure(procedure, decision, options, study.prior, decide_for)
+    return validate_procedure(procedure, decision, options, study.prior, decide_for, checkpoint)
