@@ -103,6 +103,27 @@ def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
     assert again.problems == {}
 
 
+def test_only_further_shuffles_and_splits_are_collected(resolved):
+    evidence, seen = resolved.collect(), []
+    work = TrustWork(resolved, evidence, Trust(), watch)
+    selection = work.study.decide(evidence)
+    work.find("quick", selection)
+    more = changed(resolved, trust=TrustSection(n_shuffles=5, n_splits=3))
+    again = TrustWork(more, evidence, work.trust, lambda label, unit: nullcontext(lambda *done: seen.append(done)))
+    again.find("quick", selection)
+    assert {(3, 5), (5, 5), (2, 3), (3, 3)} <= set(seen)
+    assert not {(0, 5), (2, 5), (0, 3), (1, 3)} & set(seen)
+    whole = TrustWork(more, evidence, Trust(), watch)
+    whole.find("quick", selection)
+    np.testing.assert_array_equal(again.trust.null.counts, whole.trust.null.counts)
+    assert again.trust.encode() == whole.trust.encode()
+    other = changed(resolved, trust=TrustSection(n_shuffles=5, n_splits=2, seed=1))
+    anew = TrustWork(other, evidence, work.trust, watch)
+    anew.find("quick", selection)
+    assert anew.trust.null.n_done == 5
+    assert (anew.trust.null.counts[:3] != work.trust.null.counts).any()
+
+
 def test_a_part_that_is_stopped_ends_the_work(resolved):
     evidence = resolved.collect()
     work = TrustWork(resolved, evidence, Trust(), lambda label, unit: nullcontext(lambda done, total: done < 2))

@@ -121,14 +121,14 @@ class TrustWork:
         """Run ensembles on shuffled targets, unless that was done."""
         known, n = self.trust.null, self.study.study.trust.n_shuffles
         if known is None or known.n_shuffles < n or not known.complete:
-            null = self._part("noise", "shuffled targets", "shuffles", collect_null, n_shuffles=n)
+            null = self._part("noise", "shuffled targets", "shuffles", collect_null, n_shuffles=n, known=known)
             if null is not None and null.n_done:
                 self.trust = replace(self.trust, null=null).with_noise(self.evidence)
 
     def _find_halves(self) -> None:
         known, n = self.trust.halves, self.study.study.trust.n_splits
         if known is None or known.n_splits < n or not known.complete:
-            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n)
+            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, known=known)
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
