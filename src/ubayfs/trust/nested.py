@@ -98,8 +98,8 @@ def validate(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> options = {"n_models": 10, "constraints": [max_size(3)], "random_state": 0}
     >>> found = validate(X, y, n_repeats=1, baselines=["random"], **options)
-    >>> found.scores[["method", "metric", "mean"]].round(2).values.tolist()
-    [['ubayfs', 'auc', 0.99], ['ubayfs', 'balanced_accuracy', 0.95], ['random', 'auc', 0.9...], ['random', ...]]
+    >>> found.scores.query("metric == 'auc'")[["method", "mean"]].round(2).values.tolist()
+    [['ubayfs', 0.98], ['random', 0.93]]
     """
     given = locals()
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
