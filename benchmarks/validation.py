@@ -22,8 +22,8 @@ def validation(quick: bool) -> Section:
             rows.append(_validated(name, selector, shape, quick) if data.present(name) else absent)
     return Section(
         "Validation",
-        f"{shape['n_repeats']} times {shape['cv']} folds with the baselines {', '.join(BASELINES)}; 100 models, at most "
-        "10 features, n_jobs=2. Times: one ensemble on all samples.",
+        f"{shape['n_repeats']} times {shape['cv']} folds with the baselines {', '.join(BASELINES)}; 100 models, at "
+        "most 10 features, n_jobs=2. Times: one ensemble on all samples.",
         rows,
     )
 

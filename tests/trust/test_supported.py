@@ -6,10 +6,13 @@ import pytest
 import ubayfs
 from ubayfs import UBayFSSelector, max_size
 from ubayfs.constraints.supported import asks_for_supported, with_supported
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
 from ubayfs.trust.ensembles import NullEnsembles
 from ubayfs.trust.noise import Noise
-from ubayfs.trust.supported import supported_size
+from ubayfs.trust.procedure import Procedure
+from ubayfs.trust.supported import sized_in_parts, supported_size
+from ubayfs.workflow import Decision
 
 SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3}
 
@@ -70,8 +73,8 @@ def test_the_estimator_takes_as_many_as_the_data_support(planted):
     expected = ubayfs.estimate_noise(*planted, evidence=selector.evidence_, random_state=0)
     np.testing.assert_array_equal(selector.noise_.q_values, expected.q_values)
     assert selector.redecide(max_supported=1).get_support().sum() == 1
-    assert selector.redecide(max_features=4).get_support().sum() == 4
-    assert selector.redecide(max_features=4).redecide(max_features="supported").get_support().tolist() == (
+    assert selector.redecide(max_features=3).get_support().sum() == 3
+    assert selector.redecide(max_features=3).redecide(max_features="supported").get_support().tolist() == (
         selector.get_support().tolist()
     )
 
@@ -84,7 +87,7 @@ def test_on_noise_the_estimator_warns_and_takes_one(planted):
 
 
 def test_a_fit_without_shuffles_cannot_be_decided_by_them(planted):
-    selector = UBayFSSelector(random_state=0, **SETTINGS).fit(*planted)
+    selector = UBayFSSelector(max_features=2, random_state=0, **SETTINGS).fit(*planted)
     assert selector.noise_ is None
     with pytest.raises(InputError, match="fit again") as caught:
         selector.redecide(max_features="supported")
@@ -99,13 +102,26 @@ def test_other_limits_are_refused(planted, wrong):
         UBayFSSelector(max_features="supported", max_supported=0, **SETTINGS).fit(*planted)
 
 
-def test_folds_estimate_the_size_anew(planted):
-    """In each fold as many as its own training part supports: by hand, the same."""
+def test_a_part_of_the_samples_has_the_size_that_it_supports_itself(planted):
     X, y = planted
+    data = FeatureData.from_table(X, y)
+    decision = Decision(constraints=(max_size("supported", rho=np.inf), ubayfs.min_size(1)))
+    sized, decide_for = sized_in_parts(Procedure.of(data, SETTINGS), decision, most=7)
+    assert sized.constraints[0] == max_size(7, rho=np.inf)
+    for part in (slice(10, 90), slice(20, 80)):
+        evidence = ubayfs.collect_evidence(X[part], y[part], **SETTINGS, random_state=1)
+        noise = ubayfs.estimate_noise(X[part], y[part], evidence=evidence, random_state=1)
+        found = decide_for(FeatureData.from_table(X[part], y[part]), evidence)
+        assert noise.supported >= 2
+        assert found.constraints == (max_size(min(noise.supported, 7), rho=np.inf), ubayfs.min_size(1))
+    fixed = Decision(constraints=(max_size(3),))
+    assert sized_in_parts(Procedure.of(data, SETTINGS), fixed) == (fixed, None)
+
+
+def test_folds_estimate_the_size_anew(planted):
     settings = {"cv": 2, "n_repeats": 1, "baselines": False, "random_state": 0, **SETTINGS}
-    found = ubayfs.validate(X, y, constraints=[max_size("supported", rho=np.inf)], **settings)
+    found = ubayfs.validate(*planted, constraints=[max_size("supported", rho=np.inf)], **settings)
     assert found.failures == ()
-    assert all({0, 1} <= set(chosen) and len(chosen) <= 20 for chosen in found.sets)
-    limited = ubayfs.validate(X, y, constraints=[max_size(20, rho=np.inf)], **settings)
+    assert all(0 < len(chosen) < 10 for chosen in found.sets)
+    limited = ubayfs.validate(*planted, constraints=[max_size(20, rho=np.inf)], **settings)
     assert [len(chosen) for chosen in limited.sets] == [20, 20]
-    assert all(len(chosen) < 10 for chosen in found.sets)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..ensemble.checkpoint import differences, identifying
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
-from .procedure import draw_half, plan_halves, shuffled, take_samples
+from .procedure import draw_half, plan_halves, shuffled, take_samples, with_target
 from .repeats import Repeats
 
 Pair = tuple[Evidence, Evidence]
@@ -222,7 +222,7 @@ def collect_null(
     repeats = Repeats.of("shuffles", data, ensemble, n_shuffles, random_state, n_jobs, on_progress, checkpoint)
 
     def shuffle(number: int) -> NullEnsembles:
-        other = replace(data, target=shuffled(data.target, data.groups, repeats.generator(number)))
+        other = with_target(data, shuffled(data.target, data.groups, repeats.generator(number)))
         found = repeats.ensemble(other, number)
         counts, n_models = found.counts.astype(np.int32), np.array([found.n_models], dtype=np.int32)
         return NullEnsembles(counts[None, :], n_models, 1, {})

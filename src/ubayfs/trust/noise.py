@@ -108,7 +108,8 @@ class Noise:
     @property
     def p_value(self) -> float:
         """How often shuffled targets give votes that are concentrated at least as much, in (0, 1]."""
-        concentrated = (self.null_counts**2).sum(axis=1) >= (self.counts**2).sum()
+        squares = np.einsum("bj,bj->b", self.null_counts, self.null_counts)
+        concentrated = squares >= (self.counts**2).sum()
         return float((1 + np.count_nonzero(concentrated)) / (len(concentrated) + 1))
 
     @cached_property
@@ -137,9 +138,10 @@ class Noise:
         """What must be known: shuffles that are too few, were cancelled or failed."""
         null = self.null
         found = repeats_advice("shuffles", null.n_shuffles, null.n_done, null.failures)
-        if null.n_done >= FEWEST_SHUFFLES:
+        if null.n_done >= FEWEST_SHUFFLES or not null.complete:
             return found
-        facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": FEWEST_SHUFFLES}
+        fewest = FEWEST_SHUFFLES + len(null.failures)
+        facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": fewest}
         return (*found, Advice("few_shuffles", facts))
 
     def estimate(self, selection: Selection, reasons: Attribution | None = None) -> NoiseEstimate:

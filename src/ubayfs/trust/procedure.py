@@ -144,6 +144,13 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     return replace(data, X=X, target=data.target.take(samples), groups=groups, sample_names=names, path=None)
 
 
+def with_target(data: FeatureData, target: Target) -> FeatureData:
+    """Return the same samples with another target; what is known of the values alone is not computed again."""
+    other = replace(data, target=target)
+    vars(other).update(extremes=data.extremes, constant=data.constant, values_hash=data.values_hash)
+    return other
+
+
 def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> Target:
     """Return the target of other samples, at random: what belongs together in one sample of it stays together.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -151,8 +152,7 @@ class Repeats:
         outcomes = run_ensemble(data, self.procedure.selectors, settings, n_jobs, self._watch)
         if self.stopped:
             raise _Cancelled
-        constant = (self.procedure.data if data.X is self.procedure.data.X else data).constant
-        evidence = gather(outcomes, data.feature_names, constant, settings)
+        evidence = gather(outcomes, data.feature_names, data.constant, settings)
         check_failures(evidence.failures, len(outcomes))
         return evidence
 
@@ -171,22 +171,26 @@ class Repeats:
 
     def run(self, repeat: Callable[[int], _Found], read: _Read[_Found]) -> tuple[list[_Found], tuple[str, ...]]:
         """Return what repeats have found, in their order, and why others failed; those that are stored are read."""
-        self.procedure.data.constant  # noqa: B018 - computed once, before there are threads
         found = {number: stored for number in range(self.n) if (stored := self._load(number, read)) is not None}
         failures: dict[int, str] = {}
         self._report(len(found))
         left = iter([number for number in range(self.n) if number not in found])
-        for number, outcome in self._outcomes(repeat, left):
-            if isinstance(outcome, str):
-                failures[number] = outcome
-                self._check(list(failures.values()))
-            else:
-                found[number] = outcome
-                self._save(number, outcome)
-            self._report(len(found) + len(failures))
+        with closing(self._outcomes(repeat, left)) as outcomes:
+            for number, outcome in outcomes:
+                if isinstance(outcome, str):
+                    failures[number] = outcome
+                    self._check(list(failures.values()))
+                else:
+                    found[number] = outcome
+                    self._save(number, outcome)
+                self._report(len(found) + len(failures))
+                if self.stopped:  # what threads finish after that does not count: the caller knows how much is done
+                    break
         return [found[number] for number in sorted(found)], tuple(failures[number] for number in sorted(failures))
 
-    def _outcomes(self, repeat: Callable[[int], _Found], numbers: Iterator[int]) -> Iterator[tuple[int, _Found | str]]:
+    def _outcomes(
+        self, repeat: Callable[[int], _Found], numbers: Iterator[int]
+    ) -> Generator[tuple[int, _Found | str], None, None]:
         """Yield what repeats find, or why they fail, as they are finished and until the caller stops them."""
 
         def attempt() -> tuple[int, _Found | str] | None:

@@ -248,10 +248,12 @@ def _of_sets(
 def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     """Return 5 % and 95 % of the vote share of each feature over all halves, of shape (n_features, 2)."""
     found = np.zeros((n_features, 2))
-    shares = [half.counts / max(half.n_models, 1) for pair in halves.pairs for half in pair]
-    if shares:
-        voted = np.flatnonzero(np.any(shares, axis=0))
-        found[voted] = np.quantile(np.array([share[voted] for share in shares]), _RANGE, axis=0).T
+    found_by = [half for pair in halves.pairs for half in pair]
+    if found_by:  # most features have no vote at all
+        voted = np.unique(np.concatenate([half.sets.indices for half in found_by]))
+        counts = (np.bincount(half.sets.indices, minlength=n_features)[voted] for half in found_by)
+        shares = [votes / max(half.n_models, 1) for votes, half in zip(counts, found_by, strict=True)]
+        found[voted] = np.quantile(np.array(shares), _RANGE, axis=0).T
     return found
 
 
