@@ -172,7 +172,7 @@ def explanations(selection: Selection, random_state: RandomState, blocks: Any) -
             "costs": [],
             "agreement": None,
         }
-    limits = {"random_state": random_state, "node_limit": _NODES}
+    limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
     costs = constraint_costs(selection, **limits)
     many = selection.problem.utility.system.n_inequalities > _MOST_INEQUALITIES
     out = () if many else left_out(selection, costs=costs, **limits)
