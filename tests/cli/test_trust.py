@@ -203,6 +203,7 @@ def test_a_cancel_keeps_what_is_done_and_trust_completes_it(folder, run, interru
     assert "complete it with: ubayfs trust results" in done.err
     assert states(folder / "results") == ("missing", "partial", "missing")
     assert "3 of 19 shuffles" in done.out
+    assert "repeats_cancelled" in [advice["code"] for advice in summary_of(folder / "results")["advice"]]
     (runs,) = Path("results").glob("unfinished*")
     seen = interrupted("nothing", 0)
     done = run("trust", "results")

@@ -138,6 +138,7 @@ def finish(
             work.judge(selection)
     for part, problem in work.problems.items():
         echo_error(f"Note: {part} is not known: {problem}")
+    echo_advice(advice_facts(work.trust.advice))
     if work.trust is not trust:
         known = answer(selection, study=study, trust=work.trust)
     if unread is None:  # what is not known of a decision that is not written, no command finds out
@@ -145,7 +146,7 @@ def finish(
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
-        n_written = _write(work, selection, known, write, earlier, of_size)
+        n_written = _write(work, selection, known, write, earlier, (*of_size, *work.trust.advice))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
     if runs is not None and work.complete:
