@@ -333,6 +333,8 @@ def _left_out(facts: Facts) -> list[str]:
         return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
     if facts["ensemble"] is None or not facts["chosen"]:
         return []
+    if not facts["left_out_known"]:
+        return ["Not examined: under so many inequalities that would take long."]
     return ["None: no feature that was not chosen has as many votes as the weakest that was."]
 
 
