@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ubayfs.cli import console
-from ubayfs.cli.main import main
+from ubayfs.cli.main import build_parser, main
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study
 from ubayfs.trust.noise import noise_of
@@ -295,3 +295,14 @@ def test_finished_folds_are_not_repeated(own, run, interrupted, monkeypatch):
     assert whole.complete
     assert whole.sets[:2] == partial.sets
     assert not list(own.glob("unfinished*"))
+
+
+def test_whoever_leaves_before_the_facts_loses_no_result(folder, run, monkeypatch):
+    def closed(facts):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("ubayfs.cli.steps.print_facts", closed)
+    parsed = build_parser().parse_args(["select", "study.yaml", "--trust", "quick", "--shuffles", "2", "--splits", "2"])
+    with pytest.raises(BrokenPipeError):
+        parsed.run(parsed)
+    assert states(folder / "results") == ("missing", "known", "known")
