@@ -137,7 +137,7 @@ def finish(
         n_written = _write(work, selection, known, write, earlier, (*of_size, *work.trust.advice))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
-    if runs is not None and work.complete:
+    if runs is not None and not work.stopped:
         shutil.rmtree(runs, ignore_errors=True)  # the result holds all of them now
     elif runs is not None and directory is not None:
         echo_error(f"Not everything was done; complete it with: {shell_command('ubayfs', 'trust', directory)}")
