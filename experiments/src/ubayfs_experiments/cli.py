@@ -101,11 +101,11 @@ def _whole(low: int) -> Callable[[str], int]:
 
 def _list(arguments: argparse.Namespace) -> None:
     from .data.catalogue import SOURCES, data_directory, is_there
-    from .registry import EXPERIMENTS
+    from .registry import EXPERIMENTS, OTHERS
     from .tasks import Scale
 
     directory = data_directory(arguments.data_dir)
-    experiments = [(name, len(found.tasks(Scale())), found.title) for name, found in EXPERIMENTS.items()]
+    experiments = [(name, len(found.tasks(Scale())), found.title) for name, found in (EXPERIMENTS | OTHERS).items()]
     data = [
         (name, "yes" if is_there(source, directory) else "no", source.n_samples or "any", source.n_features,
          source.path or "not needed", source.title)
