@@ -13,6 +13,7 @@ from . import selectors as selectors
 from . import study as study
 from . import summary as summary
 from . import tables as tables
+from . import trust as trust
 from . import workers as workers
 from . import workflow as workflow
 from .attribution import selection_probabilities as selection_probabilities
@@ -61,6 +62,10 @@ from .priors import Posterior as Posterior
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
+from .trust.noise import Noise as Noise
+from .trust.noise import estimate_noise as estimate_noise
+from .trust.reproducibility import Reproducibility as Reproducibility
+from .trust.reproducibility import reproduce as reproduce
 from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence
 from .workflow import decide as decide

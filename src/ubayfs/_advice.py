@@ -249,6 +249,19 @@ class Advice:
             "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
             "written cannot be checked.",
         ),
+        "few_shuffles": (
+            UBayFSWarning,
+            "with {n_done} shuffled targets, votes cannot be told from chance whatever they are: p is at least "
+            "{smallest:.2g}, above {limit}. Use n_shuffles={fewest} or more.",
+        ),
+        "repeats_failed": (
+            EnsembleWarning,
+            "{n_failed} of {n} {what} could not be used and are left out, the first because: {error}",
+        ),
+        "repeats_cancelled": (
+            EnsembleWarning,
+            "cancelled after {n_done} of {n} {what}; the result rests on those.",
+        ),
         "chains_disagree": (
             ConvergenceWarning,
             "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "

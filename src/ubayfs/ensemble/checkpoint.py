@@ -248,5 +248,5 @@ def _warn_of_versions(directory: Path, before: Mapping[str, str], now: Mapping[s
             f"checkpoint {str(directory)!r} was begun with other versions ({', '.join(changed)}); its runs are used "
             "all the same. Name another directory if all runs must come from one installation.",
             EnsembleWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

@@ -15,13 +15,14 @@ from typing import Any
 from numpy.random import SeedSequence
 
 from .. import __version__
-from .._arguments import RandomState, as_seed_sequence, check_int, check_real
+from .._arguments import Array, Mask, RandomState, as_seed_sequence, check_int, check_real
 from ..data.anndata_object import parts_of
 from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
-from ..exceptions import EnsembleWarning, InputError
+from ..exceptions import Advice, EnsembleWarning, InputError
 from ..selectors.adapters import as_selector, check_task, describe
+from ..selectors.base import ElementarySelector
 from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure, check_failures
@@ -129,51 +130,81 @@ def collect_evidence(
     array([ 0,  0, 10, 10])
     """
     n_models, train_size = check_ensemble(n_models, train_size, n_features_per_model, n_jobs)
-    if on_progress is not None and not callable(on_progress):
-        raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
+    check_progress(on_progress)
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
-    if isinstance(X, FeatureData):
-        data = X
-        parts_of(X, target=target, layer=layer)  # refuses both
-    else:
-        gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
-        data = FeatureData.from_table(X, y, task=task, groups=groups, target=target, layer=layer, **gaps)
-    check_task(selectors, data.target.task)
-    per_model = features_per_model(n_features_per_model, data.n_features)
-    plan = plan_subsamples(data, train_size)
+    gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
+    data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **gaps)
+    settings = ensemble_settings(data, selectors, n_models, train_size, n_features_per_model)
     runs = _runs(n_models, part, random_state)
-    seed = _seed(random_state, directory)
+    settings["seed"] = seed_of(random_state, directory)
+    if part is not None:
+        settings |= part_settings(part, n_models)
+    outcomes = run_ensemble(data, selectors, settings, n_jobs, on_progress, directory, runs, n_models)
+    evidence = gather(outcomes, data.feature_names, data.constant, settings, data.advice)
+    check_failures(evidence.failures, len(outcomes) if part is None else n_models)
+    for advice in evidence.advice:
+        advice.warn()
+    return evidence
+
+
+def as_data(X: Any, y: Any = None, *, target: Any = None, layer: str | None = None, **reading: Any) -> FeatureData:
+    """Return anything that :func:`collect_evidence` takes as checked data; FeatureData as they are."""
+    if not isinstance(X, FeatureData):
+        return FeatureData.from_table(X, y, target=target, layer=layer, **reading)
+    parts_of(X, target=target, layer=layer)  # refuses both
+    return X
+
+
+def ensemble_settings(
+    data: FeatureData,
+    selectors: Sequence[ElementarySelector],
+    n_models: int,
+    train_size: float,
+    n_features_per_model: int | str | None,
+) -> dict[str, Any]:
+    """Return how evidence is made, in plain types, without the seed; InputError if selectors cannot do the task."""
+    check_task(selectors, data.target.task)
     settings = {
         "selector": [describe(elementary) for elementary in selectors],
         "n_models": n_models,
         "train_size": train_size,
-        "n_features_per_model": per_model,
+        "n_features_per_model": features_per_model(n_features_per_model, data.n_features),
         "task": data.target.task,
         "n_samples": data.n_samples,
         "n_features": data.n_features,
         "grouped": data.groups is not None,
-        "seed": seed,
         "data_fingerprint": data.fingerprint,
         "versions": versions(),
     }
-    if data.missing is not None:
-        settings["missing"] = data.missing
-    if part is not None:
-        settings |= part_settings(part, n_models)
+    return settings if data.missing is None else {**settings, "missing": data.missing}
+
+
+def run_ensemble(
+    data: FeatureData,
+    selectors: tuple[ElementarySelector, ...],
+    settings: Mapping[str, Any],
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    directory: Path | None = None,
+    runs: range | None = None,
+    n_models: int | None = None,
+) -> dict[int, Outcome]:
+    """Return what the runs have found, with settings that are checked; all runs, unless some of `n_models` are given.
+
+    Nothing of the data is looked at but values, target and groups: whoever repeats an ensemble on a part of the samples
+    or with another target knows the rest.
+    """
+    per_model, seed = settings["n_features_per_model"], settings["seed"]
+    runs, n_models = range(settings["n_models"]) if runs is None else runs, n_models or settings["n_models"]
+    plan = plan_subsamples(data, settings["train_size"])
     store = None if directory is None else Checkpoint.open(directory, settings)
     most, key = most_features(per_model, data.n_features), tuple(seed["spawn_key"])
     ensemble = EnsembleTask(
         data.target, plan, selectors, most, seed["entropy"], key, random_sizes=per_model == RANDOM, fill=data.fill
     )
     with nullcontext() if store is None else closing(store):
-        watch = _Watch(len(runs), n_models, on_progress)
-        outcomes = _run_all(data, ensemble, runs, n_jobs, watch, store)
-    evidence = _gather(outcomes, data, settings)
-    check_failures(evidence.failures, len(outcomes) if part is None else n_models)
-    for advice in evidence.advice:
-        advice.warn()
-    return evidence
+        return _run_all(data, ensemble, runs, n_jobs, _Watch(len(runs), n_models, on_progress), store)
 
 
 def check_ensemble(
@@ -191,6 +222,12 @@ def check_ensemble(
     return n_models, train_size
 
 
+def check_progress(on_progress: Any) -> None:
+    """Raise unless `on_progress` can be called."""
+    if on_progress is not None and not callable(on_progress):
+        raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
+
+
 def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
     """Return the runs to do."""
     if part is None:
@@ -200,8 +237,8 @@ def _runs(n_models: int, part: Any, random_state: RandomState) -> range:
     return part_runs(part, n_models)
 
 
-def _seed(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
-    """Return the seed in plain types: that of the checkpoint when the caller leaves the choice."""
+def seed_of(random_state: RandomState, directory: Path | None) -> dict[str, Any]:
+    """Return the seed in plain types: that of the checkpoint in `directory` when the caller leaves the choice."""
     stored = read_manifest(directory) if random_state is None and directory is not None else None
     if stored is not None and "seed" in stored["settings"]:
         seed = stored["settings"]["seed"]
@@ -244,7 +281,7 @@ def _run_all(
     stored, damage = ({}, []) if store is None else store.load()
     for reason in damage:
         message = f"the checkpoint is damaged, and what it lacks is done again: {reason}."
-        warnings.warn(message, EnsembleWarning, stacklevel=3)
+        warnings.warn(message, EnsembleWarning, stacklevel=4)
     found = {run: outcome for run, outcome in stored.items() if run in runs}
     done = frozenset(found)
     if found:
@@ -281,10 +318,17 @@ class _Watch:
             self.stopped = True
 
 
-def _gather(outcomes: Mapping[int, Outcome], data: FeatureData, settings: Mapping[str, Any]) -> Evidence:
+def gather(
+    outcomes: Mapping[int, Outcome],
+    feature_names: Array,
+    constant: Mask,
+    settings: Mapping[str, Any],
+    notes: tuple[Advice, ...] = (),
+) -> Evidence:
+    """Return what runs have found as evidence over features of these names, some of them constant."""
     found = {run: outcome for run, outcome in outcomes.items() if not isinstance(outcome, RunFailure)}
     failures = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure))
-    sets = sets_matrix(list(found.values()), data.n_features)
+    sets = sets_matrix(list(found.values()), len(feature_names))
     ensemble = identity(settings)
     runs = tuple(f"{ensemble}:{run}" for run in found)
-    return Evidence(sets, data.feature_names, data.constant, runs, failures, dict(settings), data.advice)
+    return Evidence(sets, feature_names, constant, runs, failures, dict(settings), notes)

@@ -1,0 +1,286 @@
+"""Noise: how many of the chosen features are expected to be unrelated to the target.
+
+With c_j the votes of feature j, c_bj those in shuffle b of B, and S the members that the data speak for:
+
+- N_b(t) features have at least t votes in shuffle b; V(t) is the mean of these numbers, R(t) that of the evidence;
+- q_j is the smallest of (1 + sum of N_b(t)) / (B R(t)) over t <= c_j, at most 1; q0_j the same with V(t) / R(t);
+- share = 1 - sum_j (1 - q0_j) c_j / sum_j c_j is the share of all votes that shuffles explain, found in one step;
+- p = (1 + number of shuffles with sum_j c_bj^2 >= sum_j c_j^2) / (B + 1) is the gate;
+- with t the fewest votes in S, cautious = min(|S|, V(t) |S| / R(t)), and the number that is expected is
+  min(cautious, max(share * cautious, sum of q0_j over S)).
+
+Where p > 0.05, nothing tells the votes from those of shuffled targets: what was cautious is expected, all of S is
+cautious, and all q are 1.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._arguments import Array, Floats, RandomState, check_int
+from ..attribution import Attribution, attribution
+from ..ensemble.collect import Progress
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InputError
+from ..selection import Selection, check_selection
+from .ensembles import NullEnsembles, check_target, collect_null, different_settings
+from .procedure import ENSEMBLE_ARGUMENTS, Run, check_arguments, read_data
+
+# The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
+GATE = 0.05
+FEWEST_SHUFFLES = 19
+# The largest q of a feature that the data support.
+SUPPORTED = 0.2
+
+
+@dataclass(frozen=True)
+class NoiseEstimate:
+    """How many members of a set are expected to be unrelated to the target; a proxy of a signal is related to it.
+
+    Attributes
+    ----------
+    expected : float
+        The estimate; of the members in `by_data` alone.
+    cautious : float
+        A number that is rarely exceeded.
+    share : float
+        Share of all votes of the evidence that shuffled targets explain.
+    by_data : tuple of str
+        Members whose reason is the data, and that have a vote.
+    filled : tuple of str
+        All others: members by the prior or constraints, and fillers.
+    """
+
+    expected: float
+    cautious: float
+    share: float
+    by_data: tuple[str, ...]
+    filled: tuple[str, ...]
+
+    @property
+    def n_data(self) -> int:
+        """Number of members that the estimate is about."""
+        return len(self.by_data)
+
+    @property
+    def n_filled(self) -> int:
+        """Number of members that the prior, constraints or nothing speaks for."""
+        return len(self.filled)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Votes compared with those that shuffled targets give.
+
+    Attributes
+    ----------
+    feature_names : ndarray of str (object) of shape (n_features,)
+    counts : ndarray of int of shape (n_features,)
+        Votes of the evidence.
+    n_models : int
+        Models of the evidence.
+    null : NullEnsembles
+    """
+
+    feature_names: Array
+    counts: NDArray[np.int64]
+    n_models: int
+    null: NullEnsembles
+
+    @cached_property
+    def null_counts(self) -> NDArray[np.int64]:
+        """Votes in each shuffle, of shape (n_done, n_features), as if all had as many models as the evidence."""
+        counts, n_models = self.null.counts.astype(np.int64), self.null.n_models[:, None]
+        return counts if (n_models == self.n_models).all() else -(-counts * self.n_models // np.maximum(n_models, 1))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all shuffles that were asked for are in it, or could not be run."""
+        return self.null.complete
+
+    @property
+    def p_value(self) -> float:
+        """How often shuffled targets give votes that are concentrated at least as much, in (0, 1]."""
+        concentrated = (self.null_counts**2).sum(axis=1) >= (self.counts**2).sum()
+        return float((1 + np.count_nonzero(concentrated)) / (len(concentrated) + 1))
+
+    @cached_property
+    def passes(self) -> bool:
+        """Whether the votes differ from those of shuffled targets: p is at most 0.05."""
+        return self.p_value <= GATE
+
+    @cached_property
+    def q_values(self) -> Floats:
+        """Expected share of noise among features with at least so many votes, of shape (n_features,)."""
+        return self._ratios(1)[self.counts] if self.passes else np.ones(len(self.counts))
+
+    @property
+    def supported(self) -> int:
+        """Number of features that the data support: q is at most 0.2."""
+        return int(np.count_nonzero(self.q_values <= SUPPORTED))
+
+    @property
+    def share(self) -> float:
+        """Share of all votes of the evidence that shuffled targets explain."""
+        total = self.counts.sum()
+        return float(1 - ((1 - self._ratios(0)[self.counts]) * self.counts).sum() / total) if total else 1.0
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known: shuffles that are too few, were cancelled or failed."""
+        null, found = self.null, list[Advice]()
+        if null.failures:
+            facts = {"n_failed": len(null.failures), "n": null.n_shuffles, "what": "shuffles", "error": null.failures[0]}
+            found.append(Advice("repeats_failed", facts))
+        if not null.complete:
+            done = null.n_done + len(null.failures)
+            found.append(Advice("repeats_cancelled", {"n_done": done, "n": null.n_shuffles, "what": "shuffles"}))
+        if null.n_done < FEWEST_SHUFFLES:
+            facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": FEWEST_SHUFFLES}
+            found.append(Advice("few_shuffles", facts))
+        return tuple(found)
+
+    def estimate(self, selection: Selection, reasons: Attribution | None = None) -> NoiseEstimate:
+        """Estimate how many chosen features are unrelated to the target.
+
+        Parameters
+        ----------
+        selection : Selection
+            Decided on the evidence that this noise is of, with any weights and constraints.
+        reasons : Attribution, optional
+            Of the selection, if it is known already.
+        """
+        check_selection(selection)
+        if selection.counts is None or not np.array_equal(selection.counts, self.counts):
+            rule = "was decided on other votes than this noise is of; estimate the noise of its own evidence."
+            raise InputError.of("selection", rule)
+        why = attribution(selection) if reasons is None else reasons
+        by_data = np.array([why.reasons(str(name)) == ("data",) for name in selection.feature_names[selection.mask]])
+        votes = self.counts[selection.mask]
+        inside = by_data.astype(bool) & (votes > 0)
+        members = selection.feature_names[selection.mask]
+        expected, cautious = self._expected(votes[inside])
+        return NoiseEstimate(expected, cautious, self.share, tuple(members[inside]), tuple(members[~inside]))
+
+    def _expected(self, votes: NDArray[np.int64]) -> tuple[float, float]:
+        """Return how many features with so many votes are expected to be noise, and the cautious number."""
+        n = len(votes)
+        if n == 0:
+            return 0.0, 0.0
+        above, own = self._above
+        fewest = int(votes.min())
+        cautious = min(n, float(above[fewest] / max(self.null.n_done, 1) * n / own[fewest]))
+        if not self.passes:
+            return cautious, float(n)
+        return min(cautious, max(self.share * cautious, float(self._ratios(0)[votes].sum()))), cautious
+
+    @cached_property
+    def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many features have at least t votes, t = 0 ... the most votes: in all shuffles together, and here."""
+        most = int(self.counts.max(initial=0))
+        counted = (np.bincount(np.minimum(c, most).ravel(), minlength=most + 1) for c in (self.null_counts, self.counts))
+        of_null, own = (np.cumsum(numbers[::-1])[::-1] for numbers in counted)
+        return of_null, own
+
+    def _ratios(self, more: int) -> Floats:
+        """Return the smallest of min(1, (more + sum of N_b(t)) / (B R(t))) over t up to so many votes."""
+        above, own = self._above
+        return np.minimum.accumulate(np.minimum(1.0, (more + above) / (max(self.null.n_done, 1) * own)))
+
+
+def noise_of(evidence: Evidence, null: NullEnsembles) -> Noise:
+    """Compare evidence with ensembles of the same settings on shuffled targets of the same data.
+
+    Raises
+    ------
+    InputError
+        If these ensembles are of other data or settings.
+
+    Examples
+    --------
+    >>> null = NullEnsembles(np.ones((20, 4), dtype=np.int32), np.full(20, 2, dtype=np.int32), 20, {})
+    >>> noise = noise_of(Evidence.from_sets([[1, 1, 0, 0], [1, 1, 0, 0]]), null)
+    >>> noise.p_value, noise.supported, noise.q_values
+    (0.047..., 2, array([0.025, 0.025, 1.   , 1.   ]))
+    """
+    if null.counts.shape[1] != evidence.n_features:
+        raise InputError.of("null", f"is of {null.counts.shape[1]} features, the evidence of {evidence.n_features}.")
+    different = different_settings(null.settings, evidence)
+    if different:
+        rule = f"is of another ensemble than the evidence; these differ: {', '.join(different)}. Collect it again."
+        raise InputError.of("null", rule)
+    return Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
+
+
+def estimate_noise(
+    X: Any,
+    y: Any = None,
+    *,
+    evidence: Evidence | None = None,
+    n_shuffles: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **ensemble: Any,
+) -> Noise:
+    """Estimate how much of what an ensemble finds is noise: how many votes features get when the target is shuffled.
+
+    Parameters
+    ----------
+    X, y
+        The data, as in :func:`~ubayfs.collect_evidence`; a target is needed.
+    evidence : Evidence, optional
+        Collected on the same data; its settings are those of the shuffled ensembles. A `selector` other than one by
+        name must be given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
+    n_shuffles : int, default 20
+        Each takes as long as the evidence. With fewer than 19 no votes can be told from chance.
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, n_shuffles)``. When it returns False, the result rests on the shuffles so far.
+    checkpoint : path of a directory, optional
+        Every finished shuffle is stored there, and the same call continues from there.
+    **ensemble
+        Further arguments of :func:`~ubayfs.collect_evidence`: selector, n_models, train_size, n_features_per_model,
+        task, groups, target, layer, missing and max_missing.
+
+    Returns
+    -------
+    noise : Noise
+
+    Raises
+    ------
+    InputError
+        If there is no target, the evidence is of other data, or an argument breaks a rule.
+    EnsembleError
+        If fewer than half of the shuffles could be run.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import collect_evidence, decide, max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=5, random_state=0)
+    >>> noise = estimate_noise(X, y, evidence=evidence, random_state=0)
+    >>> noise.p_value, noise.supported
+    (0.047..., 4)
+    >>> estimate = noise.estimate(decide(evidence, constraints=max_size(8, rho=10)))
+    >>> round(estimate.expected, 1), round(estimate.cautious, 1)
+    (1.4, 6)
+    """
+    check_arguments("estimate_noise", ensemble, ENSEMBLE_ARGUMENTS)
+    run = Run.of(check_int("n_shuffles", n_shuffles, low=1), random_state, n_jobs, on_progress, checkpoint)
+    data = read_data(X, y, ensemble)
+    check_target(data)
+    evidence, ensemble = run.evidence(data, evidence, ensemble)
+    noise = noise_of(evidence, collect_null(data, ensemble, n_shuffles, **run.options("shuffles")))
+    for advice in noise.advice:
+        advice.warn()
+    return noise

@@ -1,0 +1,267 @@
+"""What is repeated: an ensemble and a decision, on some of the samples or with a shuffled target."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arguments import Ints, Mask, RandomState, as_seed_sequence, did_you_mean
+from ..data.feature_data import FeatureData
+from ..data.sparse_columns import SparseColumns
+from ..data.target import Target, plain
+from ..ensemble.checkpoint import as_directory
+from ..ensemble.collect import Progress, as_data, check_ensemble, check_progress, collect_evidence, ensemble_settings
+from ..ensemble.evidence import Evidence
+from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
+from ..exceptions import InputError
+from ..selectors.adapters import as_selector, describe
+from ..selectors.base import ElementarySelector
+from ..selectors.registry import SELECTORS
+from ..workflow import Decision
+
+# Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
+_ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
+_READING = ("task", "groups", "target", "layer", "missing", "max_missing")
+ENSEMBLE_ARGUMENTS = (*_ENSEMBLE, *_READING)
+_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(collect_evidence).parameters.items()}
+# Samples of a class in each half: subsamples need as many to differ in it.
+_FEWEST_IN_A_HALF = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Procedure:
+    """An ensemble tied to data, to be repeated on others.
+
+    Attributes
+    ----------
+    data : FeatureData
+    selectors : tuple of ElementarySelector
+    settings : dict
+        As ``Evidence.settings``, without a seed; numbers that depend on the number of features are resolved.
+    """
+
+    data: FeatureData
+    selectors: tuple[ElementarySelector, ...]
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, data: FeatureData, ensemble: Mapping[str, Any]) -> Procedure:
+        """Check the arguments of an ensemble, those of :func:`~ubayfs.collect_evidence`; others are ignored."""
+        given = {**_DEFAULTS, **ensemble}
+        n_models, train_size = check_ensemble(*(given[name] for name in _ENSEMBLE[1:]))
+        selectors = as_selector(given["selector"])
+        per_model = given["n_features_per_model"]
+        return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
+
+
+@dataclass(eq=False)
+class Run:
+    """How repeats are run: seed, workers, progress and where finished ones are stored."""
+
+    n: int
+    random_state: np.random.SeedSequence | None
+    n_jobs: int | None
+    on_progress: Progress | None
+    directory: Path | None
+    stopped: bool = False
+
+    @classmethod
+    def of(cls, n: int, random_state: RandomState, n_jobs: Any, on_progress: Any, checkpoint: Any) -> Run:
+        """Check the arguments; a generator gives one seed, whatever it is used for."""
+        check_progress(on_progress)
+        check_ensemble(n_jobs=n_jobs)
+        seed = None if random_state is None else as_seed_sequence(random_state)
+        return cls(n, seed, n_jobs, on_progress, None if checkpoint is None else as_directory(checkpoint))
+
+    def options(self, name: str) -> dict[str, Any]:
+        """Return the arguments of one part of the work, whose files are in a directory of this name."""
+        return {
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+            "on_progress": None if self.on_progress is None else self._watch,
+            "checkpoint": None if self.directory is None else self.directory / name,
+        }
+
+    def _watch(self, done: int, total: int) -> bool:
+        self.stopped = self.stopped or (self.on_progress is not None and self.on_progress(done, total) is False)
+        return not self.stopped
+
+    def evidence(
+        self, data: FeatureData, evidence: Evidence | None, ensemble: Mapping[str, Any]
+    ) -> tuple[Evidence, dict[str, Any]]:
+        """Return evidence, collected now if there is none, and the arguments that repeat its ensemble."""
+        if evidence is not None:
+            return evidence, same_ensemble(evidence, data, ensemble)
+        given = {name: ensemble[name] for name in _ENSEMBLE if name in ensemble}
+        options = self.options("evidence")
+        if self.on_progress is not None:  # in repeats, of which none is done
+            options["on_progress"] = lambda *_: self._watch(0, self.n)
+        return collect_evidence(data, **given, **options), given
+
+
+def check_arguments(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise if one of the names is not an argument of a function."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            raise InputError.of(name, f"is not an argument of {function}.{did_you_mean(name, names)}")
+
+
+def split_arguments(
+    function: str, given: Mapping[str, Any], random_state: RandomState = None
+) -> tuple[dict[str, Any], Decision]:
+    """Return those of `given` that are arguments of an ensemble, and the decision that the others make.
+
+    InputError for a name that neither :func:`~ubayfs.collect_evidence` nor :func:`~ubayfs.decide` has. Both get the one
+    `random_state` of the caller, who runs the ensemble.
+    """
+    check_arguments(function, given, {*ENSEMBLE_ARGUMENTS, *Decision.names()} - {"random_state"})
+    ensemble = {name: given[name] for name in ENSEMBLE_ARGUMENTS if name in given}
+    return ensemble, Decision.of({**given, "random_state": random_state})
+
+
+def read_data(X: Any, y: Any, ensemble: Mapping[str, Any]) -> FeatureData:
+    """Read the data as :func:`~ubayfs.collect_evidence` does with these arguments."""
+    return as_data(X, y, **{name: ensemble.get(name, _DEFAULTS[name]) for name in _READING})
+
+
+def same_ensemble(evidence: Evidence, data: FeatureData, ensemble: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the ensemble that evidence is of, to repeat it on its data.
+
+    InputError if the evidence is of other data or features, does not say how it was made, or an argument that is given
+    differs. Selectors with default settings are found by their description; others must be given.
+    """
+    if not isinstance(evidence, Evidence):
+        raise InputError.of("evidence", f"must be Evidence; got {type(evidence).__name__}.", evidence)
+    settings = _common_settings(evidence)
+    if not np.array_equal(evidence.feature_names, data.feature_names):
+        raise InputError.of("evidence", "is of other features than X has; pass the data that it was collected on.")
+    if settings["data_fingerprint"] != data.fingerprint:
+        rule = "is of other data (values, target or groups differ); pass X, y and groups that it was collected on."
+        raise InputError.of("evidence", rule)
+    own = {name: settings[name] for name in _ENSEMBLE[1:]}
+    for name, value in own.items():
+        if name in ensemble and ensemble[name] is not None and ensemble[name] != value:
+            rule = f"is {value!r} in the evidence; got {ensemble[name]!r}. Leave it out, or collect new evidence."
+            raise InputError.of(name, rule, ensemble[name])
+    selector = _same_selector(settings["selector"], ensemble.get("selector"))
+    return {**own, "selector": selector, "n_models": evidence.n_models + len(evidence.failures)}
+
+
+def _common_settings(evidence: Evidence) -> Mapping[str, Any]:
+    """Return the settings that all parts of evidence share."""
+    parts = evidence.settings.get("parts", [evidence.settings])
+    needed = (*_ENSEMBLE, "data_fingerprint")
+    if any(name not in part for part in parts for name in needed):
+        rule = "does not say how it was made; only that of collect_evidence can be repeated."
+        raise InputError.of("evidence", rule)
+    different = [name for name in needed if name != "n_models" and any(part[name] != parts[0][name] for part in parts)]
+    if different:
+        rule = f"was merged from ensembles that differ in {different[0]}; it cannot be repeated as one ensemble."
+        raise InputError.of("evidence", rule)
+    return {**parts[0], "n_models": sum(part["n_models"] for part in parts)}
+
+
+def _same_selector(described: list[str], given: Any) -> Any:
+    """Return the selectors of these descriptions: those that are given, or those of the registry."""
+    if given is not None:
+        found = [describe(selector) for selector in as_selector(given)]
+        if found != described:
+            rule = f"is {', '.join(found)}, in the evidence {', '.join(described)}. Pass that of the evidence."
+            raise InputError.of("selector", rule, given)
+        return given
+    known = {describe(selector): selector for selector in SELECTORS.values()}
+    unknown = [text for text in described if text not in known]
+    if unknown:
+        rule = f"must be given: the evidence is of {unknown[0]}, which cannot be made from its description."
+        raise InputError.of("selector", rule)
+    return [known[text] for text in described]
+
+
+def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
+    """Return the data of some samples; classes that do not occur among them keep their codes."""
+    X = SparseColumns(data.X.stored[samples]) if isinstance(data.X, SparseColumns) else data.X[samples]
+    groups = None if data.groups is None else np.unique(data.groups[samples], return_inverse=True)[1]
+    names = None if data.sample_names is None else data.sample_names[samples]
+    return replace(data, X=X, target=data.target.take(samples), groups=groups, sample_names=names, path=None)
+
+
+def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> Target:
+    """Return the target of other samples, at random: what belongs together in one sample of it stays together.
+
+    With groups, those in which the target is constant exchange theirs as a whole, whatever their sizes; in others
+    samples of the group exchange theirs.
+
+    Examples
+    --------
+    >>> target = Target("binary", np.array([0, 0, 0, 1, 1]), np.array(list("aaabb")))
+    >>> shuffled(target, np.array([0, 0, 1, 2, 2]), np.random.default_rng(0)).labels.tolist()
+    ['b', 'b', 'a', 'a', 'a']
+    """
+    values = np.asarray(target.values)
+    if groups is None:
+        return target.take(rng.permutation(len(values)))
+    first = np.unique(groups, return_index=True)[1]
+    different = (values != values[first[groups]]).reshape(len(values), -1).any(axis=1)
+    constant = ~np.isin(np.arange(len(first)), groups[different])
+    # Where each sample has its target from: from its own group ...
+    source = np.empty(len(values), dtype=np.intp)
+    source[np.argsort(groups, kind="stable")] = np.lexsort((rng.random(len(values)), groups))
+    # ... or from the group that its group has it from.
+    giver = np.arange(len(first))
+    giver[constant] = rng.permutation(giver[constant])
+    return target.take(np.where(constant[groups], first[giver[groups]], source))
+
+
+def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
+    """Split the samples into halves, with the strata and whole groups of subsamples; True for the first half.
+
+    Both halves of a stratum differ by at most one sample (or group), and so do both halves altogether.
+
+    Examples
+    --------
+    >>> plan = SubsamplePlan(np.array([0, 0, 0, 0, 1, 1, 1]), np.array([2, 1]))
+    >>> draw_half(plan, np.random.default_rng(0))
+    array([ True, False,  True, False, False,  True,  True])
+    """
+    strata = rng.permutation(len(plan.takes))[plan.strata]
+    order = np.lexsort((rng.random(len(strata)), strata))
+    first = np.zeros(len(strata), dtype=bool)
+    first[order[rng.integers(2) :: 2]] = True
+    return first if plan.unit_of_row is None else first[plan.unit_of_row]
+
+
+def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
+    """Return the strata and groups that halves respect; InputError if a class or subsamples have too few for halves."""
+    codes = data.target.strata
+    if codes is not None:
+        _check_classes(data, codes)
+    try:
+        plan = plan_subsamples(data, train_size)
+        half = draw_half(plan, np.random.default_rng(0))
+        for samples in (half, ~half):
+            plan_subsamples(take_samples(data, samples), train_size)
+    except InputError as error:
+        rule = f"does not do for halves of the samples: {error}"
+        raise InputError.of(error.argument or "train_size", rule, error.value) from error
+    return plan
+
+
+def _check_classes(data: FeatureData, codes: Ints) -> None:
+    """Raise if halves of the samples cannot represent every class."""
+    units = np.arange(data.n_samples) if data.groups is None else data.groups
+    fewest, kind = (2 * _FEWEST_IN_A_HALF, "sample(s)") if data.groups is None else (2, "group(s)")
+    sizes = [len(np.unique(units[codes == code])) for code in range(data.target.n_classes)]
+    smallest = int(np.argmin(sizes))
+    if sizes[smallest] < fewest:
+        name = plain(np.asarray(data.target.classes)[smallest])
+        rule = (
+            f"has {sizes[smallest]} {kind} of class {name!r}, but halves of the samples need at least {fewest} of each "
+            "class. Merge it with another class, or collect more."
+        )
+        raise InputError.of("y" if data.groups is None else "groups", rule)

@@ -1,0 +1,329 @@
+"""Reproducibility: would another study choose these features again?
+
+The whole procedure is repeated on complementary halves of the samples. With S and S' the sets of two such halves, k and
+k' their sizes and P the number of features that vary in the data:
+
+- agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets; undefined for empty sets;
+- lower = mean of a, for studies of half the size; upper = 2 lower / (1 + lower), projected to the whole size;
+- interval = [lower - h, 2 x / (1 + x) at x = lower + h] with h = 1.96 sd(a) sqrt(1/n + 1/2), n pairs of halves;
+- of the k members, k (phi + (1 - phi) k/P) are chosen again at an agreement phi.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arguments import Array, Floats, Mask, RandomState, check_int
+from ..constraints import ConstraintSystem
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import Progress
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InputError, OptimizationError
+from ..priors import PriorKnowledge
+from ..selection import Selection, check_selection
+from ..workflow import Decision
+from .ensembles import HalfEnsembles, collect_halves, different_settings
+from .procedure import Run, plan_halves, read_data, split_arguments, take_samples
+
+RARELY, USUALLY = 1 / 3, 2 / 3
+LABELS = ("rarely", "sometimes", "usually")
+# Shares of the halves between which the range of a vote share lies.
+_RANGE = (0.05, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class Reproducibility:
+    """Agreement of the sets that are chosen on disjoint halves of the samples.
+
+    Attributes
+    ----------
+    feature_names : ndarray of str (object) of shape (n_features,)
+    chosen : ndarray of bool of shape (n_features,)
+        The set that was chosen on all samples.
+    n_varying : int
+        P, the number of features that vary in the data.
+    agreements : ndarray of float of shape (n_pairs,)
+        Of each pair of halves; NaN where a set is empty.
+    share_of_halves : ndarray of float of shape (n_features,)
+        In which share of the halves each feature was chosen, as counted.
+    vote_share : ndarray of float of shape (n_features, 2)
+        5 % and 95 % of the share of the models that chose a feature, over the halves.
+    n_splits : int
+        Splits that were asked for.
+    failures : tuple of str
+        Why further splits are left out: no ensemble, or no set under the constraints.
+    """
+
+    feature_names: Array
+    chosen: Mask
+    n_varying: int
+    agreements: Floats
+    share_of_halves: Floats
+    vote_share: Floats
+    n_splits: int
+    failures: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of chosen features, k."""
+        return int(self.chosen.sum())
+
+    @cached_property
+    def _defined(self) -> Floats:
+        return self.agreements[~np.isnan(self.agreements)]
+
+    @property
+    def n_used(self) -> int:
+        """Number of splits that the agreement rests on."""
+        return len(self._defined)
+
+    @property
+    def n_undefined(self) -> int:
+        """Number of splits in which nothing was chosen on a half."""
+        return len(self.agreements) - self.n_used
+
+    @property
+    def complete(self) -> bool:
+        """Whether all splits that were asked for are in it, or could not be used."""
+        return len(self.agreements) + len(self.failures) == self.n_splits
+
+    @property
+    def lower(self) -> float:
+        """Agreement of studies of half the size; NaN if no split can be used."""
+        return float(self._defined.mean()) if self.n_used else float("nan")
+
+    @property
+    def upper(self) -> float:
+        """Agreement projected to studies of the whole size; NaN if no split can be used."""
+        return projected(self.lower)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the agreement of studies lies in about 95 % of cases; NaN with fewer than two splits."""
+        if self.n_used < 2:
+            return float("nan"), float("nan")
+        h = 1.96 * float(self._defined.std(ddof=1)) * (1 / self.n_used + 1 / 2) ** 0.5
+        return max(-1.0, self.lower - h), projected(min(1.0, self.lower + h))
+
+    @property
+    def chosen_again(self) -> tuple[float, float]:
+        """How many of the chosen features another study would choose, at `lower` and at `upper`."""
+        return self._again(self.lower), self._again(self.upper)
+
+    def _again(self, phi: float) -> float:
+        k = self.size
+        by_chance = k / self.n_varying if self.n_varying else 0.0
+        return float(np.clip(k * (phi + (1 - phi) * by_chance), 0.0, k))
+
+    @cached_property
+    def frequency(self) -> Floats:
+        """How often each feature would be chosen, of shape (n_features,).
+
+        The share of the halves that chose it, scaled such that no more members are chosen again than `chosen_again`.
+        """
+        total, again = float(self.share_of_halves[self.chosen].sum()), self.chosen_again[1]
+        return self.share_of_halves * (min(1.0, again / total) if total > 0 and self.n_used else 1.0)
+
+    @property
+    def labels(self) -> Array:
+        """The frequency as one of "rarely", "sometimes", "usually", of shape (n_features,)."""
+        step = (self.frequency >= RARELY).astype(int) + (self.frequency > USUALLY)
+        return np.array(LABELS, dtype=object)[step]
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known: splits that were cancelled or could not be used."""
+        found = list[Advice]()
+        if self.failures:
+            facts = {"n_failed": len(self.failures), "n": self.n_splits, "what": "splits", "error": self.failures[0]}
+            found.append(Advice("repeats_failed", facts))
+        if not self.complete:
+            done = len(self.agreements) + len(self.failures)
+            found.append(Advice("repeats_cancelled", {"n_done": done, "n": self.n_splits, "what": "splits"}))
+        return tuple(found)
+
+
+def projected(agreement: float) -> float:
+    """Return the agreement of studies of twice the size, by Spearman and Brown; what is at most chance stays.
+
+    >>> projected(0.5), projected(-0.1)
+    (0.666..., -0.1)
+    """
+    return 2 * agreement / (1 + agreement) if agreement > 0 else agreement
+
+
+def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
+    """Return the agreement of pairs of sets beyond chance, of shape (n_pairs,); NaN where it is undefined.
+
+    Parameters
+    ----------
+    first, second : ndarray of bool of shape (n_pairs, n_features)
+    n_varying : int
+        How many features could be chosen.
+
+    Examples
+    --------
+    >>> agreement(np.array([[1, 1, 0, 0]] * 3, dtype=bool), np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]) > 0, 4)
+    array([ 1.,  0., nan])
+    """
+    k, other, common = first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)
+    expected = k * other / max(n_varying, 1)
+    most = (k + other) / 2 - expected
+    defined = (k > 0) & (other > 0) & (most > 0)
+    return np.where(defined, (common - expected) / np.where(defined, most, 1.0), np.nan)
+
+
+def reproducibility_of(
+    selection: Selection,
+    halves: HalfEnsembles,
+    decision: Decision,
+    data: FeatureData | None = None,
+    knowledge: PriorKnowledge | None = None,
+    system: ConstraintSystem | None = None,
+) -> Reproducibility:
+    """Decide on every half as on all samples, and compare the sets.
+
+    Parameters
+    ----------
+    selection : Selection
+        What was decided on all samples.
+    halves : HalfEnsembles
+        Ensembles on halves of the same samples, with the same settings.
+    decision, knowledge, system
+        What it was decided with; see :meth:`~ubayfs.workflow.Decision.make`. `system` may be left out.
+    data : FeatureData, optional
+        All samples; needed by constraints on correlations.
+
+    Raises
+    ------
+    InputError
+        If the halves are of other data or settings, or data are needed.
+    """
+    check_selection(selection)
+    if selection.posterior is None:
+        raise InputError.of("selection", "has no votes; pass one that decide() returned.")
+    evidence, needs_data = selection.posterior.evidence, any(c.needs_data for c in decision.constraints)
+    different = different_settings(halves.settings, evidence)
+    if different:
+        rule = f"are of another ensemble than the evidence; these differ: {', '.join(different)}. Collect them again."
+        raise InputError.of("halves", rule)
+    if needs_data and data is None:
+        raise InputError.of("data", "is missing; a constraint on correlations needs the data of the halves.")
+    decision = replace(decision, n_alternatives=0)
+    sets: list[tuple[Mask, Mask]] = []
+    failures = list(halves.failures)
+    for pair, first in zip(halves.pairs, halves.samples, strict=True):
+        parts = (take_samples(data, s) if needs_data and data is not None else None for s in (first, ~first))
+        try:
+            one, other = (
+                decision.make(half, part, None if needs_data else system, knowledge).mask
+                for half, part in zip(pair, parts, strict=True)
+            )
+            sets.append((one, other))
+        except (InputError, OptimizationError) as error:
+            failures.append(str(error))
+    return _of_sets(selection, evidence, halves, sets, tuple(failures))
+
+
+def _of_sets(
+    selection: Selection,
+    evidence: Evidence,
+    halves: HalfEnsembles,
+    sets: list[tuple[Mask, Mask]],
+    failures: tuple[str, ...],
+) -> Reproducibility:
+    n_varying = int(np.count_nonzero(~evidence.constant))
+    both = np.array(sets, dtype=bool).reshape(len(sets), 2, evidence.n_features)
+    return Reproducibility(
+        feature_names=evidence.feature_names,
+        chosen=selection.mask,
+        n_varying=n_varying,
+        agreements=agreement(both[:, 0], both[:, 1], n_varying),
+        share_of_halves=both.mean(axis=(0, 1)) if sets else np.zeros(evidence.n_features),
+        vote_share=_vote_share(halves, evidence.n_features),
+        n_splits=halves.n_splits,
+        failures=failures,
+    )
+
+
+def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
+    """Return 5 % and 95 % of the vote share of each feature over all halves, of shape (n_features, 2)."""
+    found = np.zeros((n_features, 2))
+    shares = [half.counts / max(half.n_models, 1) for pair in halves.pairs for half in pair]
+    voted = np.flatnonzero(np.any(shares, axis=0)) if shares else []
+    if len(voted):
+        found[voted] = np.quantile(np.array([share[voted] for share in shares]), _RANGE, axis=0).T
+    return found
+
+
+def reproduce(
+    X: Any,
+    y: Any = None,
+    *,
+    evidence: Evidence | None = None,
+    n_splits: int = 20,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **arguments: Any,
+) -> Reproducibility:
+    """Tell how many of the chosen features another study would choose: repeat everything on halves of the samples.
+
+    Parameters
+    ----------
+    X, y
+        The data, as in :func:`~ubayfs.collect_evidence`.
+    evidence : Evidence, optional
+        Collected on the same data; its settings are those of the halves. A `selector` other than one by name must be
+        given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
+    n_splits : int, default 20
+        Each takes two ensembles and two decisions on half of the samples.
+    random_state, n_jobs
+        As in :func:`~ubayfs.collect_evidence`; decisions have the same `random_state`.
+    on_progress : callable, optional
+        Called as ``on_progress(done, n_splits)``. When it returns False, the result rests on the splits so far.
+    checkpoint : path of a directory, optional
+        Every finished split is stored there, and the same call continues from there.
+    **arguments
+        Further arguments of :func:`~ubayfs.collect_evidence` and of :func:`~ubayfs.decide`, such as selector, n_models,
+        groups, weights, prior, constraints and blocks.
+
+    Returns
+    -------
+    reproducibility : Reproducibility
+
+    Raises
+    ------
+    InputError
+        If a class has too few samples for halves, groups cannot be split, or an argument breaks a rule.
+    EnsembleError
+        If the ensembles of fewer than half of the splits could be run.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import max_size
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> found = reproduce(X, y, n_models=20, n_splits=5, constraints=max_size(5, rho=10), random_state=0)
+    >>> low, high = found.chosen_again
+    >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be chosen again"
+    'about 3.8 to 4.3 of these 5 would be chosen again'
+    """
+    run = Run.of(check_int("n_splits", n_splits, low=1), random_state, n_jobs, on_progress, checkpoint)
+    ensemble, decision = split_arguments("reproduce", arguments, run.random_state)
+    data = read_data(X, y, ensemble)
+    decision.check(data.feature_names)
+    plan_halves(data, ensemble.get("train_size", 0.75))
+    evidence, ensemble = run.evidence(data, evidence, ensemble)
+    selection = decision.make(evidence, data if any(c.needs_data for c in decision.constraints) else None)
+    halves = collect_halves(data, ensemble, n_splits, **run.options("splits"))
+    found = reproducibility_of(selection, halves, decision, data)
+    for advice in found.advice:
+        advice.warn()
+    return found
