@@ -62,10 +62,12 @@ from .priors import Posterior as Posterior
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
+from .trust.nested import validate as validate
 from .trust.noise import Noise as Noise
 from .trust.noise import estimate_noise as estimate_noise
 from .trust.reproducibility import Reproducibility as Reproducibility
 from .trust.reproducibility import reproduce as reproduce
+from .trust.validation import Validation as Validation
 from .utility import log_admissibility as log_admissibility
 from .workflow import collect_evidence as collect_evidence
 from .workflow import decide as decide

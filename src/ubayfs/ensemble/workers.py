@@ -187,7 +187,7 @@ def _joint(data: FeatureData, ensemble: EnsembleTask, units: Units, n_workers: i
     entries = data.X.size * units.n_left
     n_threads = min(n_workers, 1 + entries // _WORTH_A_THREAD)
     inner_threads = 1 if n_threads > 1 or entries <= _LITTLE else None
-    with _blas_limit(inner_threads):
+    with blas_limit(inner_threads):
         for unit in units:
             yield run_batch(data.X, ensemble, unit, inner_threads, n_threads)
 
@@ -213,7 +213,7 @@ def _in_threads(data: FeatureData, ensemble: EnsembleTask, units: Units, n_worke
         except BaseException as error:
             results.put(error)
 
-    with _blas_limit(inner_threads):
+    with blas_limit(inner_threads):
         try:
             for _ in range(n_workers):
                 Thread(target=work, daemon=True).start()
@@ -247,7 +247,7 @@ def _in_processes(data: FeatureData, ensemble: EnsembleTask, units: Units, n_wor
         batch_size=1,
         pre_dispatch="n_jobs",
     )
-    with _blas_limit(inner_threads):
+    with blas_limit(inner_threads):
         results = parallel(tasks)
         if not one_by_one:
             yield from results
@@ -291,7 +291,7 @@ def _on_dask(backend: Any, data: FeatureData, ensemble: EnsembleTask, units: Uni
 
     # Workers may be threads of this process. If this is itself a task of the cluster, the context of the backend gives
     # its thread back while it waits.
-    with _blas_limit(1), backend.retrieval_context():
+    with blas_limit(1), backend.retrieval_context():
         running = as_completed(submit_next(n_workers))
         for future in running:
             yield future.result()
@@ -342,4 +342,4 @@ class _ProcessLimit:
 # Limits BLAS, so that its threads and our workers do not multiply. That is global to the process and therefore set by
 # the thread that waits for all workers. The limit of OpenMP belongs to each thread; workers set it themselves. Worker
 # processes of joblib and of Dask set theirs when they start.
-_blas_limit = _ProcessLimit()
+blas_limit = _ProcessLimit()

@@ -1,0 +1,215 @@
+"""Nested validation: in every fold evidence and decision see the training part alone, the test part only judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, fields, replace
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from .._arguments import RandomState, as_seed_sequence, check_choice, check_int, check_random_state
+from ..data.feature_data import FeatureData
+from ..ensemble.collect import Progress, check_ensemble, check_progress
+from ..ensemble.workers import blas_limit
+from ..exceptions import EnsembleError
+from ..priors import PriorKnowledge
+from ..workflow import Decision
+from .folds import assign_folds, check_folds
+from .predictors import RIDGE, as_predictors
+from .procedure import Procedure, read_data, shuffled, split_arguments
+from .trial import BASELINES, DecideFor, Fold, Outcome, Trial, child, joined
+from .validation import Validation
+
+# What seeds of a repeat are for, in their keys.
+_ASSIGN, _SHUFFLE, _FOLD = range(3)
+
+
+def validate(
+    X: Any,
+    y: Any = None,
+    *,
+    cv: int = 5,
+    n_repeats: int = 5,
+    predictor: Any = RIDGE,
+    baselines: Any = True,
+    sizes: Iterable[int] | None = None,
+    control: bool = False,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    on_progress: Progress | None = None,
+    **arguments: Any,
+) -> Validation:
+    """Tell how well the chosen features predict samples that had no part in choosing them, beside simpler ways.
+
+    In each of `cv` folds, `n_repeats` times, ensemble and decision are made anew on the training part, a predictor
+    learns from the chosen features of the same samples, in units of theirs, and the test part judges it.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame, sparse matrix, AnnData or FeatureData of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+    cv : int, default 5
+        Folds; classes in proportion, groups never divided.
+    n_repeats : int, default 5
+        How often the samples are dealt into folds.
+    predictor : {"ridge", "forest"}, scikit-learn estimator, or list of these, default "ridge"
+        "ridge" is the logistic regression with an L2 penalty (C = 0.1, classes weighted equally), or ridge regression
+        (penalty by generalized cross-validation); "forest" a random forest of 100 trees. An AUC needs an estimator
+        with `predict_proba` or `decision_function`.
+    baselines : bool or sequence of {"most votes", "random", "forest", "all features"}, default True
+        What to compare with: as many features by most votes, without weights and constraints; at random; by importance
+        in a random forest; and all features, by the ridge predictor.
+    sizes : iterable of int, optional
+        Also decide with each of these sizes as the largest, instead of all constraints on the size.
+    control : bool, default False
+        Also repeat everything with a shuffled target, which should be at chance.
+    random_state : int, Generator, SeedSequence, RandomState or None
+    n_jobs : int, optional
+        Threads over folds; -1 for all processors. They do not change the result.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` after each fold; returning False ends the validation, and what is done
+        makes the result.
+    **arguments
+        Those of :func:`collect_evidence` and :func:`decide`, such as `selector`, `groups`, `weights`, `constraints`.
+
+    Returns
+    -------
+    validation : Validation
+        Folds that could not be done, for example because hard constraints contradict each other there, are left out
+        and listed in `failures`.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks a rule, or a class or the groups are too few for so many folds; before any work.
+    EnsembleError
+        If more than half of the folds cannot be done.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ubayfs import max_size, validate
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> options = {"n_models": 10, "constraints": [max_size(3)], "random_state": 0}
+    >>> found = validate(X, y, n_repeats=1, baselines=["random"], **options)
+    >>> found.scores[["method", "metric", "mean"]].round(2).values.tolist()
+    [['ubayfs', 'auc', 0.99], ['ubayfs', 'balanced_accuracy', 0.95], ['random', 'auc', 0.9...], ['random', ...]]
+    """
+    given = locals()
+    options = Options(**{option.name: given[option.name] for option in fields(Options)})
+    ensemble, decision = split_arguments("validate", arguments)
+    return validate_procedure(Procedure.of(read_data(X, y, ensemble), ensemble), decision, options)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Options:
+    """The arguments of :func:`validate` that say how to validate, checked."""
+
+    cv: int = 5
+    n_repeats: int = 5
+    predictor: Any = RIDGE
+    baselines: Any = True
+    sizes: Any = None
+    control: bool = False
+    random_state: RandomState = None
+    n_jobs: int | None = None
+    on_progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_int("cv", self.cv, low=2)
+        check_int("n_repeats", self.n_repeats, low=1)
+        check_random_state(self.random_state)
+        check_ensemble(n_jobs=self.n_jobs)
+        check_progress(self.on_progress)
+        all_or_none = self.baselines is None or isinstance(self.baselines, bool)
+        names = (BASELINES if self.baselines else ()) if all_or_none else _several(self.baselines)
+        chosen = {check_choice("baselines", name, BASELINES) for name in names}
+        object.__setattr__(self, "baselines", tuple(name for name in BASELINES if name in chosen))
+        sizes = {check_int("sizes", size, low=1) for size in ([] if self.sizes is None else _several(self.sizes))}
+        object.__setattr__(self, "sizes", tuple(sorted(sizes)))
+
+
+def _several(given: Any) -> list[Any]:
+    return list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+
+
+def validate_procedure(
+    procedure: Procedure,
+    decision: Decision,
+    options: Options,
+    knowledge: PriorKnowledge | None = None,
+    decide_for: DecideFor | None = None,
+) -> Validation:
+    """Do what :func:`validate` does with data that are read already.
+
+    `knowledge` is what else is known of the features, if it is more than the weights of the decision; `decide_for`
+    takes the place of the decision where that depends on the training part: ``(data, evidence) -> Decision``.
+    """
+    data, cv, seed = procedure.data, options.cv, as_seed_sequence(options.random_state)
+    predictors = as_predictors(options.predictor, data.target.task)
+    check_folds(data, cv)
+    decision.check(data.feature_names)
+    folds = [fold for repeat in range(options.n_repeats) for fold in _folds(data, cv, repeat, child(seed, 0, repeat))]
+    for repeat in range(options.n_repeats if options.control else 0):
+        of_repeat = child(seed, 1, repeat)
+        target = shuffled(data.target, data.groups, np.random.default_rng(child(of_repeat, _SHUFFLE)))
+        folds += _folds(replace(data, target=target), cv, repeat, of_repeat, control=True)
+    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes)
+    outcomes, cancelled = _run_all(trial, folds, options.n_jobs, options.on_progress)
+    own, shuffles = ([found for fold, found in outcomes if fold.control is control] for control in (False, True))
+    found = Validation(
+        task=data.target.task,
+        main_metric=predictors[0].metrics[0],
+        cv=cv,
+        n_repeats=options.n_repeats,
+        feature_names=tuple(map(str, data.feature_names)),
+        sets=tuple(outcome.chosen for outcome in own if outcome.chosen is not None),
+        records=joined(outcome.records for outcome in own),
+        size_records=joined(outcome.size_records for outcome in own) if options.sizes else None,
+        control_records=joined(outcome.records for outcome in shuffles) if options.control else None,
+        failures=joined(outcome.failures for outcome in (*own, *shuffles)),
+        cancelled=cancelled,
+    )
+    for advice in found.advice:
+        advice.warn()
+    return found
+
+
+def _folds(data: FeatureData, cv: int, repeat: int, seed: np.random.SeedSequence, control: bool = False) -> list[Fold]:
+    number = assign_folds(data, cv, np.random.default_rng(child(seed, _ASSIGN)))
+    parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in range(cv)]
+    return [
+        Fold(data, repeat, fold, train, test, child(seed, _FOLD, fold), control)
+        for fold, (train, test) in enumerate(parts)
+    ]
+
+
+def _run_all(
+    trial: Trial, folds: Sequence[Fold], n_jobs: int | None, on_progress: Progress | None
+) -> tuple[list[tuple[Fold, Outcome]], bool]:
+    """Return what was found in the folds that were done, in their order, and whether the caller ended it early."""
+    from joblib import effective_n_jobs
+
+    n_threads, stop, found = min(effective_n_jobs(n_jobs), len(folds)), Event(), dict[int, Outcome]()
+    n_main = sum(not fold.control for fold in folds)
+    with blas_limit(1 if n_threads > 1 else None), ThreadPoolExecutor(n_threads, "ubayfs-folds") as pool:
+        try:
+            running = {pool.submit(trial.run, fold, stop): position for position, fold in enumerate(folds)}
+            for done in as_completed(running):
+                outcome = done.result()
+                if outcome is None:
+                    continue
+                found[running[done]] = outcome
+                failed = [at for at, own in found.items() if own.chosen is None and not folds[at].control]
+                if 2 * len(failed) > n_main:
+                    why = found[min(failed)].failures[0]
+                    raise EnsembleError(f"{len(failed)} of {n_main} folds could not be done, the first: {why}")
+                if on_progress is not None and not stop.is_set() and on_progress(len(found), len(folds)) is False:
+                    stop.set()
+        finally:
+            cancelled = stop.is_set()
+            stop.set()
+    return [(folds[position], found[position]) for position in sorted(found)], cancelled and len(found) < len(folds)

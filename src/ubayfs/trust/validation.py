@@ -1,0 +1,266 @@
+"""Validation: how well chosen sets predict samples that had no part in choosing them, beside simpler ways to choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from functools import cached_property
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._plain import decode, plain
+from ..exceptions import Advice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+OURS = "ubayfs"
+# Of the interval of a mean over folds.
+LEVEL = 0.95
+
+_FOLD_COLUMNS = ("repeat", "fold", "method", "predictor", "metric", "score", "n_features")
+_MEAN_COLUMNS = ("mean", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """One number: how a predictor did on the test part of a fold with the features that a method chose.
+
+    Attributes
+    ----------
+    repeat, fold : int
+        From 0.
+    method, predictor, metric : str
+    score : float
+        NaN where the test part does not allow it, such as an AUC with one class.
+    n_features : int
+    size : int or None
+        The size that was asked for, in the curve over sizes.
+    """
+
+    repeat: int
+    fold: int
+    method: str
+    predictor: str
+    metric: str
+    score: float
+    n_features: int
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class FoldMean:
+    """Mean of a score, or of a paired difference of scores, over folds, with its corrected error and interval."""
+
+    mean: float
+    lower: float
+    upper: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, values: Any, cv: int) -> FoldMean:
+        """Summarize one value per fold, of shape (n_folds,); NaN are left out.
+
+        The interval is that of Nadeau and Bengio (2003), d +- t(J-1) sqrt((1/J + 1/(K-1)) s^2): d and s^2 are mean and
+        variance of the J values, 1/(K-1) is the ratio of test to training samples with K = `cv` folds. Training parts
+        share most of their samples, so that 1/J alone would be far too sure.
+
+        Examples
+        --------
+        >>> found = FoldMean.of([0.8, 0.9, 1.0, 0.9], cv=2)
+        >>> round(found.mean, 6), round(found.standard_error, 6), round(found.lower, 3), round(found.upper, 3)
+        (0.9, 0.091287, 0.609, 1.191)
+        """
+        scores = np.asarray(values, dtype=np.float64)
+        scores = scores[~np.isnan(scores)]
+        if len(scores) < 2:
+            return cls(float(scores.sum()) if len(scores) else math.nan, math.nan, math.nan, math.nan)
+        from scipy.special import stdtrit
+
+        n, mean = len(scores), float(scores.mean())
+        error = math.sqrt((1 / n + 1 / (cv - 1)) * float(scores.var(ddof=1)))
+        half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
+        return cls(mean, mean - half, mean + half, error)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """What :func:`validate` found.
+
+    Attributes
+    ----------
+    task, main_metric : str
+        The main metric is one of which more is better.
+    cv, n_repeats : int
+    feature_names : tuple of str
+    sets : tuple of tuple of int
+        Positions of the features that were chosen in each fold that was done.
+    records : tuple of FoldScore
+        Scores of all methods in these folds, ours first.
+    size_records, control_records : tuple of FoldScore or None
+        Scores over sizes, and with a shuffled target; None if they were not asked for.
+    failures : tuple of str
+        Where and why something could not be done.
+    cancelled : bool
+        Whether the caller ended it early.
+    """
+
+    task: str
+    main_metric: str
+    cv: int
+    n_repeats: int
+    feature_names: tuple[str, ...]
+    sets: tuple[tuple[int, ...], ...]
+    records: tuple[FoldScore, ...]
+    size_records: tuple[FoldScore, ...] | None = None
+    control_records: tuple[FoldScore, ...] | None = None
+    failures: tuple[str, ...] = ()
+    cancelled: bool = False
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds were asked for."""
+        return self.cv * self.n_repeats
+
+    @property
+    def n_done(self) -> int:
+        """How many folds the scores rest on."""
+        return len(self.sets)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was left out because of a cancel."""
+        return not self.cancelled
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known: folds that were cancelled or could not be done."""
+        found = list[Advice]()
+        if self.failures:
+            facts = {"n_failed": len(self.failures), "n": self.n_folds, "what": "folds", "error": self.failures[0]}
+            found.append(Advice("repeats_failed", facts))
+        if self.cancelled:
+            found.append(Advice("repeats_cancelled", {"n_done": self.n_done, "n": self.n_folds, "what": "folds"}))
+        return tuple(found)
+
+    @cached_property
+    def scores(self) -> DataFrame:
+        """Means over folds by method, predictor and metric; ours first, `difference` is ours minus this baseline.
+
+        Columns: method, predictor, metric, mean, lower, upper, difference, difference_lower, difference_upper.
+        Differences are paired by fold, with ours by the same predictor, or by our first one if there is none.
+        """
+        from pandas import DataFrame
+
+        found = _by_fold(self.records)
+        first = next((predictor for _, predictor, _ in found), "")
+        rows = []
+        for (method, predictor, metric), scores in found.items():
+            ours = found.get((OURS, predictor, metric)) or found.get((OURS, first, metric))
+            row = [method, predictor, metric, *_mean_of(list(scores.values()), self.cv)]
+            paired = [] if method == OURS or ours is None else [ours[fold] - scores[fold] for fold in scores]
+            rows.append([*row, *_mean_of(paired, self.cv)])
+        differences = ("difference", "difference_lower", "difference_upper")
+        return DataFrame(rows, columns=["method", "predictor", "metric", *_MEAN_COLUMNS, *differences])
+
+    @cached_property
+    def folds(self) -> DataFrame:
+        """Scores of each fold: repeat, fold, method, predictor, metric, score, n_features."""
+        from pandas import DataFrame
+
+        rows = [[getattr(record, column) for column in _FOLD_COLUMNS] for record in self.records]
+        return DataFrame(rows, columns=list(_FOLD_COLUMNS))
+
+    @cached_property
+    def frequency(self) -> Series[float]:
+        """In which share of the folds each feature was chosen, by feature name; NaN if no fold was done."""
+        from pandas import Series
+
+        times = np.bincount([i for chosen in self.sets for i in chosen], minlength=len(self.feature_names))
+        with np.errstate(invalid="ignore"):
+            share = times / np.float64(self.n_done)
+        return Series(share, index=list(self.feature_names), name="frequency")
+
+    @cached_property
+    def _size_means(self) -> dict[tuple[int, str], FoldMean]:
+        found: dict[tuple[int, str], list[float]] = {}
+        for record in self.size_records or ():
+            found.setdefault((record.size or 0, record.metric), []).append(record.score)
+        # Stable: metrics of a size stay in their order.
+        return {key: FoldMean.of(found[key], self.cv) for key in sorted(found, key=itemgetter(0))}
+
+    @cached_property
+    def sizes(self) -> DataFrame | None:
+        """Means over folds by size: size, metric, mean, lower, upper, standard_error; None without sizes."""
+        if self.size_records is None:
+            return None
+        from pandas import DataFrame
+
+        rows = [[*key, *astuple(mean)] for key, mean in self._size_means.items()]
+        return DataFrame(rows, columns=["size", "metric", *_MEAN_COLUMNS, "standard_error"])
+
+    @property
+    def best_size(self) -> int | None:
+        """The smallest size of the highest mean of the main metric; None without sizes."""
+        curve = self._curve
+        return max(curve, key=lambda size: (curve[size].mean, -size)) if curve else None
+
+    @property
+    def one_se_size(self) -> int | None:
+        """The smallest size whose mean is within one standard error of the best; None without sizes."""
+        if self.best_size is None:
+            return None
+        best = self._curve[self.best_size]
+        enough = best.mean if math.isnan(best.standard_error) else best.mean - best.standard_error
+        return min(size for size, found in self._curve.items() if found.mean >= enough)
+
+    @property
+    def _curve(self) -> dict[int, FoldMean]:
+        """Return the main metric by size."""
+        return {
+            size: found
+            for (size, metric), found in self._size_means.items()
+            if metric == self.main_metric and not math.isnan(found.mean)
+        }
+
+    @cached_property
+    def control(self) -> DataFrame | None:
+        """Means over folds with a shuffled target: predictor, metric, mean, lower, upper; None without a control."""
+        if self.control_records is None:
+            return None
+        from pandas import DataFrame
+
+        rows = [
+            [predictor, metric, *_mean_of(list(scores.values()), self.cv)]
+            for (_, predictor, metric), scores in _by_fold(self.control_records).items()
+        ]
+        return DataFrame(rows, columns=["predictor", "metric", *_MEAN_COLUMNS])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields in plain types; all else follows from them."""
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Validation:
+        """Make it of what :meth:`to_dict` returned."""
+        return decode(cls, content)
+
+
+Fold = tuple[int, int]
+
+
+def _by_fold(records: Sequence[FoldScore]) -> dict[tuple[str, str, str], dict[Fold, float]]:
+    """Return the scores by fold, by method, predictor and metric in their order."""
+    found: dict[tuple[str, str, str], dict[Fold, float]] = {}
+    for record in records:
+        key = (record.method, record.predictor, record.metric)
+        found.setdefault(key, {})[record.repeat, record.fold] = record.score
+    return found
+
+
+def _mean_of(scores: Sequence[float], cv: int) -> tuple[float, float, float]:
+    found = FoldMean.of(scores, cv)
+    return found.mean, found.lower, found.upper
