@@ -39,6 +39,7 @@ SETTINGS: dict[str, Any] = {
     "genes": N_GENES, "samples for the truth": N_REFERENCE, "related": [STAND_IN, SHADOW], "cv": CV,
 }  # fmt: skip
 
+MEASURES = ("noise", "halves", "folds", "errors")
 Scores = dict[str, float]
 
 
@@ -50,15 +51,21 @@ def tasks(scale: Scale) -> list[Task]:
         for data in scale.data(FACTS)
         for selector in ("mrmr", "fisher")
     ]
-    wanted = VERSIONS | (IPSS if find_spec("ipss") else {})
-    for version, selector in sorted((v, name) for name in wanted for v in range(1 if scale.quick else wanted[name])):
+    for version, measure, selector in _order(scale.quick):
         for data, kind in CELLS:
-            measures = ["errors"] if selector in IPSS else ["noise", "halves", "folds"]
             # Of real samples there are no others: nothing is known of studies that repeat this one.
-            for measure in measures if data.startswith("gauss") or kind == "fresh" else measures[:1]:
+            if measure in ("noise", "errors") or data.startswith("gauss") or kind == "fresh":
                 settings = {"kind": kind, "measure": measure, "selector": selector, "version": version, **more}
                 found.append(Task(NAME, data, f"{kind}-{measure}-{selector}-{version}", n, settings=settings))
     return [task for task in found if task.data in scale.data([task.data])]
+
+
+def _order(quick: bool) -> list[tuple[int, str, str]]:
+    """Return version, measure and selector of the simulations: the fast filters first, and noise before the others."""
+    wanted = VERSIONS | (IPSS if find_spec("ipss") else {})
+    measures = {name: MEASURES[3:] if name in IPSS else MEASURES[:3] for name in wanted}
+    all_of_them = [(v, m, name) for name in wanted for v in range(1 if quick else wanted[name]) for m in measures[name]]
+    return sorted(all_of_them, key=lambda one: (one[2] not in ("mrmr", "fisher"), one[0], MEASURES.index(one[1])))
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
@@ -142,11 +149,11 @@ def _validated(X: Floats, y: Any, ensemble: Mapping[str, Any], **options: Any) -
         X, y, cv=CV, predictor=_predictor(), constraints=_constraints(), **{"baselines": (), **options}, **ensemble
     )
     scores = found.scores[found.scores["metric"] == "auc"].set_index("method")
-    ours = {f"auc{end}": float(scores.loc["ubayfs", name]) for end, name in (("", "mean"), ("_low", "lower"), ("_high", "upper"))}
+    ends = {"auc": "mean", "auc_low": "lower", "auc_high": "upper"}
+    ours = {name: float(scores.loc["ubayfs", column]) for name, column in ends.items()}
     others = {f"auc {name}": float(mean) for name, mean in scores["mean"].items() if name != "ubayfs"}
     if found.control is not None:
-        control = found.control[found.control["metric"] == "auc"].set_index("method")
-        others["auc shuffled"] = float(control.loc["ubayfs", "mean"])
+        others["auc shuffled"] = float(found.control.set_index("metric").loc["auc", "mean"])
     return ours | others
 
 
