@@ -12,8 +12,17 @@ import pytest
 import ubayfs
 from ubayfs_experiments import runner, store
 from ubayfs_experiments.analysis.calibration import (
-    TABLES, agreement, errors_table, facts_table, fill, folds_table, halves_table, markdown, noise_table,
-)  # fmt: skip
+    TABLES,
+    agreement,
+    errors_table,
+    facts_table,
+    fill,
+    folds_table,
+    halves_table,
+    markdown,
+    noise_table,
+    verdict_table,
+)
 from ubayfs_experiments.cli import main
 from ubayfs_experiments.data.catalogue import load
 from ubayfs_experiments.data.planted import population
@@ -35,8 +44,16 @@ def simulate(name, number=0):
 
 
 def rows(measure, *records, **common):
-    known = {"data": "gauss", "kind": "planted", "selector": "fisher", "scheme": "random", "measure": measure}
-    return pd.DataFrame([{**known, "version": 0, **common, **record} for record in records])
+    known = {
+        "data": "gauss",
+        "kind": "planted",
+        "selector": "fisher",
+        "scheme": "random",
+        "measure": measure,
+        "version": 0,
+    }
+    chosen = {"features": (0, 1), "size": 2, "n_features": 10}
+    return pd.DataFrame([{**known, **chosen, "split": i, **common, **record} for i, record in enumerate(records)])
 
 
 # Tasks and simulations
@@ -133,7 +150,9 @@ def test_ipss_is_asked_about_the_same_truth(monkeypatch):
 
 def test_noise_table_counts_how_often_the_cautious_number_is_exceeded():
     said = {"expected": 3.0, "cautious": 4.0, "passes": 1.0, "supported": 2, "supported_t1": 1, "supported_t2": 0}
-    frame = rows("noise", {"t1": 5.0, "t2": 4.0}, {"t1": 5.1, "t2": 5.0}, {"t1": 0.0, "t2": 0.0, "supported": 0}, **said)
+    frame = rows(
+        "noise", {"t1": 5.0, "t2": 4.0}, {"t1": 5.1, "t2": 5.0}, {"t1": 0.0, "t2": 0.0, "supported": 0}, **said
+    )
     (row,) = noise_table(frame).to_dict("records")
     assert row["n"] == 3
     assert row["over_t1"] == pytest.approx(1 / 3)  # 5 is one above, not more than one
@@ -160,7 +179,9 @@ def test_versions_are_studies_of_their_own():
     record = {"features": (0, 1), "size": 2, "n_features": 10}
     other = {**record, "features": (5, 6)}
     said = {"lower": 1.0, "upper": 1.0, "interval_low": 0.9, "interval_high": 1.0, "again_low": 2.0, "again_high": 2.0}
-    frame = rows("halves", *({**one, "version": v, "split": s} for v, one in enumerate((record, other)) for s in (0, 1)), **said)
+    frame = rows(
+        "halves", *({**one, "version": v, "split": s} for v, one in enumerate((record, other)) for s in (0, 1)), **said
+    )
     (row,) = halves_table(frame).to_dict("records")
     assert (row["n"], row["truth"], row["covers"]) == (4, 1.0, 1.0)
 
@@ -180,6 +201,19 @@ def test_ipss_stands_beside_ubayfs_on_the_same_data_sets():
     assert table["n"].to_dict() == {"fisher": 1, "ipss_gb": 1}
     assert table["said"].to_dict() == pytest.approx({"fisher": 0.8, "ipss_gb": 0.3})
     assert table.loc["fisher", "supported_t1"] == 1
+
+
+def test_the_verdict_counts_over_all_cells_and_names_the_worst():
+    said = {"cautious": 4.0, "t2": 0.0, "passes": 0.0, "supported": 0, "supported_t1": 0, "supported_t2": 0}
+    good = rows("noise", *[{"t1": 1.0}] * 6, **said)
+    bad = rows("noise", {"t1": 9.0}, {"t1": 1.0}, kind="noise", **{**said, "passes": 1.0})
+    table = verdict_table(pd.concat([good, bad])).set_index("rule")
+    over, gate = table.loc["noise (T1) exceeds cautious + 1"], table.loc["pure noise passes the gate"]
+    assert (over["n"], over["found"], over["worst"]) == (8, 1 / 8, 0.5)
+    assert over["worst_cell"] == "gauss, noise, fisher"
+    assert (gate["n"], gate["found"]) == (2, 1.0)
+    assert over["low"] < 1 / 8 < over["high"]
+    assert len(table) == 3  # nothing is claimed of what was not run
 
 
 def test_cells_are_in_the_order_of_the_page():

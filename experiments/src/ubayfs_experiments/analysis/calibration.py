@@ -17,6 +17,11 @@ VERSION = [*CELL, "version"]
 _DATA = ("gauss", "gauss_blocks", "PRO", "LEU_golub")
 _KINDS = ("noise", "planted", "few", "many", "fresh")
 _SELECTORS = ("mrmr", "fisher", "tree", "lasso", "ipss_gb", "ipss_l1")
+_FIGURES = (
+    "expected", "cautious", "t1", "t2", "passes", "supported", "supported_t1", "supported_t2", "expected_supported",
+    "lower", "upper", "interval_low", "interval_high", "again_low", "again_high", "auc", "auc_low", "auc_high",
+    "true_auc",
+)  # fmt: skip
 _PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -34,12 +39,16 @@ def noise_table(frame: pd.DataFrame) -> pd.DataFrame:
         Columns n, t1, t2 (true numbers), expected, cautious, over_t1 and over_t2 (share of simulations in which the
         truth is more than one above cautious), passes, supported, false_t1, false_t2 (mean share of q <= 0.2).
     """
+    names = ["t1", "t2", "expected", "cautious", "over_t1", "over_t2", "passes", "supported", "false_t1", "false_t2"]
+    return _by_cell(_noise_rows(frame), names)
+
+
+def _noise_rows(frame: pd.DataFrame) -> pd.DataFrame:
     rows = _of(frame, "noise")
     for truth in ("t1", "t2"):
         rows[f"over_{truth}"] = rows[truth] > rows["cautious"] + 1
         rows[f"false_{truth}"] = rows[f"supported_{truth}"] / rows["supported"].clip(lower=1)
-    names = ["t1", "t2", "expected", "cautious", "over_t1", "over_t2", "passes", "supported", "false_t1", "false_t2"]
-    return _by_cell(rows, names)
+    return rows
 
 
 def agreement(first: Iterable[int], second: Iterable[int], n_features: int) -> float:
@@ -59,9 +68,15 @@ def halves_table(frame: pd.DataFrame) -> pd.DataFrame:
     Columns n, truth, lower, upper, covers (the interval holds the mean agreement of all pairs of studies), covers_own
     (and the mean agreement of this set with those of other studies), again (true number), again_low, again_high.
     """
+    names = ["truth", "lower", "upper", "covers", "covers_own", "again", "again_low", "again_high"]
+    return _by_cell(_halves_rows(frame), names)
+
+
+def _halves_rows(frame: pd.DataFrame) -> pd.DataFrame:
     rows = _of(frame, "halves")
     sets = _of(frame, "noise", "halves").drop_duplicates([*VERSION, "split"])
-    truths, own = {}, {}
+    truths: dict[Any, float] = {}
+    own: dict[Any, float] = {}
     for version, group in sets.groupby(VERSION):
         chosen = list(group[["split", "features", "n_features"]].itertuples(index=False, name=None))
         if len(chosen) < 2:
@@ -77,22 +92,24 @@ def halves_table(frame: pd.DataFrame) -> pd.DataFrame:
         rows[name] = (rows["interval_low"] <= rows[truth]) & (rows[truth] <= rows["interval_high"])
     by_chance = rows["size"] / rows["n_features"]
     rows["again"] = rows["size"] * (rows["truth"] + (1 - rows["truth"]) * by_chance)
-    return _by_cell(
-        rows, ["truth", "lower", "upper", "covers", "covers_own", "again", "again_low", "again_high"]
-    )  # fmt: skip
+    return rows
 
 
 def folds_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the AUC of validation and on new samples: columns n, auc, true_auc, covers."""
+    return _by_cell(_folds_rows(frame), ["auc", "true_auc", "covers"])
+
+
+def _folds_rows(frame: pd.DataFrame) -> pd.DataFrame:
     rows = _of(frame, "folds")
     rows["truth"] = rows.groupby(VERSION)["true_auc"].transform("mean")
     rows["covers"] = (rows["auc_low"] <= rows["truth"]) & (rows["truth"] <= rows["auc_high"])
-    return _by_cell(rows, ["auc", "true_auc", "covers"])
+    return rows
 
 
 def errors_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what IPSS and ubayfs choose at q <= 0.2 of the same data sets: size, false features, seconds."""
-    rows = _of(frame, "errors", "noise").copy()
+    rows = _of(frame, "errors", "noise")
     seen = rows[rows["measure"] == "errors"][["data", "kind", "version", "split"]].drop_duplicates()
     rows = rows.merge(seen, on=["data", "kind", "version", "split"])
     rows["false_t1"] = rows["supported_t1"] / rows["supported"].clip(lower=1)
@@ -102,11 +119,47 @@ def errors_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 def facts_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the statements on the paper's data, one row per data set and selector."""
-    return frame[frame["measure"] == "facts"].reset_index(drop=True)
+    rows = frame[frame["measure"] == "facts"].reset_index(drop=True)
+    return rows.assign(cell=rows["data"] + rows["scheme"].map({"groups": ", groups", "random": ""}))
+
+
+def verdict_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how often each promise is kept over all cells.
+
+    Columns rule, asked, n, found, low and high (the 95 % interval, by Wilson, of the share that was found), worst (the
+    share of the cell that is furthest off) and worst_cell.
+    """
+    from scipy.stats import binomtest
+
+    noise, halves, folds = _noise_rows(frame), _halves_rows(frame), _folds_rows(frame)
+    promises = [
+        ("noise (T1) exceeds cautious + 1", "at most .10", noise, "over_t1", False),
+        ("noise (T2) exceeds cautious + 1", "at most .10", noise, "over_t2", False),
+        ("pure noise passes the gate", "at most .08", noise[noise["kind"] == "noise"], "passes", False),
+        ("interval of agreement covers", "at least .85", halves, "covers", True),
+        ("interval of the AUC covers", "about .95", folds, "covers", True),
+        ("interval of the AUC on pure noise holds .5", "about .95", _at_chance(folds), "covers", True),
+    ]
+    found = []
+    for rule, asked, rows, name, more_is_better in promises:
+        if len(rows):
+            cells, n, yes = _by_cell(rows, [name]), len(rows), int(rows[name].sum())
+            worst = cells.sort_values(name, ascending=more_is_better, kind="stable").to_dict("records")[0]
+            low, high = binomtest(yes, n).proportion_ci(method="wilson")
+            which = f"{worst['cell']}, {worst['selector']}"
+            found.append((rule, asked, n, yes / n, low, high, worst[name], which))
+    return pd.DataFrame(found, columns=["rule", "asked", "n", "found", "low", "high", "worst", "worst_cell"])
+
+
+def _at_chance(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[rows["kind"] == "noise"]
+    return rows.assign(covers=(rows["auc_low"] <= 0.5) & (rows["auc_high"] >= 0.5))
 
 
 def _of(frame: pd.DataFrame, *measures: str) -> pd.DataFrame:
-    rows = frame[frame["measure"].isin(measures)].copy()
+    """Return the rows of some measures; columns that no row has yet are there, and empty."""
+    rows = frame[frame["measure"].isin(measures)]
+    rows = rows.reindex(columns=list(dict.fromkeys([*rows.columns, *_FIGURES])))
     return rows.assign(version=rows["version"].astype(int))
 
 
@@ -116,7 +169,7 @@ def _by_cell(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     table = groups[list(names)].mean().assign(n=groups.size()).reset_index()
     order = [_DATA, _KINDS, _SELECTORS]
     table = table.sort_values(CELL, key=lambda column: column.map(order[CELL.index(str(column.name))].index))
-    return table[[*CELL, "n", *names]].reset_index(drop=True)
+    return table.assign(cell=table["data"] + ", " + table["kind"]).reset_index(drop=True)
 
 
 def _number(digits: int) -> Callable[[Any], str]:
@@ -128,30 +181,38 @@ def _share(value: Any) -> str:
     return "-" if pd.isna(value) else f"{float(value):.2f}".replace("0.", ".", 1)
 
 
-# Per table: its maker, and per column its heading and its text, of one or two columns of figures.
+_LABELS = [("data", str, ("cell",)), ("selector", str, ("selector",))]
+_CELLS = [*_LABELS, ("simulations", str, ("n",))]
+
+# Per table: its maker, and per column its heading and its text, of one or more columns of figures.
 TABLES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, Any, tuple[str, ...]]]]] = {
+    "verdict": (verdict_table, [
+        ("promise", str, ("rule",)), ("asked", str, ("asked",)), ("found", _share, ("found",)),
+        ("95 % interval", _share, ("low", "high")), ("simulations", str, ("n",)), ("worst cell", _share, ("worst",)),
+        ("which", str, ("worst_cell",)),
+    ]),
     "noise": (noise_table, [
-        ("true T1 / T2", _number(1), ("t1", "t2")), ("expected", _number(1), ("expected",)),
+        *_CELLS, ("true T1 / T2", _number(1), ("t1", "t2")), ("expected", _number(1), ("expected",)),
         ("cautious", _number(1), ("cautious",)), ("above cautious + 1, T1 / T2", _share, ("over_t1", "over_t2")),
         ("gate passed", _share, ("passes",)), ("q <= 0.2", _number(1), ("supported",)),
         ("false of these, T1 / T2", _share, ("false_t1", "false_t2")),
     ]),
     "halves": (halves_table, [
-        ("true agreement", _number(2), ("truth",)), ("lower / upper", _number(2), ("lower", "upper")),
+        *_CELLS, ("true agreement", _number(2), ("truth",)), ("lower / upper", _number(2), ("lower", "upper")),
         ("interval covers", _share, ("covers",)), ("covers that of the set", _share, ("covers_own",)),
-        ("chosen again", _number(1), ("again",)), ("said", _number(1), ("again_low", "again_high")),
+        ("chosen again", _number(1), ("again",)), ("as said", _number(1), ("again_low", "again_high")),
     ]),
     "folds": (folds_table, [
-        ("AUC said", _number(2), ("auc",)), ("AUC on new samples", _number(2), ("true_auc",)),
+        *_CELLS, ("AUC as said", _number(2), ("auc",)), ("AUC on new samples", _number(2), ("true_auc",)),
         ("interval covers", _share, ("covers",)),
     ]),
     "errors": (errors_table, [
-        ("q <= 0.2", _number(1), ("supported",)), ("false, as said", _number(1), ("said",)),
+        *_CELLS, ("q <= 0.2", _number(1), ("supported",)), ("false, as said", _number(1), ("said",)),
         ("false, T1 / T2", _number(1), ("supported_t1", "supported_t2")), ("false share", _share, ("false_t1",)),
         ("seconds", _number(1), ("seconds",)),
     ]),
     "facts": (facts_table, [
-        ("expected noise", _number(1), ("expected",)), ("cautious", _number(1), ("cautious",)),
+        *_LABELS, ("expected noise", _number(1), ("expected",)), ("cautious", _number(1), ("cautious",)),
         ("p", _number(2), ("p_value",)), ("q <= 0.2", _number(0), ("supported",)),
         ("agreement", _number(2), ("lower", "upper")), ("chosen again", _number(1), ("again_low", "again_high")),
         ("AUC", _number(3), ("auc",)), ("interval", _number(2), ("auc_low", "auc_high")),
@@ -162,16 +223,13 @@ TABLES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, 
 
 
 def markdown(name: str, frame: pd.DataFrame) -> str:
-    """Return one of the tables ("noise", "halves", "folds", "errors", "facts") of all outcomes, as Markdown."""
+    """Return one of the `TABLES` of all outcomes, as Markdown."""
     make, columns = TABLES[name]
-    table = make(frame)
-    counted = "n" in table.columns
-    headings = ["data", "selector", *(["simulations"] if counted else []), *(heading for heading, _, _ in columns)]
-    lines = [headings, ["---"] * 2 + ["---:"] * (len(headings) - 2)]
-    for _, row in table.iterrows():
-        cell = f"{row['data']}, {row['kind']}" if counted else f"{row['data']}{', groups' * (row['scheme'] == 'groups')}"
-        figures = [" / ".join(text(row[key]) for key in keys) for _, text, keys in columns]
-        lines.append([cell, row["selector"], *([str(row["n"])] if counted else []), *figures])
+    lines = [[heading for heading, _, _ in columns], ["---" if text is str else "---:" for _, text, _ in columns]]
+    lines += [
+        [" / ".join(text(row[key]) for key in keys) for _, text, keys in columns]
+        for row in make(frame).to_dict("records")
+    ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -17,9 +17,9 @@ import pandas as pd
 
 from ubayfs import Blocks, InputError
 
+from .datasets import DataAbsent, Dataset, Source
 from .planted import SOURCES as _PLANTED
 from .planted import load_gauss
-from .datasets import DataAbsent, Dataset, Source
 from .synthetic import SOURCES as _SYNTHETIC
 from .synthetic import generate, read_authors
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .datasets import Dataset, Source
 from ..tasks import seed_of
+from .datasets import Dataset, Source
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -47,8 +47,8 @@ class Population:
 
     Attributes
     ----------
-    draw_X : callable
-        ``draw_X(n, rng)`` gives samples; where `real_samples`, always the same ones, whatever n is.
+    samples_of : callable
+        ``samples_of(n, rng)`` gives X; where `real_samples`, always the same ones, whatever n is.
     n_samples : int
         Of one data set.
     real_samples : bool
@@ -63,7 +63,7 @@ class Population:
         T2: of these, the ones not correlated above 0.3 with the predictor either.
     """
 
-    draw_X: Callable[[int, np.random.Generator], Floats]
+    samples_of: Callable[[int, np.random.Generator], Floats]
     n_samples: int
     real_samples: bool
     signals: NDArray[np.intp]
@@ -74,7 +74,7 @@ class Population:
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
         """Return `n` samples and their target, 0 or 1: logistic in the predictor, or a coin without signals."""
-        X = self.draw_X(n, rng)
+        X = self.samples_of(n, rng)
         predictor = X[:, self.signals] @ self.weights - self.center
         return X, (predictor + rng.logistic(size=len(X)) > 0).astype(np.int64)
 
@@ -94,12 +94,12 @@ def population(dataset: Dataset, kind: str, version: int) -> Population:
     rng = np.random.default_rng(seed_of(_SEED, name, kind, version))
     real = name not in SOURCES and kind != "fresh"
     if name in SOURCES:
-        draw_X = _normal(dataset.source, CORRELATION if name == "gauss_blocks" else 0.0)
+        samples_of = _normal(dataset.source, CORRELATION if name == "gauss_blocks" else 0.0)
     else:
         columns = rng.choice(dataset.X.shape[1], min(N_GENES, dataset.X.shape[1]), replace=False)
         genes = dataset.X[:, np.sort(columns)]
-        draw_X = (lambda _n, _rng: genes) if real else _copula(genes)
-    X = draw_X(N_REFERENCE, rng)
+        samples_of = (lambda _n, _rng: genes) if real else _copula(genes)
+    X = samples_of(N_REFERENCE, rng)
     varying = np.flatnonzero(X.std(axis=0) > 0)
     signals = np.sort(rng.choice(varying, n_signals, replace=False))
     weights = rng.choice([-1.0, 1.0], n_signals) / X[:, signals].std(axis=0)
@@ -109,7 +109,7 @@ def population(dataset: Dataset, kind: str, version: int) -> Population:
     shadow = _correlations(X, predictor[:, None])[:, 0] > SHADOW
     center = float(np.median(X[:, signals] @ weights))
     return Population(
-        draw_X, len(dataset.y), real, signals, weights, center, unrelated, unrelated & ~shadow
+        samples_of, len(dataset.y), real, signals, weights, center, unrelated, unrelated & ~shadow
     )  # fmt: skip
 
 

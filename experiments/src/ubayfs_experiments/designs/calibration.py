@@ -1,9 +1,9 @@
 """Do noise, reproducibility and validation hold? Data sets whose truth is planted, beside what ubayfs says about them.
 
-A task measures one thing ("noise", "halves", "folds", or what IPSS says) on ten data sets of one population, a version of
-a kind of truth in a matrix. Data sets are the same for all measures and selectors, so that the sets of one version are
-those of studies that repeat each other, and the agreement of such studies is known. Versions come in turns: when a run
-is stopped, all kinds have about as many simulations. "facts" are the same statements on the paper's data.
+A task measures one thing ("noise", "halves", "folds", or "errors" of IPSS) on ten data sets of one population: a
+version of a kind of truth in a matrix. Data sets are the same for all measures and selectors, so that the sets of one
+version are those of studies that repeat each other, and the agreement of such studies is known. Versions come in turns:
+when a run is stopped, all kinds have about as many simulations. "facts" are the same statements on the paper's data.
 """
 
 from __future__ import annotations
