@@ -12,7 +12,7 @@ from pathlib import Path
 
 import ubayfs
 
-from . import decision, evidence, faces, hard, report, results, scaling
+from . import decision, evidence, faces, hard, report, results, scaling, trust
 from .timing import REPOSITORY
 
 RESULTS = Path(__file__).parent / "results"
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[..., report.Section]] = {
     "samples": scaling.many_samples,
     "import": scaling.imports,
     "faces": faces.faces,
+    "trust": trust.trust,
 }
 # Only where asked for: half an hour; saved under its own name.
 LONG_PARTS: dict[str, Callable[..., report.Section]] = {"hard": hard.hard}

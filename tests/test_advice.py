@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from ubayfs import (
     Evidence,
+    GeneralizedDirichlet,
+    Hyperdirichlet,
     cannot_link,
     cost_budget,
     decide,
@@ -20,6 +22,7 @@ from ubayfs import (
 )
 from ubayfs.advice import size_advice, very_likely_advice
 from ubayfs.constraints import resolve
+from ubayfs.summary import summarize
 from ubayfs.workflow import Decision
 
 NAMES = np.array(list("abcdefgh"), dtype=object)
@@ -123,3 +126,70 @@ def test_room_within_a_budget_is_that_of_the_cheapest_features(costs, budget, fe
     constraint = cost_budget(dict(zip(NAMES.tolist(), map(float, costs), strict=True)), float(budget))
     found = very_likely([constraint], features)
     assert [facts["limit"] for _, facts in found] == ([limit] if limit < len(own) else [])
+
+
+def codes_of(selection):
+    return [advice.code for advice in selection.advice]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "strength", "expected"),
+    [
+        ([max_size(2)], 0.5, ["weak_constraints"]),
+        ([max_size(2, rho=INF)], 0.5, []),  # a hard one holds whatever lambda is
+        ([max_size(2)], 1.0, []),
+    ],
+)
+def test_a_strength_below_one_is_cautioned_against(constraints, strength, expected):
+    evidence = Evidence.from_sets(np.eye(8, dtype=bool)[[0, 0, 0, 1, 1, 1, 2]], NAMES)
+    made = Decision(constraints=constraints, constraint_strength=strength).make(evidence)
+    assert codes_of(made) == expected
+
+
+def test_many_violated_constraints_that_count_for_nothing_are_named():
+    """At a low strength everything is selected, although sets that satisfy all constraints exist."""
+    evidence = Evidence.from_sets(np.ones((10, 8), dtype=bool), NAMES)
+    given = [max_size(3), *(cannot_link([a, b]) for a, b in zip("aceg", "bdfh", strict=True))]
+    selection = decide(evidence, constraints=given, constraint_strength=0.3)
+    assert len(selection.features) == 8
+    (advice,) = [advice for advice in selection.advice if advice.code == "soft_constraints_outweighed"]
+    assert advice.facts["admissibility"] == selection.metrics.admissibility < 0.01
+    assert (advice.facts["n_violated"], advice.facts["constraint_strength"]) == (5, 0.3)
+    # At strength 1 they count, and one violation alone affects no other.
+    assert codes_of(decide(evidence, constraints=given)) == []
+    alone = decide(evidence, constraints=[max_size(3, rho=9), min_size(1)], constraint_strength=0.1)
+    assert codes_of(alone) == ["weak_constraints"]
+
+
+def test_prices_that_add_up_to_nothing_are_named():
+    """Prices multiply: each further violation costs less, until none counts."""
+    evidence = Evidence.from_sets(np.ones((10, 8), dtype=bool), NAMES)
+    selection = decide(evidence, constraints=[exclude(list(NAMES), price=4.0), max_size(7)])
+    assert codes_of(selection) == ["soft_constraints_outweighed"]
+    assert len(selection.features) == 8
+    assert selection.metrics.admissibility < 0.01
+
+
+def test_the_default_generalized_prior_is_the_dirichlet():
+    evidence = Evidence.from_sets(np.eye(8, dtype=bool)[[0, 0, 1]], NAMES)
+    plain, default, other = (
+        decide(evidence, prior=prior, constraints=max_size(1, rho=INF))
+        for prior in ("dirichlet", "generalized", GeneralizedDirichlet(beta=1.0))
+    )
+    np.testing.assert_allclose(default.posterior.mean, plain.posterior.mean)
+    assert [advice.code for advice in default.posterior.advice] == ["generalized_is_dirichlet"]
+    assert plain.posterior.advice == other.posterior.advice == ()
+    assert "generalized_is_dirichlet" in [advice["code"] for advice in summarize(default, n_draws=0)["advice"]]
+
+
+def test_weights_of_the_hyperdirichlet_count_like_runs_of_one_feature():
+    sets = np.eye(8, dtype=bool)[[0, 1, 1]] | np.eye(8, dtype=bool)[[2, 3, 4]]
+    evidence = Evidence.from_sets(sets, NAMES)
+    weights = np.full(8, 0.01)
+    assert Hyperdirichlet().update(evidence, weights, random_state=0).advice == ()
+    weights[0] = 5.01
+    posterior = Hyperdirichlet().update(evidence, weights, random_state=0)
+    (advice,) = posterior.advice
+    assert (advice.code, advice.facts) == ("weights_of_hyperdirichlet", {"n_models": 3, "n_votes": 6})
+    alone = Evidence.from_sets(np.vstack([sets, np.repeat(np.eye(8, dtype=bool)[:1], 5, axis=0)]), NAMES)
+    np.testing.assert_allclose(posterior.mean, Hyperdirichlet().update(alone, random_state=0).mean)

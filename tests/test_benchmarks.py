@@ -23,6 +23,7 @@ from benchmarks import (
     scaling,
     timing,
     tools,
+    trust,
 )
 from benchmarks.report import QUANTITIES, WIDTH, Row, Section, table
 
@@ -418,3 +419,14 @@ def test_a_problem_for_another_solver_is_plain():
     assert plain["rows"][0] == {"columns": [0, 1, 2], "a": [1.0, 1.0, 1.0], "b": 2.0, "rho": None}
     assert plain["rows"][1] == {"columns": [3, 4], "a": [1.0, 1.0], "b": 1.0, "rho": 1.0}
     assert plain["blocks"] == [[0, 1], [2]]
+
+
+def test_trust_is_measured_beside_one_ensemble(no_data, monkeypatch):
+    monkeypatch.setattr(
+        trust, "compare", lambda work, reference, rounds: (work(), timing.Comparison(2.0, 0.1, 20.0, 1))[1]
+    )
+    with pytest.warns(ubayfs.UBayFSWarning):  # few shuffles
+        (row,) = trust.trust(quick=True).rows
+    assert row.values == {"seconds": 2.0, "ratio": 20.0}
+    assert row.holds
+    assert "skipped" in row.note

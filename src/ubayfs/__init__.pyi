@@ -28,11 +28,13 @@ from .constraints.links import require as require
 from .constraints.sizes import exact_size as exact_size
 from .constraints.sizes import max_blocks as max_blocks
 from .constraints.sizes import max_per_block as max_per_block
+from .constraints.sizes import max_per_cluster as max_per_cluster
 from .constraints.sizes import max_size as max_size
 from .constraints.sizes import min_size as min_size
 from .constraints.weighted_sums import cost_budget as cost_budget
 from .constraints.weighted_sums import linear as linear
 from .data import Blocks as Blocks
+from .data.clusters import cluster_features as cluster_features
 from .ensemble import Evidence as Evidence
 from .estimator import UBayFSSelector as UBayFSSelector
 from .exceptions import ConstraintError as ConstraintError

@@ -73,6 +73,20 @@ _NOTES = {
         "{source}: columns that are not used: {columns}. Those that are used are called {known}, or by other names of "
         "the same meaning."
     ),
+    "generalized_is_dirichlet": (
+        "The generalized Dirichlet prior without beta is exactly the Dirichlet prior: the answer is the same. Give "
+        "beta for another one."
+    ),
+    "weights_of_hyperdirichlet": (
+        "Under the hyperdirichlet prior a run is one vote, shared by the features that it chose: a weight of 5 counts "
+        "like five runs that chose the feature alone. All runs together are {n_models} votes, where under the "
+        "Dirichlet prior they are {n_votes}, so weights count for more."
+    ),
+    "weak_constraints": (
+        "The constraint strength of {constraint_strength:g} is below 1, which the paper does not recommend: soft "
+        "constraints, the size among them, may then weigh less than the importances, and all features are selected. "
+        "Use 1 or more, or make constraints that must hold hard."
+    ),
     "below_detection": ("{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}."),
 }
 
@@ -109,6 +123,13 @@ class Advice:
             "Violations that no set can avoid make all soft constraints together count for almost nothing in this set "
             "(admissibility {admissibility:.2g}). No set satisfies all of: {labels}. Change one of these or lower its "
             "rho, and make constraints that must hold hard (rho=inf).",
+        ),
+        "soft_constraints_outweighed": (
+            None,
+            "{n_violated} violated inequalities together make all soft constraints count for almost nothing in this "
+            "set (admissibility {admissibility:.2g}): importance alone decides. Sets that satisfy all constraints have "
+            "too little importance at a constraint strength of {constraint_strength:g}. Raise it, leave constraints "
+            "out, or make those that must hold hard.",
         ),
         "size_not_limited": (
             OptimizationWarning,
@@ -147,7 +168,7 @@ class Advice:
         "changed_default": (
             None,
             "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the "
-            "study, it was: {former}. Set the key in the study to choose.",
+            "study, it was: {former}. State it in the study to choose.",
         ),
         "other_version": (
             None,

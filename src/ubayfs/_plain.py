@@ -122,6 +122,20 @@ def relaxation_text(lowest: float | str, highest: float | str | None = None) -> 
     return " to ".join("hard" if isinstance(rho, str) or math.isinf(rho) else rounded(rho) for rho in ends)
 
 
+def price_text(price: Any, votes: Any = None) -> str:
+    """Return a price or several, as numbers, and what they are in votes if that is known.
+
+    >>> price_text(0.5, 50.0), price_text([0.1, 0.2, 0.1])
+    ('0.5 (50 votes)', '0.1 to 0.2')
+    """
+    text = relaxation_text(*_ends(price))
+    return text if votes is None else f"{text} ({relaxation_text(*_ends(votes))} votes)"
+
+
+def _ends(value: Any) -> tuple[float, float]:
+    return (min(value), max(value)) if isinstance(value, list) else (value, value)
+
+
 def listing(items: Sequence[Any], limit: int = 8) -> str:
     """Return a list in words; long ones are cut.
 

@@ -41,10 +41,8 @@ def advice_on(
         found.append(
             Advice("alternatives_incomplete", dict(zip(("n_found", "n_alternatives"), alternatives, strict=True)))
         )
-    labels = _contradicting(best, problem.utility, deadline)
-    if labels:
-        facts = {"admissibility": best.metrics.admissibility, "labels": list(labels)}
-        found.append(Advice("soft_constraints_ineffective", facts))
+    found += _strength_advice(problem.utility)
+    found += _collapse(best, problem.utility, deadline)
     # Features that nothing speaks against are in the best set; a small one shows that they are few.
     utility = problem.utility
     if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
@@ -56,26 +54,39 @@ def advice_on(
     return tuple(found)
 
 
-def _contradicting(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[str, ...]:
-    """Return the inequalities that contradict each other, if they make the soft ones count for nothing.
+def _strength_advice(utility: Utility) -> tuple[Advice, ...]:
+    """Return the paper's caution about a constraint strength below 1, if there is a soft constraint."""
+    strength = utility.constraint_strength
+    weak = strength < 1.0 and bool(np.isfinite(utility.system.rho).any())
+    return (Advice("weak_constraints", {"constraint_strength": strength}),) * weak
 
-    None do when some set satisfies all inequalities: then its importance is simply too low. A single soft inequality
-    affects no other.
+
+def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[Advice, ...]:
+    """Return advice if violations make all soft inequalities together count for nothing, and what contradicts itself.
+
+    Nothing does when some set satisfies all inequalities: then its importance is simply too low, as with a small
+    constraint strength. A single soft inequality affects no other.
     """
-    system = utility.system
-    if best.metrics.admissibility >= _NEGLIGIBLE or np.isfinite(system.rho).sum() < 2:
+    system, admissibility = utility.system, best.metrics.admissibility
+    if admissibility >= _NEGLIGIBLE or np.isfinite(system.rho).sum() < 2:
         return ()
     all_hard = ConstraintSystem(
         system.A, system.b, np.full(system.n_inequalities, np.inf), system.blocks, system.parts, system.numbers
     )
     strict = Utility(np.zeros(utility.n_features), all_hard, 1.0, utility.selectable)
     try:
-        if Exact().search(strict, Limit(deadline, _MOST_NODES)) is not None:
-            return ()
+        possible = Exact().search(strict, Limit(deadline, _MOST_NODES)) is not None
     except OptimizationError:  # not known
         return ()
+    if possible:
+        n_violated, strength = len(best.metrics.violations), utility.constraint_strength
+        facts = {"admissibility": admissibility, "n_violated": n_violated, "constraint_strength": strength}
+        return (Advice("soft_constraints_outweighed", facts),) * (n_violated > 1)
     conflict = find_conflict(strict, Limit(deadline, _MOST_NODES))
-    return tuple(system.label(int(row)) for row in conflict.rows) if conflict.reduced else ()
+    if not conflict.reduced:
+        return ()
+    labels = [system.label(int(row)) for row in conflict.rows]
+    return (Advice("soft_constraints_ineffective", {"admissibility": admissibility, "labels": labels}),)
 
 
 def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | None = None) -> tuple[Advice, ...]:

@@ -18,7 +18,7 @@ from .optimize.base import best_solution
 from .optimize.exact import warm_started
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import DecisionProblem, Selection, problem_of
-from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, score_tolerance
+from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced, score_tolerance
 from .workflow import Decision
 
 # What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
@@ -100,8 +100,9 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     if posterior is not None:
         neutral = _neutral(posterior, random_state)
         theta = _in_favor(neutral.mean, mask, _errors(neutral, posterior))
-        constraints = utility.system.take(np.flatnonzero(~utility.system.from_prior))
-        plain = replace(utility, theta=theta, system=constraints if utility.system.from_prior.any() else utility.system)
+        system = priced(utility.system, posterior.evidence.n_models, neutral.total, utility.constraint_strength)
+        constraints = system.take(np.flatnonzero(~system.from_prior))
+        plain = replace(utility, theta=theta, system=constraints if system.from_prior.any() else system)
         nearest, voted = nearest_best(plain), posterior.counts > 0
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.

@@ -89,7 +89,7 @@ class Comparison:
 def compare(first: AnyResult, second: AnyResult) -> Comparison:
     """Compare two results and find out why they differ.
 
-    When a study has a `decorrelate` constraint, its data are read again.
+    When a constraint of a study rests on correlations, its data are read again.
     """
     before, after = first.selection, second.selection
     old, new = set(before.features), set(after.features)

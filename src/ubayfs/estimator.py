@@ -38,7 +38,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         The most features to select: a hard limit. None leaves the size to `constraints`.
     constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
-        (columns of a frame) or position. :func:`~ubayfs.decorrelate` sees the data of the fit.
+        (columns of a frame) or position. :func:`~ubayfs.decorrelate` and :func:`~ubayfs.max_per_cluster` see the data
+        of the fit.
     weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
         Prior weight of each feature, in votes or in words: ``{"TP53": "very likely"}``; see :func:`~ubayfs.decide`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior, default "dirichlet"
@@ -216,8 +217,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features), optional
-            The data of the fit, which a fitted selector does not keep: needed by :func:`~ubayfs.decorrelate`, and
-            for the redundancy in ``selection_.metrics``.
+            The data of the fit, which a fitted selector does not keep: needed by :func:`~ubayfs.decorrelate`,
+            :func:`~ubayfs.max_per_cluster`, and for the redundancy in ``selection_.metrics``.
         **changes
             New values of `max_features` and of parameters that :func:`~ubayfs.decide` has, too. All others are those
             of the fit. The posterior is reused unless something changes that it depends on.

@@ -14,7 +14,7 @@ would keep :math:`\theta^T\delta`, and for :math:`\lambda < 1` selecting everyth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from scipy import sparse
 
 from ._arguments import Floats, Ints, Mask, check_feature_names, check_not_complex
 from .constraints.system import ConstraintSystem, once_per_system, resolve
-from .exceptions import InputError
+from .exceptions import ConstraintError, InputError
 
 # Results closer than this, relative to their size, are equal: the rounding error of a sum is orders of magnitude
 # smaller, and no difference that matters is as small. An inequality is violated when a^T z exceeds b by more than this
@@ -72,6 +72,53 @@ def log_row_admissibility(violation: Any, rho: Any) -> Floats:
         exponent = np.where(np.isinf(rho), np.inf, np.minimum(rho * excess, _LARGEST_EXPONENT))
         # log 2 - log(1 + e^z): continuous at z = 0, where a row that just holds costs nothing.
         return np.where(excess > 0.0, np.log(2.0) - np.logaddexp(0.0, exponent), 0.0)
+
+
+def relaxation_of_cost(cost: Any, strength: float) -> Floats:
+    """Return rho at which one unit of violation of one inequality costs this much of the score; inf (hard) from lambda.
+
+    One violated inequality costs lambda (1 - 2 xi / (1 + xi)) = lambda tanh(rho violation / 2).
+
+    Examples
+    --------
+    >>> rho = relaxation_of_cost([0.1, 1.0], strength=1.0)
+    >>> rho, (1.0 - np.exp(log_row_admissibility(1.0, rho))).round(12)
+    (array([0.2006707,       inf]), array([0.1, 1. ]))
+    """
+    share = np.minimum(np.asarray(cost, dtype=np.float64) / strength, 1.0)
+    with np.errstate(divide="ignore"):
+        # log((lambda + c) / (lambda - c)); a cost that is lost to rounding still has an inequality.
+        return np.maximum(2.0 * np.arctanh(share), np.finfo(np.float64).tiny)
+
+
+def priced(system: ConstraintSystem, n_models: int, total: float, strength: float) -> ConstraintSystem:
+    """Return a system in which prices are relaxations: a unit of violation costs `price * n_models` votes.
+
+    One vote is an importance of 1 / `total`, of the sum of all weights and votes. A system that was priced for another
+    ensemble is priced anew.
+    """
+    rho = system.rho.copy()
+    for part in system.parts:
+        price = None if part.constraint is None else part.constraint.price
+        if price is None:
+            continue
+        rows, shares = system.rows_of(part), np.asarray(price)
+        if isinstance(price, tuple):  # of those that are not left out
+            shares = shares[shares > 0][(rows if system.numbers is None else system.numbers[rows]) - part.start]
+        with np.errstate(over="ignore"):
+            rho[rows] = relaxation_of_cost(shares * n_models / total, strength)
+    return system if np.array_equal(rho, system.rho) else replace(system, rho=rho)
+
+
+@once_per_system
+def _refuse_prices(system: ConstraintSystem) -> None:
+    """Raise if there are prices that no votes have made a relaxation of."""
+    unknown = np.flatnonzero(np.isnan(system.rho))
+    if len(unknown):
+        rule = "is a share of the votes of an ensemble, and there are no votes here; give rho= instead."
+        error = ConstraintError(f"{system.label(int(unknown[0]))}: price {rule}", argument="price", rule=rule)
+        error.position = system.position(int(unknown[0]))
+        raise error
 
 
 def as_sparse_sets(sets: Any) -> sparse.csr_array:
@@ -189,6 +236,9 @@ class Utility:
     constraint_strength: float  # the paper's lambda, positive
     selectable: Mask  # features that a set may contain at all, (n_features,)
 
+    def __post_init__(self) -> None:
+        _refuse_prices(self.system)
+
     @cached_property
     def admissibility(self) -> Admissibility:
         """Evaluator of the inequalities."""
@@ -218,6 +268,7 @@ def log_admissibility(
     ----------
     sets : array-like or sparse array of bool of shape (n_sets, n_features), or (n_features,) for one set
     constraints : Constraint or iterable of Constraint
+        With `rho`: a price needs votes.
     feature_names : array-like of str of shape (n_features,), optional
     blocks : mapping, DataFrame or Blocks, optional
     X : array-like of shape (n_samples, n_features), optional
@@ -241,7 +292,9 @@ def log_admissibility(
             "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
         )
     names = check_feature_names(feature_names, matrix.shape[1])
-    return Admissibility(resolve(constraints, names, blocks, X)).log_admissibility(matrix)
+    system = resolve(constraints, names, blocks, X)
+    _refuse_prices(system)
+    return Admissibility(system).log_admissibility(matrix)
 
 
 def check_importance(theta: Any) -> Floats:

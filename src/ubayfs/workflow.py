@@ -35,7 +35,7 @@ from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
 from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
 from .selection import DecisionProblem, FeatureSet, Selection
-from .utility import Utility, check_importance, log_admissibility
+from .utility import Utility, check_importance, log_admissibility, priced
 
 __all__ = [
     "Decision",
@@ -162,6 +162,7 @@ class Decision:
         data = None if X is None else FeatureData.of_fit(X, names, posterior.evidence.settings.get("missing"))
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
+        system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
         selectable = ~constant & (counts >= self.min_votes)
@@ -254,19 +255,21 @@ def decide(
         A posterior already updated saves the sampling when only constraints change; `weights` and `prior` are part
         of it and must not be given again.
     weights : number, array-like, mapping, DataFrame, path or Knowledge, default 0.01
-        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature; or in
-        words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A table may also have costs and reasons; see
-        :func:`read_knowledge`.
+        Prior weight of each feature, in votes: a weight of 5 counts like five models that chose the feature (under the
+        hyperdirichlet prior: that chose it alone); or in words: ``{"TP53": "very likely", "ACTB": "unlikely"}``. A
+        table may also have costs and reasons; see :func:`read_knowledge`.
     prior : {"dirichlet", "generalized", "hyperdirichlet"} or Prior
+        The generalized prior is the Dirichlet unless it has a `beta`.
     constraints : Constraint or iterable of Constraint
-        Made by :func:`max_size`, :func:`must_link` and the other builders.
+        Made by :func:`max_size`, :func:`must_link` and the other builders. ``price=0.2``: one unit of violation costs
+        as much as the votes of a fifth of the models; ``rho=`` is the paper's relaxation.
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     constraint_strength : float, default 1.0
-        The paper's lambda, positive.
+        The paper's lambda, positive; below 1, soft constraints may weigh less than all importances together.
     optimizer : {"exact", "genetic"} or Optimizer
     X : array-like of shape (n_samples, n_features), optional
-        The data of the fit; needed by :func:`decorrelate` and for the redundancy rate. Correlations of features with
-        missing values are those over the samples that have both.
+        The data of the fit; needed by :func:`decorrelate`, :func:`max_per_cluster` and for the redundancy rate.
+        Correlations of features with missing values are those over the samples that have both.
     min_votes : int, default 0
         Features that fewer models chose cannot be selected.
     time_limit : float, optional
@@ -323,7 +326,7 @@ def maximize(
     feature_names : array-like of str of shape (n_features,), optional
         Default: x0, x1, ...
     constraints, constraint_strength, optimizer, blocks, X, time_limit, n_alternatives, random_state
-        As in :func:`decide`.
+        As in :func:`decide`. Without votes constraints have no price: give `rho`.
 
     Returns
     -------

@@ -324,6 +324,19 @@ def test_decide_with_an_edited_study(finished, run, tmp_path):
     assert len(read_result(tmp_path / "out").selection.features) == 3
 
 
+def test_a_wrong_study_and_wrong_options_are_listed_together(finished, run):
+    study = finished.parent / "wrong.yaml"
+    text = (finished.parent / "study.yaml").read_text(encoding="utf-8")
+    study.write_text(text + "outputs: {n_draws: -1}\n" * ("outputs:" not in text) + "nonsense: 1\n", encoding="utf-8")
+    try:
+        done = run("decide", finished, "--study", study, "--max-size", "-3", "--require", "nosuch", "--min-votes", "-1")
+    finally:
+        study.unlink()
+    assert done.code == 2
+    for place in ("wrong.yaml, line", "nonsense: is not", "--max-size: must be", "--require", "--min-votes: must be"):
+        assert place in done.err
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [("", ""), ("n_models: 30", "n_models: 31"), ("path: cells.csv", "path: other.csv")]
 )

@@ -171,13 +171,13 @@ def test_a_class_of_one_number_hints_at_regression():
 
 
 def test_more_classes_than_places_are_refused():
-    message = r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2.*Raise train_size"
+    message = r"class 'c' of y has 2 sample\(s\) and no place.*train_size=0.2 of 10 samples is 2, and 3 are.*Raise"
     with pytest.raises(InputError, match=message):
         plan_subsamples(table(list("aaaabbbbcc")), 0.2)
 
 
 def test_more_classes_than_groups_inside_are_refused():
-    message = r"class 'a' of y has 1 group\(s\) of its own and no place.*train_size=0.4 of 3 groups is 1 group"
+    message = r"class 'a' of y has 1 group\(s\) of its own and no place.*train_size=0.4 of 3 groups is 1, and 3 are"
     with pytest.raises(InputError, match=message):
         plan_subsamples(table(list("aabbcc"), groups=[0, 0, 1, 1, 2, 2]), 0.4)
 

@@ -427,8 +427,8 @@ def test_overlapping_ensembles_leave_no_limit_behind(table):
     with threadpool_limits(2, user_api="blas"):
         usual = blas_threads()
         with ExitStack() as first, ExitStack() as second:
-            first.enter_context(workers._blas_limit(1))
-            second.enter_context(workers._blas_limit(1))
+            first.enter_context(workers.blas_limit(1))
+            second.enter_context(workers.blas_limit(1))
             first.close()
             assert set(blas_threads()) == {1}
         assert blas_threads() == usual

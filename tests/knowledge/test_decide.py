@@ -46,10 +46,10 @@ def test_words_are_measured_by_the_models_of_the_evidence(evidence):
     words = {"TP53": "very likely", "MYC": "likely", "KRAS": 3, "ACTB": "unlikely", "GAPDH": "neutral"}
     selection = decide(evidence, words, constraints=[SIZE])
     assert selection.weights.tolist() == [20, 5, 3, 0.01, 0.01, 0.01]
-    assert selection.provenance["constraints"][1] == {**exclude(["ACTB"], rho=1.0).to_dict(), "from_prior": True}
+    assert selection.provenance["constraints"][1] == {**exclude(["ACTB"], price=0.5).to_dict(), "from_prior": True}
     assert selection.features == ("TP53", "MYC")
     assert {name: entry["weight"] for name, entry in selection.knowledge.items()} == words
-    explicit = decide(evidence, {"TP53": 20, "MYC": 5, "KRAS": 3}, constraints=[SIZE, exclude(["ACTB"], rho=1.0)])
+    explicit = decide(evidence, {"TP53": 20, "MYC": 5, "KRAS": 3}, constraints=[SIZE, exclude(["ACTB"], price=0.5)])
     assert (explicit.features, explicit.value) == (selection.features, selection.value)
     study = Study(DataSection("x.csv"), prior=PriorSection(weights=words), constraints=[SIZE])
     assert study.decide(evidence).value == selection.value

@@ -156,3 +156,20 @@ def test_relabelling_permutes(name, rng):
 def test_bad_weights_are_refused(name):
     with pytest.raises(InputError, match="feature 'radius' has -1"):
         FAST[name].update(EVIDENCE, -1)
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "generalized"])
+def test_total_is_weights_and_all_votes(name):
+    weights = np.array([0.5, 1.0, 2.0, 0.01, 3.0, 0.25])
+    posterior = FAST[name].update(EVIDENCE, weights)
+    assert posterior.total == pytest.approx(weights.sum() + SETS.sum())
+    np.testing.assert_allclose(posterior.total * posterior.mean, weights + SETS.sum(axis=0))
+
+
+def test_total_of_the_hyperdirichlet_counts_runs():
+    """A run is one vote, however many features it chose; so is a unit of the weight of a set."""
+    weights = np.full(6, 0.5)
+    assert FAST["hyperdirichlet"].update(EVIDENCE, weights, random_state=0).total == 3.0 + 5
+    prior = dataclasses.replace(FAST["hyperdirichlet"], set_weights={("radius", "area"): 4})
+    posterior = prior.update(EVIDENCE, weights, random_state=0)
+    assert posterior.total == 3.0 + 5 + 4 == posterior.grouped.total

@@ -281,67 +281,155 @@ def test_a_member_of_a_block_that_is_not_a_name(folder):
     assert (path[:3], line) == (("constraints", 0, "linear"), 5)
 
 
-# A study with places for mistakes: key -> (right, wrong, path of the mistake). Each wrong value is wrong whatever the
-# others are, so that it is listed with any of them.
+# A study with places for mistakes: key -> (right, wrong, path of the mistake, and the mistake that hides it: what
+# kind of prior its settings are for, for example). Whatever else is wrong, all others are listed.
 MISTAKES = {
     "target": ("class", "klass", ("data", "target")),
     "groups": ("patient", "patent", ("data", "groups")),
     "ignore": ("[center]", "[center, nothing]", ("data", "ignore")),
     "missing": ("error", "drop_all", ("data", "missing")),
+    "max_missing": ("0.5", "2", ("data", "max_missing")),
+    "duplicates": ("error", "frist", ("data", "duplicates")),
+    "keep": ("all", "somtimes", ("data", "keep")),
+    "encoding": ("utf-8", "utf-88", ("data", "encoding")),
+    "detection": ("half", "hlf", ("data", "below_detection")),
     "task": ("binary", "binry", ("data", "task")),
     "n_models": ("50", "many", ("evidence", "n_models")),
     "train_size": ("0.5", "2", ("evidence", "train_size")),
     "per_model": ("2", "60", ("evidence", "n_features_per_model")),
-    "selector": ("[mrmr, fisher, tree]", "[mrmr, fishr, tree]", ("evidence", "selector", 1)),
-    "kind": ("dirichlet", "dirichlett", ("prior", "kind")),
+    "seed": ("1", "-1", ("evidence", "seed")),
+    "jobs": ("1", "0", ("evidence", "n_jobs")),
+    "unknown_key": ("", "colour: 1", ("evidence", "colour")),
+    "selector": ("fisher", "fishr", ("evidence", "selector", 0)),
+    "penalty": ("0.01", "-1", ("evidence", "selector", 1, "min_penalty")),
+    "setting": ("min_penalty", "penalty", ("evidence", "selector", 2, "penalty")),
+    "chains": ("2", "1", ("prior", "kind", "n_chains"), "kind"),
+    "kind": ("hyperdirichlet", "hyperdirichlett", ("prior", "kind", "name")),
+    "set_member": ("radius", "raduis", ("prior", "kind", "set_weights", 0, "set"), "kind"),
+    "set_weight": ("1", "-1", ("prior", "kind", "set_weights", 0, "weight"), "kind"),
+    "set_block": ("size", "sise", ("prior", "kind", "set_weights", 1, "set"), "kind"),
+    "set_keys": ("set", "sets", ("prior", "kind", "set_weights", 2), "kind"),
+    "default": ("0.1", "-1", ("prior", "weights", "default")),
     "feature": ("radius", "raduis", ("prior", "weights", "features", "raduis")),
     "weight": ("likely", "often", ("prior", "weights", "features", "area")),
+    "pattern": ("tex*", "zzz*", ("prior", "weights", "patterns", "zzz*"), "level"),
+    "level": ("patterns", "paterns", ("prior", "weights", "paterns")),
+    "of_block": ("size", "sise", ("prior", "weights", "blocks", "sise")),
     "sheet": ("", "sheet: one", ("prior", "sheet")),
+    "aliases": ("aliases.csv", "nosuch.csv", ("prior", "aliases")),
     "block": ("area", "aera", ("blocks", "size", 1)),
+    "empty": ("[texture]", "[]", ("blocks", "form")),
     "link": ("smooth", "smoth", ("constraints", 0, "must_link", "features", 1)),
     "rho": ("1", "-1", ("constraints", 0, "must_link", "rho")),
+    "argument": ("", ", strength: 2", ("constraints", 0, "must_link", "strength")),
     "row": ("[[1, 0, 0, 0, 0]]", "[[1]]", ("constraints", 1, "linear", "A")),
     "bound": ("1", "x", ("constraints", 1, "linear", "b")),
     "costs": ("[1, 2, 3, 4, 5]", "[1, 2, 3, 4, 5, 6, 7, 8, 9]", ("constraints", 2, "cost_budget", "costs")),
     "budget": ("4", "lots", ("constraints", 2, "cost_budget", "budget")),
     "size": ("3", "1", ("constraints", 4, "require")),
     "also": ("smooth", "radius", ("constraints", 6, "require")),
-    "limit": ("seed: 1", "time_limit: 3", ("decision", "time_limit")),
+    "if": ("radius", "raduis", ("constraints", 7, "implies", "if_features", 0)),
+    "then": ("[area]", "[]", ("constraints", 7, "implies", "then_features")),
+    "n": ("2", "two", ("constraints", 8, "max_per_block", "n")),
+    "in_block": ("size", "sise", ("constraints", 8, "max_per_block", "blocks", 0)),
+    "builder": ("min_size", "min_sise", ("constraints", 9, "min_sise")),
+    "own_block": ("radius", "raduis", ("constraints", 10, "linear", "blocks", "p", 0)),
+    "own_name": ("p", "q", ("constraints", 10, "linear", "A", "q")),
+    "relaxations": ("1", "[1, 2]", ("constraints", 10, "linear", "rho")),
+    "price": ("2", "cheap", ("constraints", 11, "cost_budget", "costs", "radius")),
+    "item": ("area", "aera", ("constraints", 11, "cost_budget", "costs", "aera")),
+    "number": ("area", "7.5", ("constraints", 12, "cannot_link", "features", 0)),
+    "beside": ("radius", "raduis", ("constraints", 12, "cannot_link", "features", 1)),
+    "strength": ("1", "-1", ("decision", "constraint_strength")),
+    "sets": ("9", "0", ("decision", "optimizer", "n_sets")),
+    "limit": ("n_alternatives: 1", "time_limit: 3", ("decision", "time_limit")),
     "votes": ("1", "-1", ("decision", "min_votes")),
+    "seed_again": ("1", "one", ("decision", "seed")),
     "figure": ("png", "gif", ("outputs", "figures")),
+    "draws": ("9", "-9", ("outputs", "n_draws")),
+    "section": ("versions", "version", ("version",)),
 }
 STUDY = """\
-data: {{path: cells.csv, target: {target}, groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}}}
-evidence: {{n_models: {n_models}, train_size: {train_size}, n_features_per_model: {per_model}, selector: {selector}}}
-prior: {{kind: {kind}, weights: {{features: {{{feature}: likely, area: {weight}}}}}, {sheet}}}
-blocks: {{size: [radius, {block}]}}
+data: {{path: cells.csv, target: {target}, groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}, \
+max_missing: {max_missing}, duplicates: {duplicates}, keep: {keep}, encoding: {encoding}, below_detection: {detection}}}
+evidence: {{n_models: {n_models}, train_size: {train_size}, n_features_per_model: {per_model}, seed: {seed}, \
+n_jobs: {jobs}, selector: [{selector}, {{name: lasso, min_penalty: {penalty}}}, \
+{{name: lasso, {setting}: 0.02}}], {unknown_key}}}
+prior: {{kind: {{name: {kind}, n_chains: {chains}, set_weights: [{{set: [{set_member}, area], weight: {set_weight}}}, \
+{{set: {set_block}, weight: 1}}, {{{set_keys}: [texture], weight: 2}}]}}, weights: {{default: {default}, \
+features: {{{feature}: likely, area: {weight}}}, {level}: {{"{pattern}": 1}}, blocks: {{{of_block}: 2}}}}, \
+aliases: {aliases}, {sheet}}}
+blocks: {{size: [radius, {block}], form: {empty}}}
 constraints:
-  - must_link: {{features: [radius, {link}], rho: {rho}}}
+  - must_link: {{features: [radius, {link}], rho: {rho}{argument}}}
   - linear: {{A: {row}, b: {bound}}}
   - cost_budget: {{costs: {costs}, budget: {budget}}}
   - max_size: {{n: {size}, rho: hard}}
   - require: [texture, area]
   - exclude: [radius]
   - require: [{also}]
-decision: {{optimizer: genetic, {limit}, min_votes: {votes}}}
-outputs: {{figures: [{figure}]}}
+  - implies: {{if_features: [{if}], then_features: {then}}}
+  - max_per_block: {{n: {n}, blocks: [{in_block}]}}
+  - {builder}: 1
+  - linear: {{A: {{{own_name}: 1}}, b: 1, rho: {relaxations}, blocks: {{p: [{own_block}, area]}}}}
+  - cost_budget: {{costs: {{radius: {price}, {item}: 1}}, budget: 9}}
+  - cannot_link: [{number}, {beside}]
+decision: {{optimizer: {{name: genetic, n_sets: {sets}}}, {limit}, min_votes: {votes}, \
+constraint_strength: {strength}, seed: {seed_again}}}
+outputs: {{figures: [{figure}], n_draws: {draws}}}
+{section}: {{ubayfs: 0.2.0}}
 """
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(30))
 def test_no_mistake_hides_another(folder, seed):
+    (folder / "aliases.csv").write_text("name,alias\nradius,r\n")
     rng = np.random.default_rng(seed)
-    wrong = {name for name in MISTAKES if rng.random() < rng.choice([0.1, 0.5, 0.9])} or {"votes"}
+    wrong = {name for name in MISTAKES if rng.random() < rng.choice([0.05, 0.5, 0.9])} or {"votes"}
     text = STUDY.format(**{name: MISTAKES[name][name in wrong] for name in MISTAKES})
-    found = {path for path, _ in places_of(folder, text)}
-    assert found == {MISTAKES[name][2] for name in wrong}
+    line_of = {line.split(":")[0]: number for number, line in enumerate(text.splitlines(), start=1)}
+    paths = [path for _, _, path, *beside in (MISTAKES[name] for name in wrong) if not wrong & set(beside)]
+    expected = {(path, line_of[path[0]] + (path[1] + 1 if path[0] == "constraints" else 0)) for path in paths}
+    assert set(places_of(folder, text)) == expected
+
+
+@pytest.mark.parametrize("target", ["class", "klass", "center", "lone"])
+@pytest.mark.parametrize("groups", ["patient", "patent", "site", "holes"])
+@pytest.mark.parametrize("others", [["share"], ["note", "task"], ["ignore", "share", "width"]])
+def test_no_mistake_of_the_samples_hides_another(folder, target, groups, others):
+    """A target or groups that are not there, have one value, gaps or a class of one sample, and what is beside them."""
+    frame = pd.read_csv(folder / "cells.csv").assign(lone=["a", *"bc" * 5, "b"], holes=[None, *range(5), *range(6)])
+    frame.assign(note=["text", *range(11)], site=1).to_csv(folder / "cells.csv", index=False)
+    groups = None if target == "lone" else groups  # with groups, a class may have one sample
+    wrong = {
+        ("data", "target"): target != "class" and not (target == "lone" and "task" in others),
+        ("data", "groups"): groups not in (None, "patient"),
+        ("data", "ignore"): "ignore" in others,
+        ("data", "task"): "task" in others,
+        ("data", "path"): "note" in others,
+        ("evidence", "train_size"): "share" in others and groups in (None, "patient"),
+        ("constraints", 0, "linear", "A"): "width" in others,
+    }
+    ignored = {"class", "lone", "patient", "center", "holes", "site", "note"} - {target, groups}
+    ignored -= {"note"} if "note" in others else set()
+    ignored |= {"zzz*"} if "ignore" in others else set()
+    text = f"""\
+data: {{path: cells.csv, target: {target}, groups: {groups or "null"}, ignore: {sorted(ignored)}, \
+task: {"binry" if "task" in others else "null"}}}
+evidence: {{train_size: {0.05 if "share" in others else 0.75}}}
+constraints: [{{linear: {{A: {[1] if "width" in others else [1, 0, 0, 0, 0, 0][: 5 + ("note" in others)]}, b: 1}}}}]
+"""
+    if any(wrong.values()):
+        assert {path for path, _ in places_of(folder, text)} == {path for path, is_wrong in wrong.items() if is_wrong}
 
 
 def test_all_selectors_that_cannot_do_the_task_are_listed(folder):
     data = "data:\n  path: cells.csv\n  target: radius\n  task: regression\n  ignore: [class, patient, center]\n"
-    text = data + "evidence:\n  selector:\n    - fisher\n    - mrmrr\n    - mrmr\n    - fisher\n"
+    text = data + "evidence:\n  selector:\n    - fisher\n    - mrmrr\n    - {name: fisher, penalty: 3}\n    - fisher\n"
     place = ("evidence", "selector")
-    assert places_of(folder, text) == [((*place, 0), 8), ((*place, 1), 9), ((*place, 3), 11)]
+    wrong = [((*place, 0), 8), ((*place, 1), 9), ((*place, 2), 10), ((*place, 2, "penalty"), 10), ((*place, 3), 11)]
+    assert sorted(places_of(folder, text), key=str) == wrong
+    assert places_of(folder, data + "evidence:\n  selector: [fisher, mrmrr]\n") == [((*place, 1), 7), ((*place, 0), 7)]
 
 
 def test_all_contradictions_are_listed(folder):

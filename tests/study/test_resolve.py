@@ -164,7 +164,7 @@ def test_words_are_measured_by_the_models_that_finished():
 def test_unlikely_is_a_soft_exclusion():
     study = study_of(prior=PriorSection(weights={"patterns": {"radius*": "unlikely"}}), constraints=[max_size(3)])
     arguments = study.arguments(NAMES)
-    assert arguments["constraints"] == (max_size(3), exclude(["radius_mean", "radius_worst"], rho=1.0))
+    assert arguments["constraints"] == (max_size(3), exclude(["radius_mean", "radius_worst"], price=0.5))
     assert [constraint.from_prior for constraint in arguments["constraints"]] == [False, True]
     assert_array_equal(arguments["weights"], np.full(8, 0.01))
 
@@ -240,7 +240,7 @@ def test_a_table_of_weights(knowledge):
     arguments = study.arguments(NAMES)
     assert arguments["blocks"].members == {"b": ("no", "area_mean", "area_worst")}
     assert arguments["weights"].tolist() == [0.01, 0.01, 7, 0.01, 5, 0.01, 3, 0.01]
-    assert arguments["constraints"] == (exclude(["area_worst"], rho=1.0),)
+    assert arguments["constraints"] == (exclude(["area_worst"], price=0.5),)
 
 
 def test_a_row_of_the_table_is_more_specific_than_a_pattern(knowledge):
@@ -478,7 +478,8 @@ def test_settings_of_priors_are_built_and_checked_against_the_features():
     prior = study_of(prior=PriorSection(kind=sets)).arguments(NAMES)["prior"]
     assert prior.set_weights == {("7", "no"): 2, ("texture", 0): 1}
     problems = problems_of(study_of(prior=PriorSection(kind=Hyperdirichlet(set_weights={("textur",): 2}))))
-    assert str(problems[0]).startswith("prior.kind: names 'textur', which is not a feature. Did you mean 'texture'?")
+    assert problems[0].path == ("prior", "kind", "set_weights", 0, "set")
+    assert problems[0].message == "names 'textur', which is not a feature. Did you mean 'texture'?"
 
 
 # --- without tables

@@ -24,6 +24,7 @@ from ubayfs.study import (
     Weights,
     load_study,
 )
+from ubayfs.study.changes import version_advice
 from ubayfs.workflow import collect_evidence, decide
 
 MINIMAL = "data: {path: data.csv}\n"
@@ -186,7 +187,7 @@ OTHER_SECTIONS = [
     ("prior: {kind: {name: hyperdirichlet, set_weights: 5}}", "2, prior.kind.set_weights: must map"),
     ("blocks: [a, b]", "2, blocks: must be a mapping of names to features"),
     ("blocks: {b: []}", "2, blocks.b: must not be empty."),
-    ("blocks:\n  b: [a, null]", "3, blocks.b: must be names (str) or positions (int); got None."),
+    ("blocks:\n  b: [a, null]", "3, blocks.b[1]: must be names (str) or positions (int); got None."),
     ("constraints: {max_size: 5}", "2, constraints: must be a list with one constraint per entry,"),
     ("constraints: max_size", "2, constraints: must be a list"),
     ("constraints: [5]", "2, constraints[0]: must hold one constraint by the name of its builder;"),
@@ -205,7 +206,7 @@ OTHER_SECTIONS = [
     ("constraints: [{must_link: [a]}]", "2, constraints[0].must_link: must name at least 2 features; got ['a']."),
     (
         "constraints: [{must_link: [a, true]}]",
-        "2, constraints[0].must_link: must be names (str) or positions (int); got True.",
+        "2, constraints[0].must_link.features[1]: must be names (str) or positions (int); got True.",
     ),
     ("decision: {time_limit: 5, optimizer: genetic}", "2, decision.time_limit: is not supported by Genetic"),
     ("outputs: {figures: jpg}", "2, outputs.figures: must be one of 'pdf', 'png', 'svg'; got 'jpg'."),
@@ -256,7 +257,7 @@ nonsense: 1
         "constraints[0].must_link.on: must be one of",
         "constraints[0].must_link.features: must name at least 2 features",
         "constraints[0].must_link.rho: must be a number in [0, inf]; got -1.",
-        "constraints[1].cost_budget.costs: must hold",
+        "constraints[1].cost_budget.costs.a: must be a number",
         "constraints[1].cost_budget.budget: must be a number",
         "constraints[1].cost_budget.rho: must be a number",
         "constraints[2].implies.if_features: must not be empty",
@@ -319,16 +320,16 @@ def test_every_builder_has_a_name_in_the_file(load, kind):
 
 
 def test_a_study_of_another_version_is_noted(load):
-    assert load(MINIMAL).version_advice == ()
-    assert load(MINIMAL + f"versions: {{ubayfs: {ubayfs.__version__}}}").version_advice == ()
+    assert version_advice(load(MINIMAL)) == ()
+    assert version_advice(load(MINIMAL + f"versions: {{ubayfs: {ubayfs.__version__}}}")) == ()
     for version in ("9.1.0", "unknown"):
-        (advice,) = load(MINIMAL + f"versions: {{ubayfs: {version}}}").version_advice
+        (advice,) = version_advice(load(MINIMAL + f"versions: {{ubayfs: {version}}}"))
         assert (advice.code, advice.facts["written"]) == ("other_version", version)
 
 
 def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
     written = "versions: {ubayfs: 0.1.0}\n"
-    (advice,) = load(MINIMAL + written).version_advice
+    (advice,) = version_advice(load(MINIMAL + written))
     assert advice.code == "changed_default"
     assert advice.facts == {
         "key": "evidence.n_features_per_model",
@@ -336,5 +337,9 @@ def test_a_changed_default_is_named_where_a_study_rests_on_it(load):
         "default": EvidenceSection.default_text("n_features_per_model"),
         "written": "0.1.0",
     }
-    (advice,) = load(MINIMAL + "evidence: {n_features_per_model: random}\n" + written).version_advice
+    settled = load(MINIMAL + "evidence: {n_features_per_model: random}\n" + written)
+    (advice,) = version_advice(settled)
     assert advice.code == "other_version"
+    (advice,) = version_advice(settled, unlikely=["a"])
+    assert advice.code == "changed_default"
+    assert (advice.facts["key"], advice.facts["former"]) == ("the weight 'unlikely'", "a constraint exclude of rho 1")

@@ -564,7 +564,7 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
     study = SimpleNamespace(
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
-        study=SimpleNamespace(version_advice=()),
+        version_advice=(),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)

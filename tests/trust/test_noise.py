@@ -82,7 +82,8 @@ def test_every_number_is_that_of_the_formulas(problem):
     assert noise.q_values == pytest.approx(q)
     assert noise.share == pytest.approx(share)
     assert (estimate.expected, estimate.cautious) == (pytest.approx(expected), pytest.approx(cautious))
-    assert estimate.n_data == len(members) and estimate.n_data + estimate.n_filled == len(selection.features)
+    assert estimate.n_data == len(members)
+    assert estimate.n_data + estimate.n_filled == len(selection.features)
     assert noise.supported == sum(value <= 0.2 for value in q)
     assert noise.passes == (p <= 0.05)
 
@@ -113,9 +114,7 @@ def test_votes_of_fewer_models_count_in_proportion():
     counts = np.array([[10, 3, 0]] * 20, dtype=np.int32)
     null = NullEnsembles(counts, np.full(20, 20, dtype=np.int32), 20, {})
     assert noise_of(evidence, null).null_counts.tolist() == [[25, 8, 0]] * 20
-    assert noise_of(evidence, null).q_values == pytest.approx(
-        noise_of(evidence, null_of([[25, 8, 0]] * 20)).q_values
-    )
+    assert noise_of(evidence, null).q_values == pytest.approx(noise_of(evidence, null_of([[25, 8, 0]] * 20)).q_values)
 
 
 def test_few_shuffles_cannot_pass():
@@ -131,7 +130,10 @@ def test_what_it_rests_on_is_said():
     null = NullEnsembles(rows, np.full(20, 50, dtype=np.int32), 30, {}, ("it broke",))
     noise = noise_of(evidence, null)
     assert not noise.complete
-    assert [(a.code, a.facts.get("n_done")) for a in noise.advice] == [("repeats_failed", None), ("repeats_cancelled", 21)]
+    assert [(a.code, a.facts.get("n_done")) for a in noise.advice] == [
+        ("repeats_failed", None),
+        ("repeats_cancelled", 21),
+    ]
 
 
 def test_other_votes_and_other_ensembles_are_refused():

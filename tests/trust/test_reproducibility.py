@@ -29,7 +29,8 @@ def test_agreement_is_that_of_the_formula(rng):
         slow_agreement(set(np.flatnonzero(a)), set(np.flatnonzero(b)), 9) for a, b in zip(first, second, strict=True)
     ]
     assert agreement(first, second, 9) == pytest.approx(expected, nan_ok=True)
-    assert np.isnan(expected).any() and not np.isnan(expected).all()
+    assert np.isnan(expected).any()
+    assert not np.isnan(expected).all()
 
 
 def test_random_sets_agree_by_chance_alone(rng):
@@ -68,9 +69,12 @@ def test_projection_is_that_of_twice_the_samples():
 
 def test_without_a_usable_split_nothing_is_claimed():
     found = of([np.nan], n_splits=3, failures=("no set",))
-    assert math.isnan(found.lower) and math.isnan(found.upper) and all(map(math.isnan, found.interval))
+    assert math.isnan(found.lower)
+    assert math.isnan(found.upper)
+    assert all(map(math.isnan, found.interval))
     assert all(map(math.isnan, found.chosen_again))
     assert found.frequency.tolist() == [0.9, 0.3, 0.5, 0.0]
     assert not found.complete
     assert [advice.code for advice in found.advice] == ["repeats_failed", "repeats_cancelled"]
-    assert all(map(math.isnan, of([0.3]).interval)) and of([0.3]).lower == 0.3
+    assert all(map(math.isnan, of([0.3]).interval))
+    assert of([0.3]).lower == 0.3

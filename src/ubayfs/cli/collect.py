@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         except KeyboardInterrupt:
             echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
             raise
-        for advice in (*resolved.study.version_advice, *evidence.advice):
+        for advice in (*resolved.version_advice, *evidence.advice):
             echo_error(f"Note: {advice}")
         used = resolved.standalone()
         write(replace(used, evidence=replace(used.evidence, seed=evidence.settings["seed"]["entropy"])), evidence)

@@ -30,19 +30,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Decide, show, and write if there is a directory; the data table is read only if something needs it."""
     from ..results import StoredResult, reserve, stored_at
-    from ..study import load_study, resolve_study
+    from ..study import resolve_study
+    from ..study.study import read_draft
 
     stored = stored_at(arguments.result)
     earlier = stored if isinstance(stored, StoredResult) else None
     study, evidence = stored.study, stored.evidence
     steps.check_whole(evidence, arguments.result)
+    problems = study.new_problems()
     if arguments.study is not None:
-        study = load_study(arguments.study)
+        study, problems = read_draft(arguments.study)
         used = options.with_origin(study, stored.study)
         if used != options.with_origin(study, study):  # the same file has another relative path in another folder
             echo_error(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
-            study = used
-    study = options.changed(study, arguments, study.new_problems(), evidence)
+            study, problems.changed = used, frozenset({"data", "evidence"})
+    study = options.changed(study, arguments, problems, evidence)
     directory = arguments.output
     with ExitStack() as stack:
         write = None

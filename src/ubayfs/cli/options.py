@@ -37,9 +37,16 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="prior weight of a feature, a block or a pattern: votes, or neutral, likely, very likely, unlikely",
     )
-    group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1)")
+    group = parser.add_argument_group("constraints", "limits of size are hard; links are soft (rho 1, or a price)")
     for kind, first in _kinds_by_argument():
         group.add_argument(_flag(kind), **_FIRST_ARGUMENTS[first], help=_meaning(kind))
+    group.add_argument(
+        "--price",
+        type=float,
+        metavar="SHARE",
+        help="what one violation of the soft constraints among these options costs, as a share of the models: 0.1 is a "
+        "tenth of their votes",
+    )
     group.add_argument(
         "--without", action="append", metavar="KIND", help="Remove constraints of the study, such as max_size"
     )
@@ -191,6 +198,15 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, alia
     return replace(prior, weights=replace(weights, **levels))
 
 
+def _price_of(kind: str, arguments: argparse.Namespace) -> dict[str, float]:
+    """Return the price of a constraint given by an option, if there is one and the kind is soft."""
+    from ..constraints import KINDS
+
+    rho = KINDS[kind].parameters.get("rho")
+    hard = rho is not None and rho.default == math.inf
+    return {} if arguments.price is None or hard else {"price": arguments.price}
+
+
 def _with_constraints(
     study: Study, arguments: argparse.Namespace, problems: Problems, aliases: Aliases
 ) -> tuple[Constraint, ...]:
@@ -208,10 +224,10 @@ def _with_constraints(
     for kind, first in _kinds_by_argument():
         value = getattr(arguments, kind)
         if first == "features":
-            added += [(kind, {first: names}) for names in value or ()]
+            added += [(kind, {first: names, **_price_of(kind, arguments)}) for names in value or ()]
         elif value is not None:
             removed.add(kind)
-            limit = {"rho": math.inf} if first == "n" else {}  # limits of size hold on the command line
+            limit = {"rho": math.inf} if first == "n" else _price_of(kind, arguments)  # limits of size hold here
             added.append((kind, {first: value, **limit}))
     before = dict(aliases)
     made: list[Constraint] = []

@@ -138,6 +138,27 @@ def as_relaxation(rho: Any) -> float:
         raise ConstraintError.of("rho", f"{error.rule} 0 leaves the constraint out, inf makes it hard.", rho) from None
 
 
+def as_price(price: Any) -> float:
+    """Return one price, as a share of the models."""
+    try:
+        return check_real("price", price, low=0.0, high_open=True)
+    except InputError as error:
+        meaning = "It is what one unit of violation costs, as a share of the models: 0.5 is half of their votes."
+        rule = f"{error.rule} {meaning} 0 leaves the constraint out, rho=inf makes it hard."
+        raise ConstraintError.of("price", rule, price) from None
+
+
+def rho_or_price(rho: Any, price: Any) -> dict[str, float]:
+    """Return how strictly a constraint is meant: its price if it has one, else rho."""
+    return {"rho": as_relaxation(rho)} if price is None else {"price": as_price(price)}
+
+
+def as_prices(price: Any) -> Floats:
+    """Return the price of one or several inequalities."""
+    several = isinstance(price, Iterable) and not isinstance(price, str)
+    return np.array([as_price(entry) for entry in price] if several else as_price(price))
+
+
 def as_relaxations(rho: Any) -> Floats:
     """Return rho of one or several inequalities."""
     values = as_numbers("rho", rho, finite=False)

@@ -56,8 +56,13 @@ class Constraint:
 
     @property
     def rho(self) -> float | tuple[float, ...] | None:
-        """The relaxation; None for kinds that derive it from data."""
+        """The relaxation; None for kinds that derive it from data, and where there is a price."""
         return dict(self.arguments).get("rho")
+
+    @property
+    def price(self) -> float | tuple[float, ...] | None:
+        """What one unit of violation costs, as a share of the models; None where rho tells how strict it is."""
+        return dict(self.arguments).get("price")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the constraint in plain types: kind and arguments; long matrices are abbreviated."""
@@ -84,7 +89,7 @@ class Inequalities:
 
     A: sparse.csr_array  # (n_inequalities, n_features), or (n_inequalities, n_blocks) when `on_blocks`
     b: Floats  # (n_inequalities,)
-    rho: Floats  # (n_inequalities,)
+    rho: Floats  # (n_inequalities,); NaN where a price is given instead, until there are votes to measure it by
     # Number of an inequality -> words; called only for those that are shown, there may be a million.
     label: Callable[[int], str]
     title: str = ""  # all of them in a few words, such as "must-link radius, area, perimeter"
@@ -179,18 +184,21 @@ def builder(
     """
 
     def decorate(check: Callable[P, dict[str, Any]]) -> Callable[P, Constraint]:
-        kind = check.__name__
+        kind, signature = check.__name__, inspect.signature(check)
 
         @wraps(check)
         def build(*args: P.args, **kwargs: P.kwargs) -> Constraint:
             try:
+                if kwargs.get("price") is not None and "rho" in signature.bind_partial(*args, **kwargs).arguments:
+                    rule = "and rho both tell how strictly the constraint is meant; give one of them."
+                    raise ConstraintError.of("price", rule, kwargs["price"])
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:
                 found = ConstraintError(f"{kind}: {error}", argument=error.argument, value=error.value, rule=error.rule)
                 found.against = getattr(error, "against", None)
                 raise found from None
 
-        build.__signature__ = inspect.signature(check).replace(return_annotation="Constraint")  # type: ignore[attr-defined]
+        build.__signature__ = signature.replace(return_annotation="Constraint")  # type: ignore[attr-defined]
         KINDS[kind] = Kind(build, inequalities, needs_data)
         return build
 

@@ -13,8 +13,8 @@ import numpy as np
 from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
 from ..exceptions import ConstraintError
-from ..knowledge.scale import UNLIKELY_RHO
-from .arguments import Items, as_items, as_relaxation
+from ..knowledge.scale import UNLIKELY_PRICE
+from .arguments import Items, as_items, as_price, rho_or_price
 from .constraint import (
     Constraint,
     Context,
@@ -30,12 +30,12 @@ from .constraint import (
 )
 
 
-def _linked(features: Any, rho: Any, on: Any, at_least: int = 1) -> dict[str, Any]:
+def _linked(features: Any, rho: Any, on: Any, price: Any, at_least: int = 1) -> dict[str, Any]:
     on = check_choice("on", on, ("features", "blocks"))
     items = as_items("features", features)
     if len(items) < at_least:
         raise ConstraintError.of("features", f"must name at least {at_least} {on}; got {list(items)!r}.", items)
-    return {"features": items, "rho": as_relaxation(rho), "on": on}
+    return {"features": items, **rho_or_price(rho, price), "on": on}
 
 
 def _implications(
@@ -55,7 +55,7 @@ def _together(context: Context, features: Any, rho: float, on: str) -> Inequalit
 
 
 @builder(_together)
-def must_link(features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def must_link(features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None) -> dict[str, Any]:
     """Select these features all together or not at all: one inequality per ordered pair.
 
     Parameters
@@ -64,13 +64,16 @@ def must_link(features: Items, rho: float = 1.0, on: str = "features") -> dict[s
         At least two, by name or position; with ``on="blocks"`` names or positions of blocks, and likewise below.
     rho : float
     on : {"features", "blocks"}
+    price : float, optional
+        In place of `rho`, as in every builder: what one unit of violation of one inequality costs, as a share of the
+        models.
 
     Examples
     --------
     >>> must_link(["radius", "area"], rho=0.5)
     must_link(['radius', 'area'], rho=0.5)
     """
-    return _linked(features, rho, on, at_least=2)
+    return _linked(features, rho, on, price, at_least=2)
 
 
 def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, kind: str) -> Inequalities:
@@ -80,7 +83,9 @@ def _one_sum(context: Context, features: Any, rho: float, on: str, sign: float, 
 
 
 @builder(partial(_one_sum, sign=1.0, kind="cannot_link"))
-def cannot_link(features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def cannot_link(
+    features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
+) -> dict[str, Any]:
     """Select at most one of these features: one inequality, so that each further one counts.
 
     Examples
@@ -88,7 +93,7 @@ def cannot_link(features: Items, rho: float = 1.0, on: str = "features") -> dict
     >>> cannot_link(["mean", "worst"], on="blocks")
     cannot_link(['mean', 'worst'], on='blocks')
     """
-    return _linked(features, rho, on, at_least=2)
+    return _linked(features, rho, on, price, at_least=2)
 
 
 def _if_then(context: Context, if_features: Any, then_features: Any, rho: float, on: str) -> Inequalities:
@@ -103,7 +108,9 @@ def _if_then(context: Context, if_features: Any, then_features: Any, rho: float,
 
 
 @builder(_if_then)
-def implies(if_features: Items, then_features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def implies(
+    if_features: Items, then_features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
+) -> dict[str, Any]:
     """Select a feature on the left only with all features on the right: one inequality per pair.
 
     Examples
@@ -114,15 +121,17 @@ def implies(if_features: Items, then_features: Items, rho: float = 1.0, on: str 
     return {
         "if_features": as_items("if_features", if_features),
         "then_features": as_items("then_features", then_features),
-        "rho": as_relaxation(rho),
+        **rho_or_price(rho, price),
         "on": check_choice("on", on, ("features", "blocks")),
     }
 
 
 @builder(partial(_one_sum, sign=-1.0, kind="at_least_one"))
-def at_least_one(features: Items, rho: float = 1.0, on: str = "features") -> dict[str, Any]:
+def at_least_one(
+    features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
+) -> dict[str, Any]:
     """Select at least one of these features: one inequality."""
-    return _linked(features, rho, on)
+    return _linked(features, rho, on, price)
 
 
 def _each(
@@ -134,24 +143,28 @@ def _each(
 
 
 @builder(partial(_each, coefficient=-1.0, b=-1.0, kind="require"))
-def require(features: Items, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
-    """Select these features: one inequality each; hard unless `rho` is finite.
+def require(
+    features: Items, rho: float = math.inf, on: str = "features", *, price: float | None = None
+) -> dict[str, Any]:
+    """Select these features: one inequality each; hard unless it has a finite `rho` or a `price`.
 
     Examples
     --------
     >>> require("age")
     require(['age'])
     """
-    return _linked(features, rho, on)
+    return _linked(features, rho, on, price)
 
 
 @builder(partial(_each, coefficient=1.0, b=0.0, kind="exclude"))
-def exclude(features: Items, rho: float = math.inf, on: str = "features") -> dict[str, Any]:
-    """Do not select these features: one inequality each; hard unless `rho` is finite."""
-    return _linked(features, rho, on)
+def exclude(
+    features: Items, rho: float = math.inf, on: str = "features", *, price: float | None = None
+) -> dict[str, Any]:
+    """Do not select these features: one inequality each; hard unless it has a finite `rho` or a `price`."""
+    return _linked(features, rho, on, price)
 
 
-def _correlated(context: Context, threshold: float, method: str) -> Inequalities:
+def _correlated(context: Context, threshold: float, method: str, rho: Any = None) -> Inequalities:
     first, second, strength = correlation.PAIRS.find(context.values("decorrelate"), threshold, method)
     with np.errstate(divide="ignore"):
         odds = strength / (1.0 - strength)
@@ -159,7 +172,7 @@ def _correlated(context: Context, threshold: float, method: str) -> Inequalities
     label = partial(_correlated_names, method, names, first, second, strength)
     pairs = f"{n:,} pair{'' if n == 1 else 's'} of correlated features," if n else "no pair with a"
     title = f"decorrelate: {pairs} {method.capitalize()} correlation above {threshold:g}"
-    return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds, label, title)
+    return inequalities(pair_rows(first, second, 1.0, len(names)), 1.0, odds if rho is None else rho, label, title)
 
 
 def _correlated_names(method: str, names: Any, first: Ints, second: Ints, strength: Any, number: int) -> str:
@@ -167,7 +180,7 @@ def _correlated_names(method: str, names: Any, first: Ints, second: Ints, streng
 
 
 @builder(_correlated, needs_data=True)
-def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, Any]:
+def decorrelate(threshold: float = 0.5, method: str = "spearman", *, price: float | None = None) -> dict[str, Any]:
     """Avoid correlated features: one soft inequality per pair whose absolute correlation exceeds a threshold.
 
     The relaxation of a pair is the odds of its correlation, ``|tau| / (1 - |tau|)``; a pair that is perfectly
@@ -178,6 +191,8 @@ def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, A
     ----------
     threshold : float in [0, 1)
     method : {"spearman", "pearson", "kendall"}
+    price : float, optional
+        What each pair costs, as a share of the models, in place of the relaxation by its correlation.
 
     Examples
     --------
@@ -187,9 +202,10 @@ def decorrelate(threshold: float = 0.5, method: str = "spearman") -> dict[str, A
     return {
         "threshold": check_real("threshold", threshold, low=0.0, high=1.0, high_open=True),
         "method": check_choice("method", method, correlation.METHODS),
+        **({} if price is None else {"price": as_price(price)}),
     }
 
 
 def held_unlikely(features: Iterable[str]) -> Constraint:
     """Return what "unlikely" means: a soft exclusion, which is prior knowledge and no demand on the set."""
-    return replace(exclude(list(features), rho=UNLIKELY_RHO), from_prior=True)
+    return replace(exclude(list(features), price=UNLIKELY_PRICE), from_prior=True)

@@ -1,4 +1,4 @@
-"""Limits on how many: features, features of a block, blocks."""
+"""Limits on how many: features, features of a block or cluster, blocks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import check_int
-from .arguments import as_items, as_relaxation
+from .._arguments import check_int, check_real
+from ..data.blocks import sets_matrix
+from ..data.clusters import cluster_name, find_clusters
+from .arguments import as_items, rho_or_price
 from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
 
 
-def _size(n: Any, rho: Any) -> dict[str, Any]:
-    return {"n": check_int("n", n, low=0, high=2**53), "rho": as_relaxation(rho)}
+def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
+    return {"n": check_int("n", n, low=0, high=2**53), **rho_or_price(rho, price)}
 
 
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
@@ -24,7 +26,7 @@ def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> In
 
 
 @builder(partial(_limited, sign=1.0, text="max-size"))
-def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+def max_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
 
     Examples
@@ -33,14 +35,16 @@ def max_size(n: int, rho: float = 1.0) -> dict[str, Any]:
     max_size(10)
     >>> max_size(10, rho=float("inf"))  # hard
     max_size(10, rho=inf)
+    >>> max_size(10, price=0.2)  # each feature beyond ten must have a fifth of all models' votes
+    max_size(10, price=0.2)
     """
-    return _size(n, rho)
+    return _size(n, rho, price)
 
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))
-def min_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+def min_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select at least `n` features: one inequality of minus ones."""
-    return _size(n, rho)
+    return _size(n, rho, price)
 
 
 def exactly(n_features: int, n: int, rho: float = math.inf) -> Inequalities:
@@ -58,9 +62,9 @@ def _either(n: int, number: int) -> str:
 
 
 @builder(_exactly)
-def exact_size(n: int, rho: float = 1.0) -> dict[str, Any]:
+def exact_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select exactly `n` features: one inequality for at most, one for at least."""
-    return _size(n, rho)
+    return _size(n, rho, price)
 
 
 def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequalities:
@@ -73,13 +77,16 @@ def _each_block(context: Context, n: int, rho: float, blocks: Any) -> Inequaliti
 
 
 @builder(_each_block)
-def max_per_block(n: int, rho: float = 1.0, blocks: Any = None) -> dict[str, Any]:
+def max_per_block(n: int, rho: float = 1.0, blocks: Any = None, *, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features of each block: one inequality per block.
 
     Parameters
     ----------
     n : int
     rho : float
+    price : float, optional
+        In place of `rho`, as in every builder: what one unit of violation of one inequality costs, as a share of the
+        models.
     blocks : str or iterable of str, optional
         The blocks that are limited; default all.
 
@@ -88,7 +95,45 @@ def max_per_block(n: int, rho: float = 1.0, blocks: Any = None) -> dict[str, Any
     >>> max_per_block(2, blocks=["mean", "worst"])
     max_per_block(2, blocks=['mean', 'worst'])
     """
-    return {**_size(n, rho), "blocks": None if blocks is None else as_items("blocks", blocks)}
+    return {**_size(n, rho, price), "blocks": None if blocks is None else as_items("blocks", blocks)}
+
+
+def _each_cluster(context: Context, n: int, threshold: float, rho: float) -> Inequalities:
+    names, found = context.index.names, find_clusters(context.values("max_per_cluster"), threshold)
+    limited = [members for members in found if len(members) > n]
+    A = sparse.csr_array(sets_matrix(limited, len(names)), dtype=np.float64)
+    clusters = [cluster_name(names, members) for members in limited]
+    text = f"max-per-cluster {n}:"
+    label = partial(one_name, text, clusters, np.arange(len(clusters)))
+    kinds = f"{len(clusters):,} cluster{'' if len(clusters) == 1 else 's'} of features" if clusters else "no cluster"
+    return inequalities(A, n, rho, label, f"{text} {kinds} with correlations above {threshold:g}")
+
+
+@builder(_each_cluster, needs_data=True)
+def max_per_cluster(
+    n: int = 1, threshold: float = 0.9, rho: float = 1.0, *, price: float | None = None
+) -> dict[str, Any]:
+    """Select at most `n` features of each cluster that measures the same thing: one inequality per cluster.
+
+    Clusters are those of :func:`~ubayfs.cluster_features` in the data passed as ``X=``. Of each, the features with the
+    most votes are chosen.
+
+    Parameters
+    ----------
+    n : int, default 1
+    threshold : float in [0, 1), default 0.9
+        Every two features of a cluster have an absolute correlation above it.
+    rho : float
+    price : float, optional
+        In place of `rho`: what each feature more costs, as a share of the models.
+
+    Examples
+    --------
+    >>> max_per_cluster(price=0.2)
+    max_per_cluster(price=0.2)
+    """
+    threshold = check_real("threshold", threshold, low=0.0, high=1.0, high_open=True)
+    return {**_size(n, rho, price), "threshold": threshold}
 
 
 def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
@@ -98,6 +143,6 @@ def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
 
 
 @builder(_number_of_blocks)
-def max_blocks(n: int, rho: float = 1.0) -> dict[str, Any]:
+def max_blocks(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select features of at most `n` blocks: one inequality on blocks."""
-    return _size(n, rho)
+    return _size(n, rho, price)

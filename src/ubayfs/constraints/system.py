@@ -53,7 +53,7 @@ class ConstraintSystem:
     A : csr_array of float of shape (n_inequalities, n_features + n_blocks)
     b : ndarray of float of shape (n_inequalities,)
     rho : ndarray of float of shape (n_inequalities,)
-        Positive; inf for hard inequalities.
+        Positive; inf for hard inequalities, NaN for those with a price until :func:`~ubayfs.utility.priced` knows it.
     blocks : csr_array of bool of shape (n_blocks, n_features)
         A block counts as selected when any of its members is.
     parts : tuple of Part
@@ -86,7 +86,7 @@ class ConstraintSystem:
         n_columns = n_features + blocks.shape[0]
         matrices, bounds, rhos, parts, start = [], [np.empty(0)], [np.empty(0)], [], 0
         for meaning, constraint in zip(given, constraints or [None] * len(given), strict=True):
-            used = np.flatnonzero(meaning.rho > 0)
+            used = np.flatnonzero(meaning.rho != 0)
             everything = len(used) == len(meaning.rho)
             rows = meaning.A if everything else meaning.A[used]
             stop = start + len(used)
@@ -246,20 +246,29 @@ def resolve(constraints: Any, feature_names: Any, blocks: Any = None, X: Any = N
                 context, offset = replace(shared, blocks=own), n_known
                 memberships.append(context.membership)
                 n_known += len(own)
-            found = KINDS[constraint.kind].inequalities(context, **dict(constraint.arguments))
+            found = _meaning(context, constraint)
         except ConstraintError as error:
             error.position = position
             raise
         given.append(_on_columns(found, found.A.indices + offset, n_known) if found.on_blocks else found)
     membership = sparse.csr_array(sparse.vstack(memberships, format="csr"))
     # Blocks that nothing refers to would only burden the optimizer.
-    columns = [meaning.A.indices for meaning in given if meaning.on_blocks and (meaning.rho > 0).any()]
+    columns = [meaning.A.indices for meaning in given if meaning.on_blocks and (meaning.rho != 0).any()]
     used = np.unique(np.concatenate(columns)) if columns else np.empty(0, dtype=np.intp)
     given = [
         _on_columns(meaning, np.searchsorted(used, meaning.A.indices), len(used)) if meaning.on_blocks else meaning
         for meaning in given
     ]
     return ConstraintSystem.stack(given, membership.shape[1], membership[used], listed)
+
+
+def _meaning(context: Context, constraint: Constraint) -> Inequalities:
+    """Return the inequalities of a constraint; what its price means as rho only votes can tell."""
+    given = dict(constraint.arguments)
+    price = given.pop("price", None)
+    if price is not None:
+        given["rho"] = np.where(np.asarray(price) > 0, np.nan, 0.0)
+    return KINDS[constraint.kind].inequalities(context, **given)
 
 
 def _own_blocks(constraint: Constraint) -> Blocks | None:

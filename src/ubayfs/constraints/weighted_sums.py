@@ -19,10 +19,11 @@ from .arguments import (
     FrozenMatrix,
     as_numbers,
     as_pairs,
-    as_relaxation,
+    as_prices,
     as_relaxations,
     as_vector,
     per_inequality,
+    rho_or_price,
 )
 from .constraint import Constraint, Context, Inequalities, builder, inequalities, one_row
 
@@ -53,7 +54,7 @@ def _within_budget(context: Context, costs: Any, budget: float, rho: float) -> I
 
 
 @builder(_within_budget)
-def cost_budget(costs: Costs, budget: float, rho: float = 1.0) -> dict[str, Any]:
+def cost_budget(costs: Costs, budget: float, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Keep the total cost of the selected features within a budget: one inequality.
 
     Parameters
@@ -63,6 +64,8 @@ def cost_budget(costs: Costs, budget: float, rho: float = 1.0) -> dict[str, Any]
     budget : float
     rho : float
         Per unit of cost.
+    price : float, optional
+        In place of `rho`: what each unit of cost beyond the budget costs, as a share of the models.
 
     Examples
     --------
@@ -72,7 +75,7 @@ def cost_budget(costs: Costs, budget: float, rho: float = 1.0) -> dict[str, Any]
     return {
         "costs": None if costs is None else as_pairs("costs", costs) or as_vector("costs", costs),
         "budget": check_real("budget", budget, low_open=True, high_open=True),
-        "rho": as_relaxation(rho),
+        **rho_or_price(rho, price),
     }
 
 
@@ -123,7 +126,7 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
 
 
 @builder(_as_given)
-def linear(A: Costs, b: Bounds, rho: Any = 1.0, blocks: Any = None) -> dict[str, Any]:
+def linear(A: Costs, b: Bounds, rho: Any = 1.0, blocks: Any = None, *, price: Any = None) -> dict[str, Any]:
     """Inequalities A z <= b over features or blocks, as they are.
 
     Parameters
@@ -131,6 +134,8 @@ def linear(A: Costs, b: Bounds, rho: Any = 1.0, blocks: Any = None) -> dict[str,
     A : array-like or sparse array of shape (n_columns,) or (n_inequalities, n_columns), or mapping of features to float
         One column per feature, or per block if `blocks` is given; what a mapping does not name has coefficient 0.
     b, rho : float or array-like of shape (n_inequalities,)
+    price : float or array-like of shape (n_inequalities,), optional
+        In place of `rho`: what one unit of violation costs, as a share of the models.
     blocks : bool, mapping, DataFrame or Blocks, optional
         True: the inequalities are on the blocks that are in use anyway. A mapping and the like: on blocks of their own.
 
@@ -145,9 +150,10 @@ def linear(A: Costs, b: Bounds, rho: Any = 1.0, blocks: Any = None) -> dict[str,
         blocks = tuple(Blocks.of(blocks).members.items())
         if not blocks:
             raise ConstraintError.of("blocks", "must not be empty; leave it out for inequalities on features.")
+    strictness = ("rho", as_relaxations(rho)) if price is None else ("price", as_prices(price))
     return {
         "A": matrix,
         "b": per_inequality("b", as_numbers("b", b), n),
-        "rho": per_inequality("rho", as_relaxations(rho), n),
+        strictness[0]: per_inequality(*strictness, n),
         "blocks": blocks or None,
     }

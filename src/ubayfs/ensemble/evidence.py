@@ -153,8 +153,8 @@ class Evidence:
     def __repr__(self) -> str:
         return f"Evidence(n_models={self.n_models}, n_features={self.n_features}, failures={len(self.failures)})"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the evidence to one file of plain data (.npz; no pickle), whole or not at all."""
+    def record(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return everything as plain types and as arrays, for a file without pickle."""
         metadata = {
             "feature_names": list(self.feature_names),
             "runs": list(self.runs),
@@ -162,7 +162,26 @@ class Evidence:
             "settings": dict(self.settings),
             "notes": [plain(vars(note)) for note in self.notes],
         }
-        arrays = {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
+        return metadata, {"indptr": self.sets.indptr, "indices": self.sets.indices, "constant": self.constant}
+
+    @classmethod
+    def from_record(cls, metadata: Mapping[str, Any], arrays: Mapping[str, Array]) -> Evidence:
+        """Make evidence of what :meth:`record` returned; EnsembleError if that does not fit together."""
+        try:
+            names = np.array(metadata["feature_names"], dtype=object)
+            indptr, indices = arrays["indptr"], arrays["indices"]
+            shape = (len(indptr) - 1, len(names))
+            sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
+            sets.check_format(full_check=True)
+            failures = tuple(RunFailure(**failure) for failure in metadata["failures"])
+            notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
+            return cls(sets, names, arrays["constant"], tuple(metadata["runs"]), failures, metadata["settings"], notes)
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            raise EnsembleError(f"the parts of stored evidence do not fit together ({error!r}).") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the evidence to one file of plain data (.npz; no pickle), whole or not at all."""
+        metadata, arrays = self.record()
         save_record(Path(path), _KIND, _VERSION, metadata, **arrays)
 
     @classmethod
@@ -176,16 +195,9 @@ class Evidence:
         """
         metadata, arrays = load_record(Path(path), _KIND, _VERSION)
         try:
-            names = np.array(metadata["feature_names"], dtype=object)
-            indptr, indices = arrays["indptr"], arrays["indices"]
-            shape = (len(indptr) - 1, len(names))
-            sets = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=shape)
-            sets.check_format(full_check=True)
-            failures = tuple(RunFailure(**failure) for failure in metadata["failures"])
-            notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
-            return cls(sets, names, arrays["constant"], tuple(metadata["runs"]), failures, metadata["settings"], notes)
-        except (InputError, KeyError, TypeError, ValueError) as error:
-            raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
+            return cls.from_record(metadata, arrays)
+        except EnsembleError as error:
+            raise EnsembleError(f"{path} is {_KIND}, but {error}") from error
 
     @staticmethod
     def join(parts: Mapping[str, Evidence]) -> Evidence:

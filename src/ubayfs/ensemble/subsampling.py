@@ -15,6 +15,7 @@ groups and no class occurs in fewer, so every group holds every class.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,32 +55,61 @@ def plan_subsamples(data: FeatureData, train_size: float) -> SubsamplePlan:
 
     InputError if a subsample would be empty or everything, or a class cannot be represented in it.
     """
+    for error in subsample_errors(data, train_size):
+        raise error
+    strata, _ = _strata(data)
+    plan = SubsamplePlan(strata, allocate(np.bincount(strata), round(train_size * len(strata))), data.groups)
+    return _by_pattern(plan, data) if data.groups is None else plan
+
+
+def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[InputError]:
+    """Yield all that is wrong with subsamples of a share of the samples or groups; None: whatever the share is."""
+    strata, present = _strata(data)
+    sizes, n_units = np.bincount(strata, minlength=len(present)), len(strata)
+    units, unit, way_out = "samples", "sample(s)", "merge small classes"
     if data.groups is not None:
-        return _plan_groups(data, train_size)
-    n_inside = _units_inside(data.n_samples, train_size, "samples", at_least=2)
-    codes, classes = data.target.strata, np.asarray(data.target.classes)
-    if codes is None:
-        return _by_pattern(SubsamplePlan(np.zeros(data.n_samples, dtype=np.intp), np.array([n_inside])), data)
-    sizes = np.bincount(codes, minlength=len(classes))
-    smallest = int(np.argmin(sizes))
-    name, size = plain(classes[smallest]), f"has {sizes[smallest]} sample(s)"
-    if sizes[smallest] < 2:
+        units, unit, way_out = "groups", "group(s) of its own", "give more groups"
+    n_inside = n_units if train_size is None else round(train_size * n_units)
+    about_share = None if train_size is None else _share_error(n_inside, n_units, train_size, units)
+    if about_share is not None:
+        yield about_share
+    if data.target.strata is None:
+        return
+    smallest, classes = int(np.argmin(sizes)), np.asarray(data.target.classes)
+    name, size = plain(classes[present[smallest]]), f"has {sizes[smallest]} {unit}"
+    if data.groups is None and sizes[smallest] < 2:
         hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
         hint = next((f" {advice}" for advice in class_advice(data.target) if advice.code == "many_classes"), hint)
-        raise _class_error(
+        yield _class_error(
             "y",
             name,
             f"{size}, but a class needs at least 2, so that subsamples can differ in it. Merge it with another class, "
             f"drop its samples, or collect more.{hint}",
         )
-    if n_inside < len(sizes):
-        raise _class_error(
+    n_classes = np.count_nonzero(sizes >= 2) if data.groups is None else len(sizes)  # the others must go anyway
+    if n_inside < n_classes and about_share is None:
+        yield _class_error(
             "train_size",
             name,
-            f"{size} and no place in a subsample: train_size={train_size:g} of {data.n_samples} samples is {n_inside} "
-            f"sample(s) for {len(sizes)} classes, and each class needs one. Raise train_size or merge small classes.",
+            f"{size} and no place in a subsample: train_size={train_size:g} of {n_units} {units} is {n_inside}, "
+            f"and {n_classes} are needed to represent the classes. Raise train_size, or {way_out}.",
         )
-    return _by_pattern(SubsamplePlan(codes, allocate(sizes, n_inside)), data)
+
+
+def _strata(data: FeatureData) -> tuple[Ints, Ints]:
+    """Return the stratum of each unit, of shape (n_units,), and the class of each stratum, of shape (n_strata,)."""
+    codes, groups = data.target.strata, data.groups
+    if codes is None:
+        n_units = data.n_samples if groups is None else int(groups.max()) + 1
+        return np.zeros(n_units, dtype=np.intp), np.zeros(1, dtype=np.intp)
+    n_classes = len(np.asarray(data.target.classes))
+    if groups is None:
+        return codes, np.arange(n_classes)
+    occurs = np.zeros((int(groups.max()) + 1, n_classes), dtype=np.bool_)
+    occurs[groups, codes] = True
+    rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), len(occurs) + 1), axis=1)
+    present, strata = np.unique(rarest, return_inverse=True)
+    return strata.astype(np.intp), present
 
 
 def _by_pattern(plan: SubsamplePlan, data: FeatureData) -> SubsamplePlan:
@@ -122,40 +152,16 @@ def missing_blocks(data: FeatureData) -> Ints | None:
     return pattern if pattern.any() else None
 
 
-def _plan_groups(data: FeatureData, train_size: float) -> SubsamplePlan:
-    groups = np.asarray(data.groups, dtype=np.intp)
-    n_groups = int(groups.max()) + 1
-    n_inside = _units_inside(n_groups, train_size, "groups", at_least=1)
-    codes, classes = data.target.strata, np.asarray(data.target.classes)
-    if codes is None:
-        return SubsamplePlan(np.zeros(n_groups, dtype=np.intp), np.array([n_inside]), groups)
-    occurs = np.zeros((n_groups, len(classes)), dtype=bool)
-    occurs[groups, codes] = True
-    rarest = np.argmin(np.where(occurs, occurs.sum(axis=0), n_groups + 1), axis=1)
-    present, strata = np.unique(rarest, return_inverse=True)
-    sizes = np.bincount(strata)
-    if n_inside < len(sizes):
-        smallest = int(np.argmin(sizes))
-        name = plain(classes[int(present[smallest])])
-        raise _class_error(
-            "train_size",
-            name,
-            f"has {sizes[smallest]} group(s) of its own and no place in a subsample: "
-            f"train_size={train_size:g} of {n_groups} groups is {n_inside} group(s), and {len(sizes)} are needed to "
-            "represent the classes. Raise train_size, or give more groups.",
-        )
-    return SubsamplePlan(strata.astype(np.intp), allocate(sizes, n_inside), groups)
-
-
 def _class_error(argument: str, name: Any, rule: str) -> InputError:
     """Return the error of a class that subsamples cannot represent, about the argument that has to change."""
     return InputError(f"class {name!r} of y {rule}", argument=argument, rule=f"class {name!r} {rule}")
 
 
-def _units_inside(n_units: int, train_size: float, units: str, at_least: int) -> int:
-    n_inside = round(train_size * n_units)
+def _share_error(n_inside: int, n_units: int, train_size: float, units: str) -> InputError | None:
+    """Return the error of subsamples that are nothing or everything."""
+    at_least = 1 if units == "groups" else 2
     if at_least <= n_inside < n_units:
-        return n_inside
+        return None
     if n_inside < at_least:
         wrong = f"leaves {n_inside} {units} in a subsample; at least {at_least} are needed. Raise train_size."
     else:
@@ -164,7 +170,7 @@ def _units_inside(n_units: int, train_size: float, units: str, at_least: int) ->
             f"{(n_units - 1) / n_units:.3g}, or give more {units}."
         )
     message = f"train_size={train_size:g} of {n_units} {units} {wrong}"
-    raise InputError(message, argument="train_size", value=train_size)
+    return InputError(message, argument="train_size", value=train_size)
 
 
 def allocate(sizes: Array, total: int) -> Ints:

@@ -145,6 +145,13 @@ def _shares_memory(backend: Any) -> bool:
     return bool(getattr(backend, "supports_sharedmem", False))
 
 
+def threads_for(n_jobs: int | None) -> int:
+    """Return how many threads of this process `n_jobs` means; 1 if joblib is configured for processes or a cluster."""
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs)) if _shares_memory(_backend()) else 1
+
+
 def _attempt(data: FeatureData, ensemble: EnsembleTask, units: Units, n_jobs: int | None, recorded: bool) -> Batches:
     from joblib import effective_n_jobs
 

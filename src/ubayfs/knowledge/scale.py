@@ -1,11 +1,12 @@
 """The scale of relevance: what an expert states of a feature, in votes or in words.
 
-==============  ====================================================================================
+==============  =====================================================================================================
 neutral         the default weight: the models decide
 likely          as if a quarter of the models had chosen the feature
 very likely     as if all models had chosen it
-unlikely        a soft ``exclude`` (rho 1), since a weight below the default changes next to nothing
-==============  ====================================================================================
+unlikely        taken only if it has over half of all models' votes more than the feature it displaces: an ``exclude``
+                of price 0.5, since a weight below the default changes next to nothing
+==============  =====================================================================================================
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ LARGEST_WEIGHT = 1e12
 VERY_LIKELY, UNLIKELY = "very likely", "unlikely"
 # Share of the models whose votes a word is worth; None: the default weight.
 VOTES: dict[str, float | None] = {VERY_LIKELY: 1.0, "likely": 0.25, "neutral": None, UNLIKELY: None}
-UNLIKELY_RHO = 1.0
+# Share of the models whose votes an unlikely feature needs more than the one that it displaces.
+UNLIKELY_PRICE = 0.5
 
 # A weight as it was stated: votes, or a word of the scale.
 Stated = float | str

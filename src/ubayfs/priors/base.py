@@ -94,6 +94,11 @@ class Posterior(ABC):
         return self.evidence.counts
 
     @property
+    def total(self) -> float:
+        """Sum of the weights and of all votes, T: one vote is an importance of 1 / T."""
+        return float(self.weights.sum() + self.counts.sum())
+
+    @property
     def feature_names(self) -> Array:
         """Names of the features, of shape (n_features,)."""
         return self.evidence.feature_names

@@ -45,6 +45,11 @@ class DirichletPosterior(Posterior):
 
     concentration: Floats = field(repr=False)
 
+    @property
+    def total(self) -> float:
+        """Sum of the weights and of all votes, T: one vote is an importance of 1 / T."""
+        return float(self.concentration.sum())
+
     def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         return normalized_exp(log_gamma_draws(self.concentration, (n, self.n_features), rng))
 

@@ -20,7 +20,7 @@ import numpy as np
 from .._arguments import Array, Floats, RandomState, check_not_complex
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
 from .base import Posterior, Prior, log_gamma_draws
 
 
@@ -60,6 +60,7 @@ class GeneralizedDirichlet(Prior):
             evidence=evidence,
             first=first,
             second=second,
+            is_dirichlet=self.beta is None,
         )
 
     def _resolve_beta(self, weights: Floats) -> Floats:
@@ -91,10 +92,19 @@ class GeneralizedDirichlet(Prior):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GeneralizedDirichletPosterior(Posterior):
-    """Independent Beta shares of a stick; `first` and `second` are their parameters, of shape (n_features - 1,)."""
+    """Independent Beta shares of a stick; `first` and `second` are their parameters, of shape (n_features - 1,).
+
+    `is_dirichlet` tells whether it is the Dirichlet distribution, as without `beta`.
+    """
 
     first: Floats = field(repr=False)
     second: Floats = field(repr=False)
+    is_dirichlet: bool = False
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """That it is the Dirichlet distribution, if it is."""
+        return (Advice("generalized_is_dirichlet"),) * self.is_dirichlet
 
     def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         size = (n, self.n_features - 1)

@@ -24,10 +24,10 @@ from scipy import sparse
 from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
 from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
-from .weights import is_feature
+from .weights import DEFAULT_WEIGHT, is_feature
 
 # Sampling goes on until R-hat falls below this and the largest error by batch means below this part of the largest
 # mean.
@@ -39,6 +39,9 @@ _N_BLOCKS = 8
 @dataclass(frozen=True, eq=False)
 class Hyperdirichlet(Prior):
     """Prior under which sets of features, not single features, are observed.
+
+    A run is one vote, shared by the features that it chose: a weight of 5 counts like five runs that chose the feature
+    alone, and all runs together are as many votes as there are models.
 
     Parameters
     ----------
@@ -88,9 +91,10 @@ class Hyperdirichlet(Prior):
     def _update(
         self, evidence: Evidence, weights: Floats, blocks: Blocks, random_state: RandomState
     ) -> HyperdirichletPosterior:
-        rows, multiplicity = self.resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
+        rows, multiplicity = self._resolve_set_weights(FeatureIndex(evidence.feature_names), blocks)
         sets = sparse.csr_array(sparse.vstack([evidence.sets.astype(bool), rows], format="csr"))
         sets.eliminate_zeros()
+        set_weight = int(multiplicity.sum())
         multiplicity = np.concatenate([np.ones(evidence.n_models, dtype=np.int64), multiplicity])
         grouped = GroupedSets.of(sets, multiplicity, weights)
         diagnostics = None
@@ -119,15 +123,14 @@ class Hyperdirichlet(Prior):
             diagnostics=diagnostics,
             grouped=grouped,
             states=states,
+            set_weight=set_weight,
         )
 
-    def resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    def _resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
-        chosen: list[Ints] = []
-        multiplicity: list[int] = []
-        for key, weight in (self.set_weights or {}).items():
-            multiplicity.append(check_int(f"set_weights of {key!r}", weight, low=0))
-            chosen.append(_members(key, index, blocks))
+        given = self.set_weights or {}
+        multiplicity = [check_int(f"set_weights of {key!r}", weight, low=0) for key, weight in given.items()]
+        chosen = [set_members(key, index, blocks) for key in given]
         return sets_matrix(chosen, len(index.names)), np.array(multiplicity, dtype=np.int64)
 
     def _sample_counts(self, grouped: GroupedSets, rng: np.random.Generator) -> list[Block]:
@@ -180,6 +183,13 @@ class GroupedSets:
         return len(self.group_weights)
 
     @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What weights count for, if there are any, and whether the chains disagree."""
+        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
+        stated = bool((self.weights != DEFAULT_WEIGHT).any())
+        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
+
+    @property
     def total(self) -> float:
         """Sum of the Dirichlet parameters of theta given the latent members."""
         return float(self.group_weights.sum() + self.multiplicity.sum())
@@ -198,11 +208,25 @@ class GroupedSets:
 class HyperdirichletPosterior(Posterior):
     """A mixture of Dirichlet distributions, one for each kept state of the chains.
 
-    `states`, of shape (n_states, n_groups), are sampled counts of each group.
+    `states`, of shape (n_states, n_groups), are sampled counts of each group; `set_weight` is the sum of the weights
+    on sets.
     """
 
     grouped: GroupedSets = field(repr=False)
     states: Array = field(repr=False)
+    set_weight: int = 0
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What weights count for, if there are any, and whether the chains disagree."""
+        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
+        stated = bool((self.weights != DEFAULT_WEIGHT).any())
+        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights and of the number of runs, T: a run is one vote, shared among the features it chose."""
+        return float(self.weights.sum() + self.set_weight + self.evidence.n_models)
 
     def _sample(self, n: int, rng: np.random.Generator) -> Floats:
         group, n_groups = self.grouped.group, self.grouped.n_groups
@@ -215,7 +239,7 @@ class HyperdirichletPosterior(Posterior):
         return normalized_exp(log_group[:, group] + log_share - log_within[:, group])
 
 
-def _members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
+def set_members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
     """Return the positions of the features of one weighted set."""
     if isinstance(key, str):
         if is_feature(key, index, blocks, "set_weights"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .._plain import counted, listing, relaxation_text, rounded
+from .._plain import counted, listing, price_text, relaxation_text, rounded
 from ..summary.sentences import MARKS
 from .document import Cell, Column, Table
 
@@ -118,6 +118,7 @@ def constraints(summary: Record) -> tuple[Table, ...]:
     columns: list[_Field] = [
         (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
         (Column("Inequalities", True), lambda r: Cell("" if (n := r["n_inequalities"]) is None else f"{n:,}")),
+        *([(Column("Price", True), lambda r: Cell(_price(r)))] if any(map(_price, entries)) else []),
         (Column("rho", True), lambda r: Cell(_rho(r))),
         (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
         (Column("Violated by", True), lambda r: Cell(_amount(r))),
@@ -143,6 +144,10 @@ def _state(entry: Record) -> str:
 
 def _rho(entry: Record) -> str:
     return "" if entry["rho"] is None else relaxation_text(entry["rho"], entry["rho_highest"])
+
+
+def _price(entry: Record) -> str:
+    return "" if entry.get("price") is None else price_text(entry["price"], entry["price_votes"])
 
 
 def _amount(entry: Record) -> str:

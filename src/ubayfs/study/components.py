@@ -94,6 +94,11 @@ def ensemble_argument(name: str, value: Any) -> Any:
 # -- selectors, priors and optimizers ----------------------------------------------------------------------------------
 
 
+def unknown(*arguments: Any) -> Any:
+    """Stand for a selector that is wrong, and reported: one that can do any task."""
+    raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Named:
     """A built-in component by its name and those settings that differ from the defaults.
@@ -133,8 +138,8 @@ class Family:
         Returns
         -------
         choice : str, Named, object or tuple of these
-            The name if all settings are defaults; an object that is not built-in stays as it is. None if there is none,
-            or if only one of a list is right.
+            The name if all settings are defaults; an object that is not built-in stays as it is. None if it is wrong;
+            in a list `unknown` stands for it, so that the others are checked at their places.
         """
         if not self.several or not isinstance(value, list | tuple):
             return self._read_single(value, report)
@@ -142,8 +147,9 @@ class Family:
             with reported(report):
                 self.accept(value)
         choices = tuple(self._read_single(entry, below(report, position)) for position, entry in enumerate(value))
-        right = tuple(choice for choice in choices if choice is not None)
-        return right if len(right) > 1 else right[0] if len(right) == len(choices) == 1 else None
+        if len(choices) == 1:
+            return choices[0]
+        return tuple(unknown if choice is None else choice for choice in choices) or None
 
     def _read_single(self, value: Any, report: Report) -> Any:
         if isinstance(value, Named):

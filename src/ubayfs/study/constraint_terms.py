@@ -18,12 +18,14 @@ from ..exceptions import ConstraintError, InfeasibleError, InputError, Optimizat
 from ..optimize import as_optimizer
 from ..utility import Utility
 from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
-from .names import Names, as_found, is_pattern, is_single
+from .names import Names, as_found, is_pattern, is_single, readable
 from .yaml_io import plain
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 # Whether hard constraints contradict each other shows at once, as a rule; what takes longer shows when it is decided.
 _SECONDS = 10.0
+# Kinds that rest on correlations; the empty set satisfies all of their inequalities.
+_OF_CORRELATIONS = ("decorrelate", "max_per_cluster")
 # More features than this have too many correlations to look at beforehand.
 _MOST_CORRELATED = 3000
 
@@ -72,6 +74,7 @@ def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
     given = known_only(given, parameters, f"an argument of {kind}", report)
+    given = {name: readable(name, entry, below(report, name)) for name, entry in given.items()}
     if kind == "cost_budget" and "budget" in given:
         given.setdefault("costs", None)  # those of the table of knowledge
     absent = [name for name in KINDS[kind].required if name not in given]
@@ -232,8 +235,8 @@ def check_constraints(
         for position, constraint in known.items()
         if constraint.needs_data and _is_complete(constraint)
     }
-    # If the empty set satisfies all hard inequalities (those of decorrelate it always does), nothing contradicts.
-    correlations_only = all(constraint.kind == "decorrelate" for constraint in others.values())
+    # If the empty set satisfies all hard inequalities, nothing contradicts.
+    correlations_only = all(constraint.kind in _OF_CORRELATIONS for constraint in others.values())
     empty_set_holds = correlations_only and (system.b[np.isinf(system.rho)] >= 0).all()
     if not empty_set_holds and (data is not None or problems.found):
         if data is not None and not (correlations_only and data.n_features > _MOST_CORRELATED):

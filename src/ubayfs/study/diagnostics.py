@@ -107,6 +107,10 @@ class Places:
         self._members.add(path)
         self._above.update(path[:length] for length in range(len(path)))
 
+    def keys_below(self, key: str) -> set[Any]:
+        """Return the keys of a section that are members, or above one."""
+        return {path[1] for path in self._members if len(path) > 1 and path[0] == key}
+
     def has_related(self, path: Path) -> bool:
         """Tell whether a place is a member, or below or above one."""
         return path in self._above or any(path[:length] in self._members for length in range(len(path) + 1))
@@ -126,11 +130,11 @@ class Problems:
     elsewhere: bool = False  # whether some are not in the file, but in options or in Python
 
     def __call__(self, path: Path, message: str, line: int | None = None) -> None:
-        """Add a problem; without a line it is that of the nearest key above."""
+        """Add a problem; without a line it is that of the nearest key above, without a message it was added before."""
         self.n_reports += 1
         if path:
             self.wrong.add(path)
-        if self.unreadable.has_related(path):
+        if not message or self.unreadable.has_related(path):
             return
         # A value that runs over several lines must not break the list of problems into pieces.
         self.found.append(self._located(path, shortened(" ".join(message.splitlines()), 1000), line))

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._arguments import did_you_mean, feature_hint
+from .._arguments import check_real, did_you_mean, feature_hint
 from ..constraints.arguments import as_items
 from ..data.blocks import Blocks
 from ..exceptions import InputError
 from ..knowledge.damaged_names import symbols_before_damage
-from .diagnostics import Report, reported
+from .diagnostics import Report, below, reported
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Looking for the nearest name takes a while among many features; a long list of wrong names needs no hint for each.
@@ -103,7 +103,7 @@ def as_blocks(value: Any, report: Report) -> AnyBlocks:
     members = {}
     for name, features in value.items() if isinstance(value, Mapping) else ():
         with reported(report, (name,)):
-            members[str(name)] = as_items(str(name), features)
+            members[str(name)] = as_items(str(name), readable("blocks", features, below(report, name)))
     return Blocks(members) if members else None
 
 
@@ -140,6 +140,34 @@ def plain_blocks(blocks: AnyBlocks) -> dict[str, Any]:
     return {} if blocks is None else {name: list(members) for name, members in blocks.members.items()}
 
 
+class Unreadable(str):
+    """Stands for a name that cannot be one and was reported, so that those beside it are still checked."""
+
+
+def readable(name: str, value: Any, report: Report) -> Any:
+    """Return an argument of a constraint with stand-ins for entries of lists and mappings that cannot be right."""
+    if isinstance(value, list | tuple) and (name.endswith("features") or name == "blocks"):
+        return [_readable_item(item, below(report, position)) for position, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    if name == "blocks":
+        return {block: readable(name, items, below(report, block)) for block, items in value.items()}
+    found: dict[Any, Any] = {}
+    for item, number in value.items():
+        found[_readable_item(item, report)] = 0.0
+        with reported(report, (item,)):
+            found[item] = check_real(str(item), number, low_open=True, high_open=True)
+            continue
+        found[Unreadable()] = 0.0
+    return found
+
+
+def _readable_item(item: Any, report: Report) -> Any:
+    with reported(report):
+        return as_items("", [item])[0]
+    return Unreadable()
+
+
 def is_pattern(item: object) -> bool:
     """Tell whether a text may match several names: it holds ``*``, ``?`` or ``[``."""
     return isinstance(item, str) and _WILDCARD.search(item) is not None
@@ -173,6 +201,8 @@ class Names:
         >>> names.find("radi*"), names.find("radius*")
         (['radius', 'radius*', 'radio'], ['radius*'])
         """
+        if isinstance(item, Unreadable):
+            raise InputError("")  # reported already
         if self._unknown or (isinstance(item, str) and item in self._set):
             return [item]
         if is_pattern(item) if pattern is None else pattern:

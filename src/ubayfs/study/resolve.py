@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import FeatureIndex
+from .._arguments import FeatureIndex, check_int
 from ..constraints.links import held_unlikely
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
-from ..ensemble.subsampling import plan_subsamples
+from ..ensemble.subsampling import subsample_errors
 from ..exceptions import InputError, StudyError
+from ..priors.hyper import set_members
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
@@ -36,6 +38,9 @@ from .weights import WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
+
+# In place of a rule that is wrong: one that refuses nothing, or None for the default.
+_PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "keep": None, "encoding": None}
 
 
 def resolve_study(
@@ -118,7 +123,7 @@ class _Resolver:
         self.n_models = n_models
         self.table: Table | None = None
         self.data: FeatureData | None = None
-        self.samples: FeatureData | None = None  # the data, or target and groups alone if only features are wrong
+        self.samples: FeatureData | None = None  # the data, or what is right of target and groups
         self.features: list[str] | None = None  # all columns that may be features
         self.n_features = range(0)  # how many of them there may be
         self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
@@ -130,18 +135,22 @@ class _Resolver:
         from ..tables import read_files
 
         problems, section = self.problems, self.study.data
-        if not all(problems.is_sound("data", name) for name in section.LAYOUT):
+        wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
+        if not wrong <= _PERMISSIVE.keys():
             return
+        rules = {name: _PERMISSIVE[name] for name in wrong if _PERMISSIVE[name]}
         try:
-            self.table = read_files(**section.layout(self.study.folder))
+            self.table = read_files(**section.layout(self.study.folder) | rules)
             self._read_columns(self.table)
         except StudyError as error:
             for problem in error.problems:
-                problems(("data", *problem.path), problem.message)
+                if problem.path[0] not in wrong:
+                    problems(("data", *problem.path), problem.message)
         except InputError as error:
             argument = error.argument if error.argument in ("samples", "encoding") else "path"
-            about_sheet = error.argument == "sheet" and section.sheet is not None
-            problems(("data", "sheet" if about_sheet else argument), str(error))
+            argument = "sheet" if error.argument == "sheet" and section.sheet is not None else argument
+            if argument not in wrong:
+                problems(("data", argument), str(error))
 
     def _read_columns(self, table: Table) -> None:
         """Take the features, the target and groups out of the table, as far as the settings are right."""
@@ -154,23 +163,36 @@ class _Resolver:
         roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
         names, misplaced = feature_columns(table, **roles)
         names, _ = measurements(table, names)
-        wrong, n_least = [problem.path[0] for problem in misplaced], 0
+        n_least = 0
         if len(roles) < 3:  # columns of an unknown role may seem to be features
             for problem in misplaced:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
         else:
             self.data, found = self._read_features(table, settings)
-            # A name that is not that of a column stands for one; how many columns a pattern should match is not known.
-            unknown = wrong.count("ignore") and any(map(is_pattern, section.ignore))
-            if found.count("ignore") == wrong.count("ignore") and not unknown and "missing" not in found:
-                n_least = max(len(names) - len(wrong), 0)
-            if all(problems.is_sound("data", name) for name in ("target", "groups", "task")):
+            if problems.is_sound("data", "groups") and (problems.is_sound("data", "keep") or len(section.files) == 1):
                 self.samples = self.data
-                if self.data is None:
+                if not self._knows_target():
+                    section, settings = replace(section, target=None), settings | {"target": None, "task": None}
+                if self.data is None or not self._knows_target():
                     self.samples, _ = self._read_features(_samples_only(table, section), settings | {"ignore": ()})
-        if self.data is not None:
-            names, n_least = list(self.data.feature_names), self.data.n_features
+            names = names if self.data is None else list(self.data.feature_names)
+            n_least = self._fewest(table, names, [problem.path[0] for problem in misplaced], found)
         self.features, self.n_features = names, range(n_least, len(names) + 1)
+
+    def _fewest(self, table: Table, names: list[str], misplaced: list[str | int], found: list[str | int]) -> int:
+        """Return how few features there may be: columns may still have another role, or be left out."""
+        if found.count("ignore") != misplaced.count("ignore") or "missing" in found:
+            return 0
+        if not self.problems.is_sound("data", "duplicates") and "duplicates_merged" in {n.code for n in table.notes}:
+            return 0
+        # A name that is not that of a column stands for one, a pattern for those that begin and end alike.
+        patterns = [given for given in self.study.data.ignore if misplaced and is_pattern(given)]
+        absent = [given for given in patterns if not any(fnmatchcase(str(name), given) for name in table.frame)]
+        n_meant = sum(_may_mean(given, name) for given in absent for name in names) - len(absent)
+        return max(len(names) - len(misplaced) - n_meant - found.count("path"), 0)
+
+    def _knows_target(self) -> bool:
+        return self.problems.is_sound("data", "target") and self.problems.is_sound("data", "task")
 
     def _read_features(self, table: Table, settings: Mapping[str, Any]) -> tuple[FeatureData | None, list[str | int]]:
         """Return the data, None if they are wrong, and the keys of all problems; values that are given are reported."""
@@ -229,7 +251,7 @@ class _Resolver:
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
         given, problems = self.study.blocks, self.problems
-        was_sound = problems.is_sound("blocks")
+        was_sound, wrong = problems.is_sound("blocks"), problems.wrong.keys_below("blocks")
         members: Mapping[str, Sequence[Any]] = {}
         file = None
         if isinstance(given, PrefixBlocks):
@@ -251,7 +273,8 @@ class _Resolver:
             with reported(problems, ("blocks", name)):
                 index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
-        self.block_names = Names(members if known else None, "block")
+        known |= isinstance(given, Blocks) and problems.is_sound("blocks", -1)  # those that are wrong have names, too
+        self.block_names = Names(dict.fromkeys([*members, *sorted(wrong, key=str)]) if known else None, "block")
         made = {name: tuple(items) for name, items in members.items() if items}
         return (Blocks(made) if file is None else file) if members else None
 
@@ -259,14 +282,29 @@ class _Resolver:
         """Return the prior; its settings are checked with the features."""
         choice = self.study.prior.kind
         prior = FAMILIES["prior"].build(choice)
-        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind"):
-            with reported(self.problems, ("prior", "kind")):
-                if "set_weights" in dict(choice.settings):
-                    prior.resolve_set_weights(FeatureIndex(self.names.names), Blocks.of(blocks))
-                else:
-                    nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
+        if isinstance(choice, Named) and self.problems.is_sound("prior", "kind", "set_weights", -1):
+            sets = dict(choice.settings).get("set_weights", ())
+            self._check_sets(sets, blocks)
+            if not sets:
+                nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
+                with reported(self.problems, ("prior", "kind")):
                     prior.update(nothing, weights, blocks, 0)
         return prior
+
+    def _check_sets(self, sets: Sequence[tuple[Any, Any]], blocks: Blocks | None) -> None:
+        """Report weighted sets of the prior that do not fit the features; those that cannot be read are not there."""
+        index, path = FeatureIndex(self.names.names), ("prior", "kind", "set_weights")
+        read = (i for i in count() if self.problems.is_sound(*path, i, "set"))
+        for (members, weight), position in zip(sets, read, strict=False):
+            with reported(self.problems, (*path, position, "weight")):
+                check_int("weight", weight, low=0)
+            n_before = self.problems.n_reports
+            for member in members if isinstance(members, tuple) else ():
+                with reported(self.problems, (*path, position, "set")):
+                    index.position(member, "set")
+            if self.problems.n_reports == n_before and (members in index or members not in self.block_names):
+                with reported(self.problems, (*path, position, "set")):
+                    set_members(members, index, Blocks.of(blocks))
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""
@@ -280,13 +318,11 @@ class _Resolver:
             rule = f"must be at most the number of models, {section.n_models}, the most votes that a feature can have"
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
         stated = self.study.data.task if problems.is_sound("data", "task") else None
-        self._check_selectors(stated if samples is None else samples.target.task)
-        if samples is not None and problems.is_sound("evidence", "train_size"):
-            try:
-                plan_subsamples(samples, section.train_size)
-            except InputError as error:
-                place: Path = ("data", "target") if error.argument == "y" else ("evidence", "train_size")
-                problems(place, error.rule)
+        self._check_selectors(stated if samples is None or not self._knows_target() else samples.target.task)
+        if samples is not None:
+            share = section.train_size if problems.is_sound("evidence", "train_size") else None
+            for error in subsample_errors(samples, share):
+                problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
         if self.data is not None and self.data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)
@@ -294,15 +330,18 @@ class _Resolver:
     def _check_selectors(self, task: str | None) -> None:
         """Report each selector that cannot do the task, if that is known."""
         given = self.study.evidence.selector
-        several = isinstance(given, tuple)
-        last: Path = (-1,) if several else ()  # a list is wrong as a whole if a position is that no entry has
-        if task is None or not self.problems.is_sound("evidence", "selector", *last):
+        path: Path = ("evidence", "selector")
+        if task is None or not self.problems.is_sound(*path, -1):  # wrong as a whole, not one of a list or a setting
             return
-        # Those of a list that are wrong already are not among the given.
-        right = (i for i in count() if self.problems.is_sound("evidence", "selector", i))
-        for choice, position in zip(given if several else (given,), right, strict=False):
-            with reported(self.problems, ("evidence", "selector", *([position] if several else []))):
+        for position, choice in enumerate(given) if isinstance(given, tuple) else [(None, given)]:
+            with reported(self.problems, path if position is None else (*path, position)):
                 check_task(as_selector(FAMILIES["selector"].build(choice)), task)
+
+
+def _may_mean(pattern: str, name: str) -> bool:
+    """Tell whether a column may be meant by a pattern that matches none: one that begins or ends like it."""
+    ends = zip((pattern[0], pattern[-1]), (name[:1], name[-1:]), strict=True)
+    return all(is_pattern(wanted) or wanted.casefold() == letter.casefold() for wanted, letter in ends)
 
 
 def _samples_only(table: Table, section: DataSection) -> Table:

@@ -23,6 +23,7 @@ from ..exceptions import Advice
 from ..priors import PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
+from .changes import version_advice
 from .names import GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Weights
@@ -75,6 +76,11 @@ class ResolvedStudy:
         return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs, *too_many)
 
     @property
+    def version_advice(self) -> tuple[Advice, ...]:
+        """What is different from the version of ubayfs that wrote the study, such as defaults that it rests on."""
+        return version_advice(self.study, self.prior.unlikely)
+
+    @property
     def features_per_model(self) -> int | str:
         """The most features that a run may choose, or "random"."""
         return features_per_model(self.study.evidence.n_features_per_model, len(self.feature_names))
@@ -87,7 +93,7 @@ class ResolvedStudy:
         of_size: tuple[Advice, ...] = ()
         if self.data is not None and self.system is not None:  # else correlations decide, and the decision says it
             of_size = size_advice(self.system, ~self.data.constant)
-        return (*self.study.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
+        return (*self.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
 
     def collect(
         self,

@@ -104,7 +104,7 @@ class Section:
         for name in filter(None, meant):
             problems.wrong.add((cls.key, name))  # its value is not known
         given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
-        if cls.required and value.get(cls.required) is None:
+        if cls.required and value.get(cls.required) is None and problems.is_sound(cls.key, cls.required):
             problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
         stand_in = {cls.required: "?"} if cls.required else {}
         return cls(**stand_in).changed(given, problems)

@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import did_you_mean
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
-from ..knowledge.scale import UNLIKELY_RHO, VOTES
+from ..knowledge.scale import UNLIKELY_PRICE, VOTES
 from .names import PrefixBlocks
 from .schema import SECTIONS
 from .yaml_io import dump_scalar
@@ -53,12 +53,13 @@ _HEADER = """\
 _PRIOR = f"""\
 # What you know of single features, in votes of models, or in words:
 #   very likely = as if all models had chosen it; likely = {100 * (VOTES["likely"] or 0):.0f} % of them;
-#   neutral = the models decide; unlikely = avoided, which costs as much as a constraint of rho {UNLIKELY_RHO:g}.
+#   neutral = the models decide; unlikely = taken only if it has over {100 * UNLIKELY_PRICE:.0f} % of all models' votes
+#   more than the feature it displaces.
 prior:
 """
 _CONSTRAINTS = """\
-# What the set must look like. rho is how much a violation costs: 0.1 is a mild wish, 1 rarely gives way,
-# hard never does.
+# What the set must look like. price is what a violation costs, as a share of the models: 0.1 is a tenth of
+# their votes; 'rho: hard' never gives way, and rho is 1 where neither is given, which rarely does.
 constraints:
 """
 

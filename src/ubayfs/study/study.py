@@ -13,10 +13,9 @@ from ..constraints import Constraint
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, collect_evidence
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, InputError
+from ..exceptions import InputError
 from ..selection import Selection
 from ..workflow import Decision, decide_with
-from .changes import version_advice
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
@@ -176,7 +175,7 @@ class Study:
         return collect_evidence(data, **settings, on_progress=on_progress, checkpoint=checkpoint, part=part)
 
     def decide(self, evidence: Evidence, data: Any = None) -> Selection:
-        """Choose the best set from evidence; `data` are needed by ``decorrelate`` and by measures of correlation."""
+        """Choose the best set from evidence; `data` are needed where correlations are, as by ``decorrelate``."""
         from .resolve import resolve_study
 
         names, n_models = evidence.feature_names, evidence.n_models
@@ -237,11 +236,6 @@ class Study:
         named = [getattr(getattr(self, key), name, None) for key in ("prior", "blocks") for name in PATHS[key]]
         lists = [names for _, names in getattr(self.prior.weights, "lists", ()) if isinstance(names, str)]
         return tuple(path for path in (*self.data.files, *named, *lists) if isinstance(path, str))
-
-    @property
-    def version_advice(self) -> tuple[Advice, ...]:
-        """What is different from the version of ubayfs that wrote the study, such as defaults that it rests on."""
-        return version_advice(self)
 
 
 def moved_path(path: str, old: Path, new: Path) -> str:

@@ -49,7 +49,7 @@ def answer(
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
-        "advice": advice_facts((*(() if study is None else study.study.version_advice), *facts.all_advice(selection))),
+        "advice": advice_facts((*(() if study is None else study.version_advice), *facts.all_advice(selection))),
     }
     return {"headline": sentences.headline(given), **given}
 

@@ -19,8 +19,8 @@ def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
     """Return one entry per constraint: what it is, whether it holds, by how much it is violated, what that costs.
 
     What an expert holds unlikely has an entry, too, since it counts in the admissibility; its "from_prior" is true. One
-    with rho 0 has no effect: it is "left_out". Of a selection read from a file, the number of inequalities is not
-    known, nor what those are that hold.
+    with rho or price 0 has no effect: it is "left_out". Of a selection read from a file, the number of inequalities is
+    not known, nor what those are that hold.
     """
     violations: dict[int | None, list[Violation]] = {}
     for violation in selection.metrics.violations:  # those that cost most come first
@@ -28,15 +28,19 @@ def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
     entries = []
     for position, (given, title, rhos) in enumerate(_constraints(selection)):
         violated = violations.get(position, [])
+        arguments = given.get("arguments", {})
+        price = arguments.get("price")
         known = [violation.rho for violation in violated] if rhos is None else rhos
         entries.append(
             {
                 **_identity(given, title),
-                "left_out": _is_zero(given.get("arguments", {}).get("rho", 1)),
+                "left_out": _is_zero(arguments.get("rho", 1 if price is None else price)),
                 "n_inequalities": None if rhos is None else len(rhos),
                 **_violated(violated),
                 "rho": relaxation(min(known)) if known else None,
                 "rho_highest": relaxation(max(known)) if known else None,
+                "price": price,
+                "price_votes": _in_votes(price, selection),
             }
         )
     return entries
@@ -70,6 +74,14 @@ def _identity(given: Mapping[str, Any], title: str) -> dict[str, Any]:
 def _is_zero(rho: Any) -> bool:
     """Tell whether a relaxation, as it was stated (a number, some numbers or "hard"), is nothing but 0."""
     return all(entry == 0 for entry in (rho if isinstance(rho, list | tuple) else [rho]))
+
+
+def _in_votes(price: Any, selection: Selection) -> float | list[float] | None:
+    """Return what one unit of violation costs in votes; None without a price, or where the ensemble is not at hand."""
+    if price is None or selection.posterior is None:
+        return None
+    n_models = selection.posterior.evidence.n_models
+    return [entry * n_models for entry in price] if isinstance(price, list) else price * n_models
 
 
 def _violated(violations: list[Violation]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._plain import counted, listing, rounded, strictness
+from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
 
@@ -166,8 +166,7 @@ def _question(facts: Facts) -> list[str]:
     """Return what was asked: the task, the ensemble, the prior, the constraints."""
     blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
     constraints = [
-        constraint_label(entry)
-        + ("" if entry["rho"] is None else f" ({strictness(entry['rho'], entry['rho_highest'])})")
+        constraint_label(entry) + ("" if entry["rho"] is None else f" ({_strictness(entry)})")
         for entry in facts["constraints"]
         if not entry["from_prior"]
     ]
@@ -181,6 +180,12 @@ def _question(facts: Facts) -> list[str]:
     if facts["min_votes"]:
         lines.append(f"Only features with at least {counted(facts['min_votes'], 'vote')} could be chosen.")
     return [line for line in lines if line]
+
+
+def _strictness(entry: Facts) -> str:
+    if entry.get("price") is None:
+        return strictness(entry["rho"], entry["rho_highest"])
+    return f"price {price_text(entry['price'], entry['price_votes'])}"
 
 
 def _task(data: Facts) -> str:
@@ -316,7 +321,7 @@ def _constraints(facts: Facts) -> list[str]:
         return ["No constraints were set."]
     n_violated = sum(not entry["holds"] for entry in entries)
     n_left_out = sum(entry["left_out"] for entry in entries)
-    first = "All constraints hold." if n_left_out < len(entries) else "All constraints are left out (rho 0)."
+    first = "All constraints hold." if n_left_out < len(entries) else "All constraints are left out (rho or price 0)."
     if n_violated:
         verb = "is" if n_violated == 1 else "are"
         first = (
@@ -329,8 +334,19 @@ def _constraints(facts: Facts) -> list[str]:
         "the admissibility.",
     ]
     if 0 < n_left_out < len(entries):
-        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho is 0.")
-    if any(entry["from_prior"] for entry in entries):
+        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
+    if any(entry.get("price") is not None for entry in entries):
+        lines.append(
+            "Price is what one unit of violation of one inequality costs, as a share of the models: a set that "
+            "violates it must have that many votes more. Of several violations at once, each costs a little less than "
+            "the one before. Rho is computed from it."
+        )
+    unlikely = [entry for entry in entries if entry["from_prior"]]
+    if unlikely:
+        share = unlikely[0].get("price")
+        if share is not None:
+            more = f"over {share:.0%} of all models' votes more than the feature it displaces"
+            lines.append(f"An unlikely feature is taken only if it has {more}.")
         lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
     return lines
 

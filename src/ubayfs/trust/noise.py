@@ -29,8 +29,9 @@ from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
-from .ensembles import NullEnsembles, check_target, collect_null, different_settings
-from .procedure import ENSEMBLE_ARGUMENTS, Run, check_arguments, read_data
+from .ensembles import NullEnsembles, check_target, collect_null, different_settings, repeats_advice
+from .procedure import ENSEMBLE_ARGUMENTS, check_arguments, read_data
+from .repeats import Run
 
 # The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
 GATE = 0.05
@@ -107,7 +108,8 @@ class Noise:
     @property
     def p_value(self) -> float:
         """How often shuffled targets give votes that are concentrated at least as much, in (0, 1]."""
-        concentrated = (self.null_counts**2).sum(axis=1) >= (self.counts**2).sum()
+        squares = np.einsum("bj,bj->b", self.null_counts, self.null_counts)
+        concentrated = squares >= (self.counts**2).sum()
         return float((1 + np.count_nonzero(concentrated)) / (len(concentrated) + 1))
 
     @cached_property
@@ -134,17 +136,13 @@ class Noise:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: shuffles that are too few, were cancelled or failed."""
-        null, found = self.null, list[Advice]()
-        if null.failures:
-            facts = {"n_failed": len(null.failures), "n": null.n_shuffles, "what": "shuffles", "error": null.failures[0]}
-            found.append(Advice("repeats_failed", facts))
-        if not null.complete:
-            done = null.n_done + len(null.failures)
-            found.append(Advice("repeats_cancelled", {"n_done": done, "n": null.n_shuffles, "what": "shuffles"}))
-        if null.n_done < FEWEST_SHUFFLES:
-            facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": FEWEST_SHUFFLES}
-            found.append(Advice("few_shuffles", facts))
-        return tuple(found)
+        null = self.null
+        found = repeats_advice("shuffles", null.n_shuffles, null.n_done, null.failures)
+        if null.n_done >= FEWEST_SHUFFLES or not null.complete:
+            return found
+        fewest = FEWEST_SHUFFLES + len(null.failures)
+        facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": fewest}
+        return (*found, Advice("few_shuffles", facts))
 
     def estimate(self, selection: Selection, reasons: Attribution | None = None) -> NoiseEstimate:
         """Estimate how many chosen features are unrelated to the target.
@@ -175,7 +173,7 @@ class Noise:
             return 0.0, 0.0
         above, own = self._above
         fewest = int(votes.min())
-        cautious = min(n, float(above[fewest] / max(self.null.n_done, 1) * n / own[fewest]))
+        cautious = float(min(n, above[fewest] / max(self.null.n_done, 1) * n / own[fewest]))
         if not self.passes:
             return cautious, float(n)
         return min(cautious, max(self.share * cautious, float(self._ratios(0)[votes].sum()))), cautious
@@ -184,7 +182,9 @@ class Noise:
     def _above(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many features have at least t votes, t = 0 ... the most votes: in all shuffles together, and here."""
         most = int(self.counts.max(initial=0))
-        counted = (np.bincount(np.minimum(c, most).ravel(), minlength=most + 1) for c in (self.null_counts, self.counts))
+        counted = (
+            np.bincount(np.minimum(c, most).ravel(), minlength=most + 1) for c in (self.null_counts, self.counts)
+        )
         of_null, own = (np.cumsum(numbers[::-1])[::-1] for numbers in counted)
         return of_null, own
 
@@ -271,9 +271,9 @@ def estimate_noise(
     >>> noise = estimate_noise(X, y, evidence=evidence, random_state=0)
     >>> noise.p_value, noise.supported
     (0.047..., 4)
-    >>> estimate = noise.estimate(decide(evidence, constraints=max_size(8, rho=10)))
+    >>> estimate = noise.estimate(decide(evidence, constraints=max_size(6, rho=10)))
     >>> round(estimate.expected, 1), round(estimate.cautious, 1)
-    (1.4, 6)
+    (1.4, 6.0)
     """
     check_arguments("estimate_noise", ensemble, ENSEMBLE_ARGUMENTS)
     run = Run.of(check_int("n_shuffles", n_shuffles, low=1), random_state, n_jobs, on_progress, checkpoint)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._arguments import Ints, Mask, RandomState, as_seed_sequence, did_you_mean
+from .._arguments import Ints, Mask, RandomState, did_you_mean
 from ..data.feature_data import FeatureData
 from ..data.sparse_columns import SparseColumns
 from ..data.target import Target, plain
-from ..ensemble.checkpoint import as_directory
-from ..ensemble.collect import Progress, as_data, check_ensemble, check_progress, collect_evidence, ensemble_settings
+from ..ensemble.collect import as_data, check_ensemble, collect_evidence, ensemble_settings
 from ..ensemble.evidence import Evidence
 from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
 from ..exceptions import InputError
@@ -25,9 +23,9 @@ from ..selectors.registry import SELECTORS
 from ..workflow import Decision
 
 # Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
-_ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
+ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
 _READING = ("task", "groups", "target", "layer", "missing", "max_missing")
-ENSEMBLE_ARGUMENTS = (*_ENSEMBLE, *_READING)
+ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 _DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(collect_evidence).parameters.items()}
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
@@ -53,55 +51,10 @@ class Procedure:
     def of(cls, data: FeatureData, ensemble: Mapping[str, Any]) -> Procedure:
         """Check the arguments of an ensemble, those of :func:`~ubayfs.collect_evidence`; others are ignored."""
         given = {**_DEFAULTS, **ensemble}
-        n_models, train_size = check_ensemble(*(given[name] for name in _ENSEMBLE[1:]))
+        n_models, train_size = check_ensemble(*(given[name] for name in ENSEMBLE[1:]))
         selectors = as_selector(given["selector"])
         per_model = given["n_features_per_model"]
         return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
-
-
-@dataclass(eq=False)
-class Run:
-    """How repeats are run: seed, workers, progress and where finished ones are stored."""
-
-    n: int
-    random_state: np.random.SeedSequence | None
-    n_jobs: int | None
-    on_progress: Progress | None
-    directory: Path | None
-    stopped: bool = False
-
-    @classmethod
-    def of(cls, n: int, random_state: RandomState, n_jobs: Any, on_progress: Any, checkpoint: Any) -> Run:
-        """Check the arguments; a generator gives one seed, whatever it is used for."""
-        check_progress(on_progress)
-        check_ensemble(n_jobs=n_jobs)
-        seed = None if random_state is None else as_seed_sequence(random_state)
-        return cls(n, seed, n_jobs, on_progress, None if checkpoint is None else as_directory(checkpoint))
-
-    def options(self, name: str) -> dict[str, Any]:
-        """Return the arguments of one part of the work, whose files are in a directory of this name."""
-        return {
-            "random_state": self.random_state,
-            "n_jobs": self.n_jobs,
-            "on_progress": None if self.on_progress is None else self._watch,
-            "checkpoint": None if self.directory is None else self.directory / name,
-        }
-
-    def _watch(self, done: int, total: int) -> bool:
-        self.stopped = self.stopped or (self.on_progress is not None and self.on_progress(done, total) is False)
-        return not self.stopped
-
-    def evidence(
-        self, data: FeatureData, evidence: Evidence | None, ensemble: Mapping[str, Any]
-    ) -> tuple[Evidence, dict[str, Any]]:
-        """Return evidence, collected now if there is none, and the arguments that repeat its ensemble."""
-        if evidence is not None:
-            return evidence, same_ensemble(evidence, data, ensemble)
-        given = {name: ensemble[name] for name in _ENSEMBLE if name in ensemble}
-        options = self.options("evidence")
-        if self.on_progress is not None:  # in repeats, of which none is done
-            options["on_progress"] = lambda *_: self._watch(0, self.n)
-        return collect_evidence(data, **given, **options), given
 
 
 def check_arguments(function: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -144,7 +97,7 @@ def same_ensemble(evidence: Evidence, data: FeatureData, ensemble: Mapping[str, 
     if settings["data_fingerprint"] != data.fingerprint:
         rule = "is of other data (values, target or groups differ); pass X, y and groups that it was collected on."
         raise InputError.of("evidence", rule)
-    own = {name: settings[name] for name in _ENSEMBLE[1:]}
+    own = {name: settings[name] for name in ENSEMBLE[1:]}
     for name, value in own.items():
         if name in ensemble and ensemble[name] is not None and ensemble[name] != value:
             rule = f"is {value!r} in the evidence; got {ensemble[name]!r}. Leave it out, or collect new evidence."
@@ -156,7 +109,7 @@ def same_ensemble(evidence: Evidence, data: FeatureData, ensemble: Mapping[str, 
 def _common_settings(evidence: Evidence) -> Mapping[str, Any]:
     """Return the settings that all parts of evidence share."""
     parts = evidence.settings.get("parts", [evidence.settings])
-    needed = (*_ENSEMBLE, "data_fingerprint")
+    needed = (*ENSEMBLE, "data_fingerprint")
     if any(name not in part for part in parts for name in needed):
         rule = "does not say how it was made; only that of collect_evidence can be repeated."
         raise InputError.of("evidence", rule)
@@ -191,6 +144,13 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     return replace(data, X=X, target=data.target.take(samples), groups=groups, sample_names=names, path=None)
 
 
+def with_target(data: FeatureData, target: Target) -> FeatureData:
+    """Return the same samples with another target; what is known of the values alone is not computed again."""
+    other = replace(data, target=target)
+    vars(other).update(extremes=data.extremes, constant=data.constant, values_hash=data.values_hash)
+    return other
+
+
 def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> Target:
     """Return the target of other samples, at random: what belongs together in one sample of it stays together.
 
@@ -200,7 +160,7 @@ def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> T
     Examples
     --------
     >>> target = Target("binary", np.array([0, 0, 0, 1, 1]), np.array(list("aaabb")))
-    >>> shuffled(target, np.array([0, 0, 1, 2, 2]), np.random.default_rng(0)).labels.tolist()
+    >>> shuffled(target, np.array([0, 0, 1, 2, 2]), np.random.default_rng(1)).labels.tolist()
     ['b', 'b', 'a', 'a', 'a']
     """
     values = np.asarray(target.values)
@@ -227,7 +187,7 @@ def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
     --------
     >>> plan = SubsamplePlan(np.array([0, 0, 0, 0, 1, 1, 1]), np.array([2, 1]))
     >>> draw_half(plan, np.random.default_rng(0))
-    array([ True, False,  True, False, False,  True,  True])
+    array([False,  True, False,  True, False, False,  True])
     """
     strata = rng.permutation(len(plan.takes))[plan.strata]
     order = np.lexsort((rng.random(len(strata)), strata))

@@ -1,4 +1,4 @@
-"""Reproducibility: would another study choose these features again?
+"""Reproducibility: whether another study would choose these features again.
 
 The whole procedure is repeated on complementary halves of the samples. With S and S' the sets of two such halves, k and
 k' their sizes and P the number of features that vary in the data:
@@ -27,8 +27,9 @@ from ..exceptions import Advice, InputError, OptimizationError
 from ..priors import PriorKnowledge
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import HalfEnsembles, collect_halves, different_settings
-from .procedure import Run, plan_halves, read_data, split_arguments, take_samples
+from .ensembles import HalfEnsembles, collect_halves, different_settings, repeats_advice
+from .procedure import plan_halves, read_data, split_arguments, take_samples
+from .repeats import Run
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
@@ -138,14 +139,7 @@ class Reproducibility:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: splits that were cancelled or could not be used."""
-        found = list[Advice]()
-        if self.failures:
-            facts = {"n_failed": len(self.failures), "n": self.n_splits, "what": "splits", "error": self.failures[0]}
-            found.append(Advice("repeats_failed", facts))
-        if not self.complete:
-            done = len(self.agreements) + len(self.failures)
-            found.append(Advice("repeats_cancelled", {"n_done": done, "n": self.n_splits, "what": "splits"}))
-        return tuple(found)
+        return repeats_advice("splits", self.n_splits, len(self.agreements), self.failures)
 
 
 def projected(agreement: float) -> float:
@@ -254,10 +248,12 @@ def _of_sets(
 def _vote_share(halves: HalfEnsembles, n_features: int) -> Floats:
     """Return 5 % and 95 % of the vote share of each feature over all halves, of shape (n_features, 2)."""
     found = np.zeros((n_features, 2))
-    shares = [half.counts / max(half.n_models, 1) for pair in halves.pairs for half in pair]
-    voted = np.flatnonzero(np.any(shares, axis=0)) if shares else []
-    if len(voted):
-        found[voted] = np.quantile(np.array([share[voted] for share in shares]), _RANGE, axis=0).T
+    found_by = [half for pair in halves.pairs for half in pair]
+    if found_by:  # most features have no vote at all
+        voted = np.unique(np.concatenate([half.sets.indices for half in found_by]))
+        counts = (np.bincount(half.sets.indices, minlength=n_features)[voted] for half in found_by)
+        shares = [votes / max(half.n_models, 1) for votes, half in zip(counts, found_by, strict=True)]
+        found[voted] = np.quantile(np.array(shares), _RANGE, axis=0).T
     return found
 
 

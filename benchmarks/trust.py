@@ -1,0 +1,58 @@
+"""What trust costs: noise and reproducibility beside the one ensemble that they are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import ubayfs
+
+from . import data
+from .report import Row, Section
+from .timing import compare
+
+# Together at most so many times one ensemble, and for filters on large data so many seconds.
+LIMITS = {"ratio": 70.0, "seconds": 6.0}
+SELECTORS = ("fisher", "mrmr")
+
+
+def trust(quick: bool = False) -> Section:
+    """Noise by 20 shuffles and reproducibility by 40 halves, as multiples of one ensemble in the same run."""
+    n_models, n_repeats = (10, 2) if quick else (100, 20)
+    names = [name for name in data.LARGE if data.present(name)]
+    rows = [
+        _row(data.shown(name), *data.load(name), selector, n_models, n_repeats, LIMITS)
+        for name in names[: 1 if quick else None]
+        for selector in SELECTORS
+    ]
+    if not names:
+        from sklearn.datasets import load_breast_cancer
+
+        X, y = load_breast_cancer(return_X_y=True)
+        note = f"{data.absent(data.LARGE[0])}; measured on 30 features instead"
+        rows = [_row("breast cancer", X, y, "fisher", n_models, n_repeats, {"ratio": LIMITS["ratio"]}, note)]
+    return Section(
+        "Trust: noise and reproducibility",
+        f"{n_repeats} shuffled targets and {2 * n_repeats} halves with their decisions (at most 10 features), "
+        f"n_jobs=2, as a multiple (`times`) of one ensemble of {n_models} models on the same data, in turns.",
+        rows,
+    )
+
+
+def _row(
+    name: str, X: Any, y: Any, selector: str, n_models: int, n_repeats: int, limits: dict[str, float], note: str = ""
+) -> Row:
+    arguments = {"selector": selector, "n_models": n_models, "random_state": 0, "n_jobs": 2}
+
+    def ensemble() -> ubayfs.Evidence:
+        return ubayfs.collect_evidence(X, y, **arguments)
+
+    def repeats() -> None:
+        ubayfs.estimate_noise(X, y, evidence=evidence, n_shuffles=n_repeats, random_state=0, n_jobs=2)
+        ubayfs.reproduce(X, y, evidence=evidence, n_splits=n_repeats, random_state=0, n_jobs=2, constraints=size)
+
+    evidence, size = ensemble(), ubayfs.max_size(10, rho=np.inf)
+    found = compare(repeats, ensemble, rounds=(1, 3))
+    note = note or f"ensemble {found.reference * 1e3:.0f} ms, {found.rounds} rounds"
+    return Row(name, selector, {"seconds": found.seconds, "ratio": found.ratio}, limits, note)
