@@ -12,7 +12,7 @@ from pathlib import Path
 
 import ubayfs
 
-from . import decision, evidence, faces, hard, report, results, scaling, trust
+from . import decision, evidence, faces, hard, report, results, scaling, trust, validation
 from .timing import REPOSITORY
 
 RESULTS = Path(__file__).parent / "results"
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[..., report.Section]] = {
     "import": scaling.imports,
     "faces": faces.faces,
     "trust": trust.trust,
+    "validation": validation.validation,
 }
 # Only where asked for: half an hour; saved under its own name.
 LONG_PARTS: dict[str, Callable[..., report.Section]] = {"hard": hard.hard}

@@ -24,6 +24,7 @@ from benchmarks import (
     timing,
     tools,
     trust,
+    validation,
 )
 from benchmarks.report import QUANTITIES, WIDTH, Row, Section, table
 
@@ -430,3 +431,15 @@ def test_trust_is_measured_beside_one_ensemble(no_data, monkeypatch):
     assert row.values == {"seconds": 2.0, "ratio": 20.0}
     assert row.holds
     assert "skipped" in row.note
+
+
+def test_validation_is_measured_beside_an_ensemble(monkeypatch, rng):
+    monkeypatch.setattr(validation.data, "present", lambda name: name == "PRO")
+    monkeypatch.setattr(validation.data, "load", lambda name: (rng.random((20, 40)), np.arange(20) % 2))
+    monkeypatch.setattr(validation, "median_seconds", lambda work, rounds: 0.5)
+    monkeypatch.setattr(validation, "seconds", lambda work: 10.0)
+    (quick,) = validation.validation(quick=True).rows
+    assert (quick.data, quick.what, quick.values) == ("PRO", "fisher", {"seconds": 10.0, "ratio": 20.0})
+    full = validation.validation(quick=False).rows
+    assert [row.limits for row in full] == [{"seconds": 15.0}] * 2 + [{}] * 2
+    assert all("no alt/LEU_golub" in row.note for row in full[2:])

@@ -47,6 +47,7 @@ CALLED_LATER = {
     ("data.blocks", "knowledge.tied"),
     ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),
+    ("selection", "trust.substitutes"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent

@@ -136,6 +136,11 @@ class Advice:
             "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
             "nothing speaks against them. Add max_size(n), or lower max_features of UBayFSSelector.",
         ),
+        "nothing_supported": (
+            OptimizationWarning,
+            "The data support no feature: {n_shuffles} shuffled targets give such votes, too (p = {p_value:.2g}). At "
+            "most one feature is selected; it may be unrelated to the target.",
+        ),
         "without_votes": (
             OptimizationWarning,
             "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "

@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 
 from ._arguments import Array, Floats, Mask, RandomState, as_generator, check_int, did_you_mean
+from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
 from .ensemble.collect import Progress
 from .exceptions import InputError
-from .optimize import Optimizer, as_optimizer
+from .optimize import Solution, as_optimizer
 from .optimize.base import best_solution
 from .optimize.exact import warm_started
+from .optimize.nearest import nearest_best
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import DecisionProblem, Selection, problem_of
-from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced, score_tolerance
+from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced
 from .workflow import Decision
-
-# What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
-# seen by an optimizer that works to it.
-_SHARED = 4.0
 
 
 @dataclass(frozen=True)
@@ -92,22 +90,20 @@ def attribution(selection: Selection, random_state: RandomState = 0) -> Attribut
     problem, posterior = problem_of(selection, "the attribution"), selection.posterior
     utility, mask, names = problem.utility, selection.mask, problem.feature_names
     optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
-    nearest_best = partial(_nearest_best, chosen=mask, optimizer=optimizer, random_state=random_state)
+    best = partial(optimizer.maximize, random_state=random_state)
     unvoted = _unvoted(problem, mask)
     favored = _in_favor(utility.theta, mask, _errors(posterior))
-    freely = _without_constraints(problem, favored, mask, unvoted, nearest_best)
+    freely = _without_constraints(problem, favored, mask, unvoted, best)
     without_prior = data_alone = None
     if posterior is not None:
-        neutral = _neutral(posterior, random_state)
-        theta = _in_favor(neutral.mean, mask, _errors(neutral, posterior))
-        system = priced(utility.system, posterior.evidence.n_models, neutral.total, utility.constraint_strength)
-        constraints = system.take(np.flatnonzero(~system.from_prior))
-        plain = replace(utility, theta=theta, system=constraints if system.from_prior.any() else system)
-        nearest, voted = nearest_best(plain), posterior.counts > 0
+        plain = reweighted(selection, DEFAULT_WEIGHT, without_unlikely, random_state)
+        nearest, voted = _nearest(best, plain, mask), posterior.counts > 0
         without_prior = _names(names, nearest)
         # Without any constraint, no size is given either.
         alone = (
-            _most_important(theta, utility.selectable & voted, mask) if constraints.n_inequalities else nearest & voted
+            _most_important(plain.theta, utility.selectable & voted, mask)
+            if plain.system.n_inequalities
+            else nearest & voted
         )
         data_alone = _names(names, alone)
     reasons = {str(names[position]): reason for position, reason in unvoted.items()}
@@ -146,7 +142,7 @@ def _without_constraints(
     theta: Floats,
     chosen: Mask,
     unvoted: Mapping[int, str],
-    nearest_best: Callable[[Utility], Mask],
+    best: Callable[[Utility], Solution],
 ) -> Mask:
     """Return the best set of the same size under the prior alone, of features that something speaks for.
 
@@ -164,15 +160,39 @@ def _without_constraints(
         return _most_important(theta, candidates, chosen)
     size = min(int(chosen.sum()), int(candidates.sum()))
     limited = system.take(np.flatnonzero(from_prior)).with_inequalities(exactly(utility.n_features, size))
-    return nearest_best(replace(utility, theta=theta, system=limited, selectable=candidates))
+    return _nearest(best, replace(utility, theta=theta, system=limited, selectable=candidates), chosen)
 
 
-def _neutral(posterior: Posterior, random_state: RandomState) -> Posterior:
-    """Return the posterior of an expert without an opinion; other settings of a prior have their defaults, too."""
-    kind = PRIORS.get(posterior.prior, Dirichlet)
-    if kind is Dirichlet and (posterior.weights == DEFAULT_WEIGHT).all():
-        return posterior
-    return kind().update(posterior.evidence, DEFAULT_WEIGHT, random_state=random_state)
+def _nearest(best: Callable[[Utility], Solution], utility: Utility, chosen: Mask) -> Mask:
+    found = nearest_best(best, utility, chosen)
+    assert found is not None  # an optimizer raises if there is no set
+    return found.chosen
+
+
+def reweighted(
+    selection: Selection,
+    weights: Any,
+    change: Callable[[ConstraintSystem], ConstraintSystem],
+    random_state: RandomState,
+) -> Utility:
+    """Return the utility of a decision under other weights; other settings of a prior have their defaults, too.
+
+    Prices are those of the same number of votes; `change` is applied to the constraints after that.
+    """
+    problem, posterior = problem_of(selection, "a decision with other weights"), selection.posterior
+    assert posterior is not None
+    utility, kind, other = problem.utility, PRIORS.get(posterior.prior, Dirichlet), posterior
+    if kind is not Dirichlet or (posterior.weights != weights).any():
+        other = kind().update(posterior.evidence, weights, random_state=random_state)
+    theta = _in_favor(other.mean, selection.mask, _errors(other, posterior))
+    system = priced(utility.system, posterior.evidence.n_models, other.total, utility.constraint_strength)
+    return replace(utility, theta=theta, system=change(system))
+
+
+def without_unlikely(system: ConstraintSystem) -> ConstraintSystem:
+    """Return the constraints without those that stand for prior knowledge."""
+    from_prior = system.from_prior
+    return system.take(np.flatnonzero(~from_prior)) if from_prior.any() else system
 
 
 def _errors(*posteriors: Posterior | None) -> Floats | None:
@@ -190,21 +210,6 @@ def _in_favor(theta: Floats, chosen: Mask, errors: Floats | None) -> Floats:
         return theta
     margin = STANDARD_ERRORS / np.sqrt(2.0) * errors
     return np.where(chosen, theta + margin, np.maximum(theta - margin, 0.0))
-
-
-def _nearest_best(utility: Utility, chosen: Mask, optimizer: Optimizer, random_state: RandomState) -> Mask:
-    """Return the best set; among equally good ones the one that shares most with the chosen set."""
-    found = optimizer.maximize(utility, random_state)
-    tolerance = score_tolerance(found.value)
-    # Also when the optimizer has no proof: it may return less than what is known already.
-    known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
-    if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
-        return chosen
-    nearer = replace(utility, theta=utility.theta + _SHARED * tolerance * chosen)
-    candidates = np.array([*known, optimizer.maximize(nearer, random_state).chosen])
-    values = utility(candidates)
-    best = np.where(values >= values.max() - tolerance, nearer(candidates), -np.inf)
-    return np.asarray(candidates[int(best.argmax())], dtype=bool)
 
 
 def _most_important(theta: Floats, selectable: Mask, chosen: Mask) -> Mask:

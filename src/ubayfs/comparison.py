@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._plain import counted, plain
+from .constraints.supported import SUPPORTED
 from .exceptions import UBayFSError
 from .results import Result, StoredResult
 from .selection import Selection
@@ -121,20 +122,25 @@ def compare(first: AnyResult, second: AnyResult) -> Comparison:
 def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
     """Return both studies tied to the features of their evidence; or None, and why that cannot be done."""
     try:
-        one, two = (
-            resolve_study(
-                replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
-                data="if needed",
-                feature_names=result.evidence.feature_names,
-                n_models=result.evidence.n_models,
-            )
-            for result in (first, second)
-        )
+        one, two = (_tied(result) for result in (first, second))
     except (UBayFSError, OSError) as error:
         return None, f"The causes of the change could not be tried out: {error}"
     if not np.array_equal(one.feature_names, two.feature_names):
         return (one, two), "The results are on different features, so that no part of one can be put into the other."
     return (one, two), ""
+
+
+def _tied(result: AnyResult) -> ResolvedStudy:
+    """Return the study of a result tied to its features; a size that the data support is that of the result."""
+    study = resolve_study(
+        replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
+        data="if needed",
+        feature_names=result.evidence.feature_names,
+        n_models=result.evidence.n_models,
+    )
+    given = result.selection.provenance.get("constraints", ())
+    sizes = [constraint["arguments"]["n"] for constraint in given if constraint.get("note") == SUPPORTED]
+    return study.sized(sizes[0]) if study.needs_noise and sizes else study
 
 
 def _sides(selection: Selection) -> dict[str, Side]:

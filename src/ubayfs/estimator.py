@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
 from .constraints.sizes import max_size
+from .constraints.supported import SUPPORTED
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .data.missing import MAX_MISSING
@@ -23,6 +25,9 @@ from .ensemble.features_per_model import check_per_model, features_per_model
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
+from .trust.ensembles import collect_null
+from .trust.noise import noise_of
+from .trust.supported import MAX_SUPPORTED, N_SHUFFLES, supported_size
 from .workflow import Decision, collect_evidence, decide
 
 
@@ -34,8 +39,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     selector : str, estimator, callable or list of these, default "mrmr"
         The elementary selector: "mrmr", "fisher", "tree", "rfe", "hsic", "lasso" or "laplacian" (needs no target); a
         scikit-learn estimator or selector; a callable ``(X, y, n_features, rng) -> indices``; a list mixes several.
-    max_features : int or None, default 10
-        The most features to select: a hard limit. None leaves the size to `constraints`.
+    max_features : int, "supported" or None, default 10
+        The most features to select: a hard limit. None leaves the size to `constraints`. "supported" is the number of
+        features that the data support (q at most 0.2, see :func:`~ubayfs.estimate_noise`), at least 1: :meth:`fit` runs
+        20 more ensembles, on shuffled targets.
     constraints : Constraint, or list or tuple of Constraint, default ()
         Made by :func:`~ubayfs.max_size`, :func:`~ubayfs.must_link` and the other builders; features by name
         (columns of a frame) or position. :func:`~ubayfs.decorrelate` and :func:`~ubayfs.max_per_cluster` see the data
@@ -51,9 +58,11 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         Elementary runs, each on a subsample of the samples.
     train_size : float in (0, 1), default 0.75
         Share of the samples (of the groups, when `groups` are given to :meth:`fit`) in a subsample.
+    max_supported : int, default 20
+        The most features with ``max_features="supported"``.
     n_features_per_model : int or "random", optional
-        The most that one run may choose. Default: `max_features`, or 10 if that is None, but at most a quarter of the
-        features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
+        The most that one run may choose. Default: `max_features`, or 10 if that is no number, but at most a quarter of
+        the features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
     task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
         Default: inferred from `y`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}, default "error"
@@ -81,6 +90,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     ----------
     evidence_ : Evidence
         The feature sets of all runs; there for :meth:`redecide` even when the decision after it fails.
+    noise_ : Noise or None
+        With ``max_features="supported"``: votes compared with those on shuffled targets; else None.
     posterior_ : Posterior
         Importance of each feature.
     selection_ : Selection
@@ -106,7 +117,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self,
         selector: Any = "mrmr",
         *,
-        max_features: int | None = 10,
+        max_features: int | str | None = 10,
         constraints: Any = (),
         weights: Any = 0.01,
         prior: Any = "dirichlet",
@@ -126,6 +137,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         n_jobs: int | None = None,
         on_progress: Progress | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        max_supported: int = MAX_SUPPORTED,
     ) -> None:
         self.selector = selector
         self.max_features = max_features
@@ -148,6 +160,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.on_progress = on_progress
         self.checkpoint = checkpoint
+        self.max_supported = max_supported
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> UBayFSSelector:
         """Run the ensemble and decide.
@@ -173,24 +186,24 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             )
         rule, most = self.missing, self.max_missing
         data = FeatureData.from_table(X, y, task=self.task, groups=groups, missing=rule, max_missing=most)
-        Decision(**self._decision()).check(data.feature_names)
+        Decision(**self._decision(1)).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
-        for result in ("evidence_", "posterior_", "selection_"):
+        for result in ("evidence_", "noise_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
         validate_data(self, _with_names(X, data), skip_check_array=True)
         self._fit_params = self.get_params(deep=False)
-        self.evidence_ = collect_evidence(
-            data,
-            selector=self.selector,
-            n_models=self.n_models,
-            train_size=self.train_size,
-            n_features_per_model=self._features_per_model(data.n_features),
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            on_progress=self.on_progress,
-            checkpoint=self.checkpoint,
-        )
+        ensemble = {name: getattr(self, name) for name in ("selector", "n_models", "train_size")}
+        ensemble["n_features_per_model"] = self._features_per_model(data.n_features)
+        watch: dict[str, Any] = {"n_jobs": self.n_jobs, "on_progress": self.on_progress}
+        store, seed = self.checkpoint, self.random_state
+        self.evidence_ = collect_evidence(data, **ensemble, **watch, random_state=seed, checkpoint=store)
+        self.noise_ = None
+        if self.max_features == SUPPORTED:
+            seed = SeedSequence(**self.evidence_.settings["seed"])  # shuffles have keys of their own
+            store = None if store is None else os.path.join(store, "shuffles")
+            null = collect_null(data, ensemble, N_SHUFFLES, seed, **watch, checkpoint=store)
+            self.noise_ = noise_of(self.evidence_, null)
         return self._decide(data)
 
     def transform(self, X: Any) -> Any:
@@ -233,7 +246,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         # Later set_params must not mix with results of the fit.
         copy: UBayFSSelector = clone(self).set_params(**{**self._fit_params, **changes})
         copy._fit_params = copy.get_params(deep=False)
-        for learned in ("n_features_in_", "feature_names_in_", "evidence_"):
+        for learned in ("n_features_in_", "feature_names_in_", "evidence_", "noise_"):
             if hasattr(self, learned):
                 setattr(copy, learned, getattr(self, learned))
         reused = (
@@ -264,19 +277,21 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _features_per_model(self, n_features: int) -> int | str:
         check_per_model(self.n_features_per_model)
-        return features_per_model(self.n_features_per_model, n_features, self.max_features)
+        most: Any = None if self.max_features == SUPPORTED else self.max_features
+        return features_per_model(self.n_features_per_model, n_features, most)
 
-    def _decision(self) -> dict[str, Any]:
+    def _decision(self, supported: int) -> dict[str, Any]:
         """Return the arguments of `decide`, the hard limit of `max_features` among the constraints."""
         if isinstance(self.constraints, Iterator):
             raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
         constraints = as_constraints(self.constraints)
         if self.max_features is not None:
-            constraints += (max_size(check_int("max_features", self.max_features, low=1), rho=math.inf),)
+            most = supported if self.max_features == SUPPORTED else check_int("max_features", self.max_features, low=1)
+            constraints += (max_size(most, rho=math.inf),)
         return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 
     def _decide(self, data: FeatureData | None, posterior: Posterior | None = None) -> UBayFSSelector:
-        arguments = self._decision()
+        arguments = self._decision(self._supported())
         if posterior is not None:  # weights and prior are part of it
             arguments = {key: value for key, value in arguments.items() if key not in Decision.names(part="prior")}
         selection = decide(self.evidence_ if posterior is None else posterior, X=data, **arguments)
@@ -284,6 +299,18 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         # Whoever stores a fitted selector does not expect to store the training data with it.
         self.selection_ = replace(selection, problem=replace(selection.problem, X=None))  # type: ignore[type-var]
         return self
+
+    def _supported(self) -> int:
+        """Return the number of features that the data support; 1 with a warning where that is none."""
+        if self.max_features != SUPPORTED:
+            return 1
+        if self.noise_ is None:
+            rule = "needs ensembles on shuffled targets, which this fit had not; use set_params and fit again."
+            raise InputError.of("max_features", f"'supported' {rule}", self.max_features)
+        size, advice = supported_size(self.noise_, check_int("max_supported", self.max_supported, low=1))
+        for given in advice:
+            given.warn(stacklevel=4)
+        return size
 
     def _data_of_fit(self, X: Any) -> FeatureData | None:
         if X is None:
@@ -297,7 +324,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         return data
 
     def _check_changes(self, changes: dict[str, Any]) -> None:
-        known = ("max_features", *Decision.names())
+        known = ("max_features", "max_supported", *Decision.names())
         for name in changes:
             parameter = name.partition("__")[0]
             if parameter in known:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
+from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, RandomState, freeze, mask_of
 from ._plain import decode, plain
 from .data.feature_data import FeatureData
 from .data.target import Target
@@ -22,6 +22,8 @@ from .utility import Utility, log_row_admissibility
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .trust.substitutes import Substitute
 
 FORMAT = 2
 
@@ -283,6 +285,12 @@ class Selection:
         """
         problem = problem_of(self, "the evaluation of other sets")
         return problem.measure(problem.mask(features))
+
+    def substitutes(self, random_state: RandomState = 0) -> tuple[Substitute, ...]:
+        """Return for each member what is chosen without it; see :func:`ubayfs.trust.substitutes`."""
+        from .trust.substitutes import substitutes
+
+        return substitutes(self, random_state)
 
     def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.

@@ -26,6 +26,8 @@ constraints:
   - cannot_link: [worst radius, worst area]
 decision:
   n_alternatives: 2
+trust:
+  level: none
 outputs:
   figures: []
   n_draws: 3
@@ -59,6 +61,12 @@ def figures_where_asked_for(request):
     """Most commands are not tested for their figures, which take longer than everything else."""
     if "real_figures" not in request.fixturenames:
         request.getfixturevalue("blank_figures")
+
+
+@pytest.fixture(autouse=True)
+def trust_where_asked_for(monkeypatch):
+    """Repeating everything takes longer than most of what is tested; commands that ask for a level do it."""
+    monkeypatch.setattr("ubayfs.study.trusted.level_for", lambda *work: "none")
 
 
 @pytest.fixture

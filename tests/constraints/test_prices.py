@@ -156,7 +156,7 @@ def test_what_is_not_a_price_is_refused(price):
               lambda: require("a", rho=inf, price=0.5), lambda: linear([1, 1], 1, 1.0, price=0.5)]
 )  # fmt: skip
 def test_rho_and_price_together_are_refused_also_where_rho_is_the_default(build):
-    with pytest.raises(ConstraintError, match="price and rho both tell") as caught:
+    with pytest.raises(ConstraintError, match="price cannot be given together with rho") as caught:
         build()
     assert caught.value.argument == "price"
 

@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from trusts import made_trust
 from ubayfs import (
     Evidence,
     MissingDependencyError,
     Selection,
+    collect_evidence,
     decide,
     decorrelate,
     exact_size,
@@ -97,7 +99,15 @@ def hostile_summary(n_chosen=10):
     }
     warned = ["<script>warning</script>", "[link](http://evil.example)", "1. list", "- item"]
     blocks = {"<b>block</b>": HOSTILE[:3], "a|b": HOSTILE[3:]}
-    return summarize(selection, asked=asked, blocks=blocks, n_draws=5, warnings=warned, created="2024-05-06")
+    return summarize(
+        selection,
+        asked=asked,
+        blocks=blocks,
+        n_draws=5,
+        warnings=warned,
+        created="2024-05-06",
+        trust=made_trust(selection),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +138,7 @@ def test_html_is_well_formed_and_has_headings_and_a_language(html):
     assert html.lstrip().startswith("<!DOCTYPE html>")
     assert page.all("html") == [{"lang": "en"}]
     assert len(page.all("h1")) == 1
-    assert len(page.all("h2")) == 11
+    assert len(page.all("h2")) == 1 + len(HEADINGS)  # and the warnings
     identities = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(identities) == len(set(identities))
     assert {a["href"][1:] for a in page.all("a") if a["href"].startswith("#")} <= set(identities)
@@ -212,7 +222,7 @@ def test_as_many_constraints_are_counted_as_the_table_has(rng):
     markdown = render_markdown(summarize(selection, n_draws=0))
     (table,) = (table for table in tables_of(markdown) if table[0][0] == "Constraint")
     assert len(table) - 2 == 4
-    assert "- **4 of 4** constraints hold" in markdown
+    assert " All 4 constraints hold." in markdown
     for label in (
         "exact-size 2",
         "no pair with a Spearman correlation above 0.999999",
@@ -296,11 +306,15 @@ def test_all_forms_tell_the_same(html, markdown, summary):
         assert in_one_line(record["feature"]) in text
         assert in_one_line(record["feature"]) in lines
     sentences = [sentence for section in summary["sentences"].values() for sentence in section]
-    known = {"chosen", "knowledge", "constraints", "data", "ensemble", "correlation", "reproduce"}
+    known = {
+        "chosen", "knowledge", "constraints", "data", "ensemble", "correlation", "reproduce", "substitutes", "left_out",
+        "validation", "noise", "reproducibility",
+    }  # fmt: skip
     assert known == set(summary["sentences"])
     for sentence in (
-        summary["headline"], summary["caution"], *summary["terms"], *summary["question"], *summary["verdict"],
-        *summary["warnings"], *sentences, *(entry["meaning"] for entry in summary["legend"]),
+        summary["headline"], summary["lead"], *summary["terms"], *summary["question"], *summary["verdict"],
+        *summary["warnings"], *sentences, *(line for fact in summary["facts"] for line in fact["sentences"]),
+        *(fact["question"] for fact in summary["facts"]), *(entry["meaning"] for entry in summary["legend"]),
     ):  # fmt: skip
         assert in_one_line(sentence) in text
         assert in_one_line(sentence) in lines
@@ -308,38 +322,79 @@ def test_all_forms_tell_the_same(html, markdown, summary):
         assert in_one_line(line["label"]) in text
         assert in_one_line(line["label"]) in lines
     for form in (text, lines):
-        assert "they shrink and sharpen with the number of models, not with the number of samples in the data" in form
+        assert "they sharpen with the number of models, not with the number of samples" in form
         assert summary["citation"]["text"] in form
         assert "How to reproduce" in form
 
 
-def test_numbers_of_the_table_are_those_of_the_summary(summary, markdown):
-    table = tables_of(markdown)[0]
-    column = {heading: position for position, heading in enumerate(table[0])}
-    assert list(column) == [
-        "Feature", "Blocks", "Votes", "Prior weight", "Importance", "90 % interval", "Selection probability",
-        "Chosen because of", "Also without prior", "Also without constraints",
+def table_with(markdown, heading):
+    """Return the rows of the first table with a column, as mappings by heading."""
+    table = next(table for table in tables_of(markdown) if heading in table[0])
+    return [dict(zip(table[0], row, strict=True)) for row in table[2:]]
+
+
+def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
+    rows = table_with(markdown, "Chosen again")
+    assert list(rows[0]) == [
+        "Feature", "Blocks", "Models that chose it", "On half of the samples", "q", "Chosen again", "Chosen because of",
+        "Best replacement", "Prior weight",
     ]  # fmt: skip
-    for record, row in zip(summary["chosen"], table[2:], strict=True):
-        assert row[column["Votes"]] == str(record["count"])
-        assert float(row[column["Prior weight"]]) == record["weight"]
-        assert float(row[column["Importance"]]) == pytest.approx(record["importance"], abs=5e-5)
-        assert float(row[column["Selection probability"]]) == pytest.approx(record["probability"], abs=5e-3)
-        assert row[column["Chosen because of"]] == ", ".join(record["reasons"])
-        assert row[column["Also without prior"]] == ("yes" if record["without_prior"] else "no")
-        assert row[column["Also without constraints"]] == ("yes" if record["without_constraints"] else "no")
+    for record, row in zip(summary["chosen"], rows, strict=True):
+        assert row["Models that chose it"] == f"{record['count']} of 30"
+        assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
+        assert float(row["q"].replace("&lt;", "")) == pytest.approx(record["q"], abs=0.01)
+        assert row["Chosen again"] == record["chosen_again"]
+        assert row["Chosen because of"] == ", ".join(record["reasons"])
+        assert float(row["Prior weight"]) == record["weight"]
+        assert " votes)" in row["Best replacement"]
+
+
+def test_how_sure_the_models_are_stands_in_a_technical_section(summary, markdown):
+    assert markdown.index("## Technical: ") < markdown.index("| Selection probability |")
+    for record, row in zip(summary["chosen"], table_with(markdown, "Selection probability"), strict=True):
+        assert float(row["Importance"]) == pytest.approx(record["importance"], abs=5e-5)
+        assert float(row["Selection probability"]) == pytest.approx(record["probability"], abs=5e-3)
+        assert row["Also without prior"] == ("yes" if record["without_prior"] else "no")
+        assert row["Also without constraints"] == ("yes" if record["without_constraints"] else "no")
+
+
+def test_the_report_opens_with_three_facts_and_proves_later(summary, html, markdown):
+    page = Page(html)
+    for text in (page.text, " ".join(shown(markdown).split())):
+        places = [text.index(in_one_line(fact["sentences"][0])) for fact in summary["facts"]]
+        places += [
+            text.rindex(words) for words in ("Chosen features, most important first", "What is data", "Proved: ")
+        ]
+        assert places == sorted(places)
+        assert text.count("Proved: ") == 1
+    assert "prove" not in summary["headline"].lower()
+
+
+def test_what_is_not_examined_shows_its_command():
+    rng = np.random.default_rng(0)
+    evidence = collect_evidence(rng.normal(size=(30, 5)), np.arange(30) % 2, n_models=5, random_state=0)
+    summary = summarize(decide(evidence, constraints=max_size(2, rho=9)), n_draws=0)
+    page, markdown = Page(render_html(summary)), render_markdown(summary)
+    assert len(page.all("code")) == 3
+    for fact in summary["facts"]:
+        assert fact["command"] in page.text
+        assert f"`{fact['command']}`" in markdown
+    assert "Does the set predict?" not in page.text  # no empty sections
+
+
+def test_baselines_are_listed_with_differences(summary, markdown):
+    rows = table_with(markdown, "Ours minus this")
+    scores = summary["trust"]["validation"]["scores"]
+    assert len(rows) == len(scores)
+    for row, found in zip(rows, scores, strict=True):
+        assert row["Mean"].startswith(f"{found['mean']:.2f} (")
+        assert (row["Ours minus this"] == "") == (found["difference"] is None)
 
 
 def test_bars_are_as_long_as_the_shares_of_votes(html, summary):
     lengths = [float(length) for length in re.findall(r'class="bar" style="width:([\d.]+)%"', html)]
-    first = lengths[: 3 * len(summary["chosen"])]
-    longest = max(record["importance"] for record in summary["chosen"])
-    expected = [
-        100 * value
-        for record in summary["chosen"]
-        for value in (record["share"], record["importance"] / longest, record["probability"])
-    ]
-    assert first == pytest.approx(expected, abs=0.051)
+    expected = [100 * record["share"] for record in summary["chosen"]]
+    assert lengths[: len(expected)] == pytest.approx(expected, abs=0.051)
 
 
 def test_reports_are_pure_functions_of_the_summary(summary, html, markdown):
@@ -359,10 +414,17 @@ def test_what_is_not_known_is_left_out():
     page, markdown = Page(render_html(summary)), render_markdown(summary)
     assert page.problems == []
     assert len(page.all("img")) == 2
-    for absent in ("Votes", "Prior weight", "interval", "Selection probability", "The ensemble", "Correlation among"):
+    for absent in (
+        "Models that",
+        "Prior weight",
+        "interval",
+        "Selection probability",
+        "Technical",
+        "Correlation among",
+    ):
         assert absent not in page.text
         assert absent not in markdown
-    assert tables_of(markdown)[0][0] == ["Feature", "Importance", "Chosen because of", "Also without constraints"]
+    assert tables_of(markdown)[0][0] == ["Feature", "Chosen because of", "Best replacement", "Importance"]
 
 
 def test_the_empty_set_and_a_selection_from_a_file_have_reports():
@@ -415,9 +477,9 @@ def test_control_characters_can_be_seen(html, markdown):
 def test_one_feature_is_no_plural():
     evidence = Evidence.from_sets([[True, False]] * 3, ["a", "b"])
     summary = summarize(decide(evidence, constraints=max_size(1, rho=np.inf)), n_draws=0)
-    assert "- **1** feature chosen (of 2)" in render_markdown(summary)
-    assert "- **1 of 1** constraint holds" in render_markdown(summary)
-    assert "1 feature has votes" in render_markdown(summary)
+    markdown = render_markdown(summary)
+    assert "# 1 of 2 features was chosen." in markdown
+    assert "3 models voted. The constraint holds." in markdown
 
 
 def test_an_empty_choice_has_no_stray_lines():

@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ubayfs
+from trusts import made_trust
 from ubayfs import (
     Evidence,
     Hyperdirichlet,
@@ -39,7 +41,6 @@ from ubayfs.ensemble.evidence import RunFailure
 from ubayfs.exceptions import Advice
 from ubayfs.optimize import Exact
 from ubayfs.plotting import DISPLAYS
-from ubayfs.report.tables import key_figures
 from ubayfs.summary import answer, summarize
 from ubayfs.workflow import Decision
 
@@ -82,7 +83,14 @@ def selection(data, evidence):
 def summary(selection, data):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
     return summarize(
-        selection, data, asked=asked, blocks=BLOCKS, n_draws=12, warnings=["given before"], created="2024-05-06"
+        selection,
+        data,
+        asked=asked,
+        blocks=BLOCKS,
+        n_draws=12,
+        warnings=["given before"],
+        created="2024-05-06",
+        trust=made_trust(selection),
     )
 
 
@@ -100,8 +108,9 @@ def test_the_answer_is_that_of_the_selection(summary, selection):
     assert summary["proved"] is True
     assert summary["complete"] is True
     n = len(selection.features)
-    assert summary["headline"] == f"{n} of 6 features were chosen; proved to be the best set."
-    assert any("this is proved to be the best set" in sentence for sentence in summary["verdict"])
+    assert summary["headline"] == f"{n} of 6 features were chosen."
+    assert summary["proof"] == "Proved: under these votes, weights and constraints no other set has a higher score."
+    assert summary["verdict"][0].startswith(summary["proof"])
 
 
 def test_chosen_features(summary, selection):
@@ -355,8 +364,8 @@ def test_an_open_gap_is_not_called_a_proof(evidence):
         selection = decide(evidence, constraints=[max_size(2), must_link(["radius", "area"])], optimizer=_Hasty())
     summary = summarize(selection, n_draws=0)
     assert summary["proved"] is False
-    assert "the best set found in the time given, at most 0.5 below the highest possible score" in summary["headline"]
-    assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][1]
+    assert "the best set found in the time given, at most 0.5 below the highest possible score" in summary["proof"]
+    assert "the gap of 0.5 is not closed, so a better set may exist. The search was ended" in summary["verdict"][2]
 
 
 def test_an_optimizer_without_a_bound_proves_nothing(evidence):
@@ -364,8 +373,8 @@ def test_an_optimizer_without_a_bound_proves_nothing(evidence):
     summary = summarize(selection, n_draws=0)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert (summary["bound"], summary["gap"], summary["proved"]) == (None, None, False)
-    assert summary["headline"] == "2 of 6 features were chosen; the best set found, without a proof."
-    assert summary["verdict"][1] == "The optimizer knows no upper bound, so a better set may exist."
+    assert summary["proof"] == "Not proved: the best set found; a better one may exist."
+    assert summary["verdict"][2] == "The optimizer knows no upper bound, so a better set may exist."
 
 
 @dataclass
@@ -413,7 +422,7 @@ def test_kept_constraints_of_a_file_are_known_to_hold(evidence):
 
 def test_the_empty_set_has_a_summary(evidence):
     summary = summarize(decide(evidence, constraints=max_size(0, rho=INF)), n_draws=2)
-    assert summary["headline"] == "0 of 6 features were chosen; proved to be the best set."
+    assert summary["headline"] == "0 of 6 features were chosen."
     assert summary["chosen"] == []
     assert summary["correlation"] is None
 
@@ -434,9 +443,8 @@ def test_draws_can_be_watched_and_cut_short(selection):
 
 def test_the_same_call_gives_the_same_summary(selection, data, summary):
     asked = {"data": {"path": "some/where/cells.csv", "target": "status"}, "decision": {"time_limit": INF}}
-    again = summarize(
-        selection, data, asked=asked, blocks=BLOCKS, n_draws=12, warnings=["given before"], created="2024-05-06"
-    )
+    arguments = {"n_draws": 12, "warnings": ["given before"], "created": "2024-05-06", "trust": made_trust(selection)}
+    again = summarize(selection, data, asked=asked, blocks=BLOCKS, **arguments)
     assert again == summary
 
 
@@ -565,9 +573,11 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
         data=None,
         decision=Decision(blocks=BLOCKS, random_state=0),
         version_advice=(),
+        study=SimpleNamespace(folder=Path("studies"), outputs=SimpleNamespace(directory="my results")),
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
+    assert summary["facts"][0]["command"] == "ubayfs trust 'studies/my results' --level full"
     assert summary["title"] == "What experts know"
     assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
     assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}
@@ -640,7 +650,9 @@ def test_what_only_the_prior_speaks_for_is_not_chosen_without_it():
     summary = summarize(selection, n_draws=0)
     stated = {record["feature"]: (record["reasons"], record["without_prior"]) for record in summary["chosen"]}
     assert stated == {"a": (["data"], True), "b": (["data"], True), "d": (["prior"], False)}
-    assert summary["sentences"]["knowledge"][0].endswith("No model chose d: anything would fill that place as well.")
+    assert any(line.startswith("1 of 3 chosen features is there because") for line in summary["sentences"]["knowledge"])
+    without = next(line for line in summary["sentences"]["knowledge"] if line.startswith("Without the prior"))
+    assert without.endswith("No model chose d: anything would fill that place as well.")
 
 
 # One entry per constraint
@@ -694,10 +706,15 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
     known = answer(selection, blocks=BLOCKS)
     monkeypatch.setattr("ubayfs.summary.attribution", None)
     summary = summarize(selection, data, blocks=BLOCKS, n_draws=0, known=known)
-    for key in set(known) - {"chosen"}:
+    for key in set(known) - {"chosen", "constraints"}:
         assert summary[key] == known[key]
-    for record, short in zip(summary["chosen"], known["chosen"], strict=True):
-        assert {**short, **{key: record[key] for key in ("low", "high", "tied")}} == record
+    later = {
+        "chosen": ("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
+        "constraints": ("cost", "cost_votes", "added_without", "removed_without", "one_more"),
+    }
+    for part, keys in later.items():
+        for record, short in zip(summary[part], known[part], strict=True):
+            assert {**short, **{key: record[key] for key in keys}} == record
 
 
 def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
@@ -706,14 +723,12 @@ def test_a_constraint_with_rho_zero_is_left_out_and_not_counted_as_holding():
     first, second = summarize(selection, n_draws=0)["constraints"]
     assert (first["left_out"], first["n_inequalities"]) == (True, 0)
     assert (second["left_out"], second["holds"]) == (False, True)
-    figures = {name: value for value, name, _ in key_figures(summarize(selection, n_draws=0))}
-    assert figures["constraint holds"] == "1 of 1"
+    assert summarize(selection, n_draws=0)["lead"].endswith(" The constraint holds.")
 
 
 def test_a_constraint_that_is_left_out_is_not_counted_among_those_that_are_violated():
     evidence = Evidence.from_sets(np.eye(4, dtype=bool), list("abcd"))
     constraints = [max_size(1, rho=0), max_size(2, rho=INF), exact_size(4, rho=0.5), max_size(3)]
     summary = summarize(decide(evidence, constraints=constraints), n_draws=0)
-    figures = {name: value for value, name, _ in key_figures(summary)}
-    assert figures["constraints hold"] == "2 of 3"
+    assert summary["lead"].endswith(" 1 of 3 constraints is violated.")
     assert "1 of 3 constraints is violated" in summary["sentences"]["constraints"][0]

@@ -188,7 +188,7 @@ def test_a_cancel_returns_what_is_done(table, collect, n_jobs):
 
     found = collect(table, SMALL, 8, random_state=1, n_jobs=n_jobs, on_progress=stop_after_three)
     assert not found.complete
-    assert found.n_done in {3, 2 + n_jobs}  # what another thread has finished by then counts
+    assert found.n_done == 3
     assert seen == [(0, 8), (1, 8), (2, 8), (3, 8)]
     everything = collect(table, SMALL, 8, random_state=1)
     if collect is collect_null:

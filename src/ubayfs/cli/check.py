@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_section(parser, "data")
     options.add_section(parser, "evidence")
     options.add_decision(parser)
+    options.add_section(parser, "trust")
     parser.add_argument("--time", action="store_true", help="try one run of each selector and estimate the time")
 
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     from .steps import echo_advice
 
     resolved = resolve_study(options.requested_study(arguments))
-    for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved)]:
+    for line in [*_data(resolved), *_ensemble(resolved), *_decision(resolved), _trust(resolved)]:
         echo(line)
     echo_advice(advice_facts(resolved.advice))
     if arguments.time:
@@ -80,6 +81,7 @@ def _ensemble(resolved: ResolvedStudy) -> list[str]:
 
 
 def _decision(resolved: ResolvedStudy) -> list[str]:
+    from ..constraints.supported import SUPPORTED, with_supported
     from ..priors import DEFAULT_WEIGHT
 
     decision = resolved.decision
@@ -87,7 +89,16 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
     lines = [f"prior       {n_weighted:,} of {len(resolved.feature_names):,} features have a weight of their own"]
     if len(decision.blocks):
         lines.append(f"blocks      {len(decision.blocks):,}")
-    return lines + [f"constraint  {constraint!r}" for constraint in decision.constraints]
+    return lines + [f"constraint  {constraint!r}" for constraint in with_supported(decision.constraints, SUPPORTED)]
+
+
+def _trust(resolved: ResolvedStudy) -> str:
+    from ..study.trusted import chosen_level
+
+    section, level = resolved.study.trust, chosen_level(resolved)
+    parts = [f"{section.n_shuffles} shuffled targets", f"{section.n_splits} pairs of halves"]
+    parts += [f"{section.cv} x {section.n_repeats} folds"] * (level == "full")
+    return f"trust       {level}" + ("" if level == "none" else f": {', '.join(parts)}")
 
 
 def _time(resolved: ResolvedStudy) -> str:

@@ -137,6 +137,13 @@ def stoppable(update: Callable[[int, int], None]) -> Iterator[Callable[[int, int
 
 
 @contextmanager
+def watched(label: str, unit: str) -> Iterator[Callable[[int, int], bool]]:
+    """Give a callback that draws a bar, and asks to stop after Ctrl-C."""
+    with progress(label, unit) as update, stoppable(update) as update_or_stop:
+        yield update_or_stop
+
+
+@contextmanager
 def advice_as_values() -> Iterator[None]:
     """Silence the package's own warnings: commands show the advice of evidence, posterior and selection instead."""
     with warnings.catch_warnings():

@@ -4,6 +4,7 @@
   ubayfs decide results --study edited.yaml
 
 Starts from the study of that result (or from --study); options replace its settings. Without -o nothing is written.
+What the result knows of other samples is used for the new decision; a validation must be done again: --trust full.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ import argparse
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import options, steps
-from .console import echo_error
+from .console import echo_error, shell_command
+
+if TYPE_CHECKING:
+    from ..results import StoredResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--study", type=Path, help="use the settings of this study file, not those of the result")
     options.add_decision(parser)
+    options.add_section(parser, "trust")
     options.add_output(parser)
 
 
@@ -55,11 +61,31 @@ def run(arguments: argparse.Namespace) -> None:
             write = stack.enter_context(reserve(directory, study, force=arguments.force, source=arguments.study))
             if earlier is not None:
                 _ = earlier.summary  # a result that cannot be compared with is refused before the work
+        level = getattr(arguments, "trust", None)
         resolved = resolve_study(
-            study, data="if needed", feature_names=evidence.feature_names, n_models=evidence.n_models
+            study,
+            data="if needed" if level is None else "read",
+            feature_names=evidence.feature_names,
+            n_models=evidence.n_models,
         )
+        if resolved.needs_noise and resolved.data is None:
+            _check_noise(earlier, arguments.result)
         steps.check_fingerprint(study, resolved.data, evidence)
         if earlier is not None:
             stack.enter_context(earlier.damage_named())
         notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
-        steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes)
+        runs = None if directory is None or level is None else steps.runs_directory(directory, resolved)
+        steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)
+
+
+def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
+    """Refuse a size that only shuffled targets tell, if the result has none of their ensembles."""
+    from ..exceptions import InputError
+
+    if earlier is None or earlier.trust is None or earlier.trust.null is None:
+        way = shell_command("ubayfs", "trust", directory, "--level", "quick")
+        raise InputError(
+            f"max_size: supported needs ensembles on shuffled targets, which {directory} does not have. Add them with: "
+            f"{way}, or with --trust quick here.",
+            argument="constraints",
+        )

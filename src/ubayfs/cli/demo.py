@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("ubayfs-demo"), metavar="DIRECTORY", help="default: ubayfs-demo"
     )
+    parser.add_argument("--trust", metavar="LEVEL", help="none, quick or full, as of `ubayfs select`")
     parser.add_argument("--force", action="store_true", help="replace an earlier demo there")
 
 
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     write_atomically(files[1], _KNOWLEDGE.encode())
     write_atomically(files[2], _STUDY.encode())
     command: list[str | Path] = ["select", files[2], "-o", directory / "results"]
+    command += [] if arguments.trust is None else ["--trust", arguments.trust]
     command += ["--force"] * arguments.force
     echo(f"$ {shell_command('ubayfs', *command)}\n")
     selected = build_parser().parse_args(list(map(str, command)))

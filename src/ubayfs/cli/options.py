@@ -7,22 +7,36 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
     from ..ensemble.evidence import Evidence
     from ..study import Study, Weights
     from ..study.diagnostics import Problems
+    from ..study.section import Section
+
+    S = TypeVar("S", bound=Section)
 
 Aliases = dict[tuple[str | int, ...], tuple[str | int, ...] | str]
 
 _STUDY_SUFFIXES = (".yaml", ".yml")
 _WITHOUT: tuple[str, ...] = ("constraints", "without")
+_PRICE: tuple[str, ...] = ("constraints", "price")
+
+
+def _as_size(text: str) -> int | str:
+    """Return a number; the word is for max_size, and the builders of other kinds refuse it."""
+    try:
+        return text if text == "supported" else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}") from None
+
+
 # Kinds of constraints that need no other argument have an option by their first one. Of those with a number there is
 # one, and an option replaces it; lists of features add to those of the study.
 _FIRST_ARGUMENTS: dict[str, dict[str, Any]] = {
-    "n": {"type": int, "metavar": "N"},
+    "n": {"type": _as_size, "metavar": "N"},
     "threshold": {"type": float, "metavar": "R"},
     "features": {"action": "append", "nargs": "+", "metavar": "NAME"},
 }
@@ -68,15 +82,15 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--force", action="store_true", help="replace a result that exists")
 
 
-def add_section(parser: argparse.ArgumentParser, name: str) -> Any:
-    """Add the options of the keys of a section."""
+def add_section(parser: argparse.ArgumentParser, name: str, without: tuple[str, ...] = ()) -> Any:
+    """Add the options of the keys of a section, but for some of them."""
     from ..study.schema import SECTIONS
 
     section = SECTIONS[name]
     group = parser.add_argument_group(section.title)
     for key_name, key in section.keys().items():
         option = key.option
-        if option is None or option.shared:
+        if option is None or option.shared or key_name in without:
             continue
         form: dict[str, Any] = {"type": option.parse, "metavar": option.metavar}
         if option.parse is bool:
@@ -149,13 +163,8 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
     aliases = dict(origin.aliases)
     problems.origin = replace(origin, aliases=aliases)
     parts: dict[str, Any] = {}
-    for key, section in SECTIONS.items():
-        options = {name: entry.option.flag for name, entry in section.keys().items() if entry.option}
-        given = {name: getattr(arguments, _name(flag)) for name, flag in options.items() if _name(flag) in arguments}
-        aliases |= {(key, name): options[name] for name in given}
-        if key == "prior" and "table" in given:
-            given["sheet"] = None  # that of the table of the study
-        parts[key] = getattr(study, key).changed(given, problems)
+    for key in SECTIONS:
+        parts[key] = changed_section(getattr(study, key), arguments, problems, aliases)
     parts["prior"] = _with_weights(parts["prior"], arguments.weight, problems, aliases)
     parts["constraints"] = _with_constraints(study, arguments, problems, aliases)
     # What the options change has their flags for a place, the rest its lines in the file as before.
@@ -164,6 +173,26 @@ def _with_options(study: Study, arguments: argparse.Namespace, problems: Problem
     }
     problems.origin = replace(origin, parts=unchanged, aliases=aliases)
     return replace(study, **parts, origin=problems.origin)
+
+
+def section_alone(study: Study, key: str, arguments: argparse.Namespace) -> Any:
+    """Return a section of a study with the values of the options; raise all that is wrong with them."""
+    problems = study.new_problems()
+    aliases = dict(problems.origin.aliases)
+    problems.origin = replace(problems.origin, aliases=aliases)
+    section = changed_section(getattr(study, key), arguments, problems, aliases)
+    problems.raise_any()
+    return section
+
+
+def changed_section(section: S, arguments: argparse.Namespace, problems: Problems, aliases: Aliases) -> S:
+    """Return a section with the options that are right; the others are reported under their flags."""
+    options = {name: entry.option.flag for name, entry in section.keys().items() if entry.option}
+    given = {name: getattr(arguments, _name(flag)) for name, flag in options.items() if _name(flag) in arguments}
+    aliases |= {(section.key, name): options[name] for name in given}
+    if section.key == "prior" and "table" in given:
+        given["sheet"] = None  # that of the table of the study
+    return section.changed(given, problems)
 
 
 def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, aliases: Aliases) -> Any:
@@ -229,6 +258,9 @@ def _with_constraints(
             removed.add(kind)
             limit = {"rho": math.inf} if first == "n" else _price_of(kind, arguments)  # limits of size hold here
             added.append((kind, {first: value, **limit}))
+    if arguments.price is not None and not any("price" in given for _, given in added):
+        aliases[_PRICE] = "--price"
+        problems(_PRICE, "belongs to soft constraints among the options, such as --cannot-link; there are none.")
     before = dict(aliases)
     made: list[Constraint] = []
     for position, constraint in enumerate(study.constraints):

@@ -6,13 +6,13 @@ Takes a study file, or a table and a few options:
   ubayfs select cells.csv --target diagnosis --max-size 10 --selector mrmr -o out
 
 Options on top of a study file replace its settings. Finished runs are stored while the ensemble works: after Ctrl-C
-or SIGTERM, rerun the same command to resume.
+or SIGTERM, rerun the same command to resume. Once there is an answer, Ctrl-C ends what is found out about it
+(--trust), and what is done is used.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
 from . import console, options, steps
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_section(parser, "data")
     options.add_section(parser, "evidence")
     options.add_decision(parser)
+    options.add_section(parser, "trust")
     options.add_output(parser)
 
 
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, show and write."""
     from ..results import reserve
     from ..study import resolve_study
+    from ..study.trusted import chosen_level
     from ..summary import advice_facts
 
     study = options.requested_study(arguments)
@@ -46,8 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
             with console.progress("ensemble", "runs") as update, console.advice_as_values():
                 update(0, study.evidence.n_models)
                 evidence = resolved.collect(on_progress=update, checkpoint=runs)
-            steps.finish(resolved.with_seeds(evidence), evidence, directory, write, shown=resolved.advice)
+            level = chosen_level(resolved)
+            used = steps.with_level(resolved.with_seeds(evidence), level)
+            steps.finish(used, evidence, directory, write, shown=resolved.advice, level=level, runs=runs)
         except KeyboardInterrupt:
             echo_error(f"\nFinished runs are stored in {runs}; rerun the same command to resume.")
             raise
-        shutil.rmtree(runs, ignore_errors=True)  # the evidence holds them all now

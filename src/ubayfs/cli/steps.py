@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import advice_as_values, echo, echo_error, progress, stoppable, table
+from .console import advice_as_values, echo, echo_error, shell_command, table, watched
 
 if TYPE_CHECKING:
     from ..data.feature_data import FeatureData
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..results import StoredResult
     from ..selection import Selection
     from ..study import ResolvedStudy, Study
+    from ..study.trusted import TrustWork
 
 _SHOWN = 50  # chosen features that are printed; the files have all
 # Advice that an option of the command line follows.
@@ -91,6 +93,11 @@ def check_whole(evidence: Evidence, directory: Path) -> None:
         )
 
 
+def with_level(study: ResolvedStudy, level: str) -> ResolvedStudy:
+    """Return the study with the level of trust that was chosen, so that its result records it."""
+    return replace(study, study=replace(study.study, trust=replace(study.study.trust, level=level)))
+
+
 def finish(
     study: ResolvedStudy,
     evidence: Evidence,
@@ -98,37 +105,64 @@ def finish(
     write: Callable[..., list[Path]] | None,
     earlier: StoredResult | None = None,
     shown: Iterable[Advice] = (),
+    level: str | None = None,
+    runs: Path | None = None,
 ) -> None:
-    """Decide, show the answer and advice not shown yet, and write the result; `write` is from `results.reserve`."""
-    from ..summary import answer
+    """Decide, show the answer and advice not shown yet, find out what it may claim, and write the result.
 
+    `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
+    finished repeats in `runs`. By default what the earlier result knows is used.
+    """
+    from ..study.trusted import TrustWork
+    from ..summary import advice_facts, answer
+    from ..trust.trust import Trust
+
+    stored = None if earlier is None else earlier.trust
+    work = TrustWork(study, evidence, stored or Trust(), watched, runs)
     with advice_as_values():
+        of_size = work.size()
+        study = work.study
         selection = study.decide(evidence)
-    known = answer(selection, study=study)
-    before = {given.code for given in shown}
-    echo_advice(given for given in known["advice"] if given["code"] not in before)
+    before, trust = {given.code for given in shown}, work.trust
+    known = answer(selection, study=study, trust=trust)
+    echo_advice([*advice_facts(of_size), *(given for given in known["advice"] if given["code"] not in before)])
     unread = None  # whoever reads the answer may have left, which must not lose the result
     try:
         print_answer(known)
     except OSError as error:
         unread = error
+    with advice_as_values():
+        if level is not None:
+            work.find(level, selection)
+        elif write is not None:
+            work.judge(selection)
+    for part, problem in work.problems.items():
+        echo_error(f"Note: {part} is not known: {problem}")
+    if work.trust is not trust:
+        known = answer(selection, study=study, trust=work.trust)
+    if unread is None:  # what is not known of a decision that is not written, no command finds out
+        print_facts(fact for fact in known["facts"] if write is not None or fact["state"] != "missing")
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
-        n_written = _write(study, evidence, selection, known, write, earlier)
+        n_written = _write(work, selection, known, write, earlier, of_size)
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
+    if runs is not None and work.complete:
+        shutil.rmtree(runs, ignore_errors=True)  # the result holds all of them now
+    elif runs is not None and directory is not None:
+        echo_error(f"Not everything was done; complete it with: {shell_command('ubayfs', 'trust', directory)}")
     if unread is not None:
         raise unread
 
 
 def _write(
-    study: ResolvedStudy,
-    evidence: Evidence,
+    work: TrustWork,
     selection: Selection,
     known: Mapping[str, Any],
     write: Callable[..., list[Path]],
     earlier: StoredResult | None,
+    advice: Iterable[Advice],
 ) -> int:
     """Summarize, draw what is not drawn yet, write; return the number of files."""
     from ..plotting import read_displays, render_figures
@@ -136,11 +170,19 @@ def _write(
     from ..summary import advice_facts, summarize
 
     before = None if earlier is None else earlier.summary
-    study, selection = _with_data(study, evidence, selection, before)
+    evidence = work.evidence
+    study, selection = _with_data(work.study, evidence, selection, before)
     outputs = study.study.outputs
-    with progress("selection probabilities", "draws") as update, stoppable(update) as update_or_stop:
+    with watched("selection probabilities", "draws") as on_progress:
         summary = summarize(
-            selection, study=study, known=known, n_draws=outputs.n_draws, on_progress=update_or_stop, earlier=before
+            selection,
+            study=study,
+            known=known,
+            n_draws=outputs.n_draws,
+            on_progress=on_progress,
+            earlier=before,
+            warnings=advice,
+            trust=work.trust,
         )
     displays = summary["displays"]
     drawn = None if earlier is None else earlier.figures(displays)
@@ -148,8 +190,8 @@ def _write(
     of_figures = advice_facts(figures.advice)
     echo_advice(of_figures)
     summary["advice"] += of_figures
-    summary["warnings"] += [advice["message"] for advice in of_figures]
-    result = Result(study.standalone(), evidence, selection, summary)
+    summary["warnings"] += [given["message"] for given in of_figures]
+    result = Result(study.standalone(), evidence, selection, summary, work.trust)
     return len(write(result, data=study.table, figures=figures))
 
 
@@ -215,6 +257,18 @@ def print_answer(known: Mapping[str, Any]) -> None:
     echo(f"\nScore {known['value']:.6g}, {bound}.")
     if sys.stdout is not None:
         sys.stdout.flush()  # before the work that follows
+
+
+def print_facts(facts: Iterable[Mapping[str, Any]]) -> None:
+    """Print what is known of other samples, and the command that finds out what is not."""
+    for fact in facts:
+        echo(f"\n{fact['question']}")
+        for sentence in fact["sentences"]:
+            echo(f"  {sentence}")
+        if fact["command"]:
+            echo(f"  {fact['command']}")
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def builder(
         def build(*args: P.args, **kwargs: P.kwargs) -> Constraint:
             try:
                 if kwargs.get("price") is not None and "rho" in signature.bind_partial(*args, **kwargs).arguments:
-                    rule = "and rho both tell how strictly the constraint is meant; give one of them."
+                    rule = "cannot be given together with rho: both tell how strictly the constraint is meant."
                     raise ConstraintError.of("price", rule, kwargs["price"])
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from ..data.blocks import sets_matrix
 from ..data.clusters import cluster_name, find_clusters
 from .arguments import as_items, rho_or_price
 from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
+from .supported import SUPPORTED, unknown_size
 
 
 def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
@@ -22,12 +23,17 @@ def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
 
 def _limited(context: Context, n: int, rho: float, sign: float, text: str) -> Inequalities:
     n_features = len(context.index.names)
+    if isinstance(n, str):
+        raise unknown_size()
     return inequalities(one_row(np.arange(n_features), sign, n_features), sign * n, rho, f"{text} {n}")
 
 
 @builder(partial(_limited, sign=1.0, text="max-size"))
-def max_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
+def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
     """Select at most `n` features: one inequality of ones.
+
+    "supported" is as many as the data support, for studies and :func:`~ubayfs.validate`, which estimate the noise
+    first; elsewhere pass the number: ``max_size(noise.supported)``.
 
     Examples
     --------
@@ -38,7 +44,7 @@ def max_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[st
     >>> max_size(10, price=0.2)  # each feature beyond ten must have a fifth of all models' votes
     max_size(10, price=0.2)
     """
-    return _size(n, rho, price)
+    return _size(0, rho, price) | {"n": n} if isinstance(n, str) and n == SUPPORTED else _size(n, rho, price)
 
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))

@@ -177,7 +177,7 @@ class Evidence:
             notes = tuple(Advice.from_dict(note) for note in metadata.get("notes", ()))
             return cls(sets, names, arrays["constant"], tuple(metadata["runs"]), failures, metadata["settings"], notes)
         except (InputError, KeyError, TypeError, ValueError) as error:
-            raise EnsembleError(f"the parts of stored evidence do not fit together ({error!r}).") from error
+            raise EnsembleError(f"its parts do not fit together ({error!r}).") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the evidence to one file of plain data (.npz; no pickle), whole or not at all."""

@@ -7,6 +7,9 @@ very likely     as if all models had chosen it
 unlikely        taken only if it has over half of all models' votes more than the feature it displaces: an ``exclude``
                 of price 0.5, since a weight below the default changes next to nothing
 ==============  =====================================================================================================
+
+Under the hyperdirichlet prior a run is one vote for its whole set: there, a weight counts like runs that chose the
+feature alone.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ from scipy import sparse
 
 from .._arguments import Mask
 from ..constraints.constraint import Inequalities
-from ..exceptions import InfeasibleError, OptimizationError
+from ..exceptions import OptimizationError
 from ..utility import Utility
 from .base import Optimizer, Solution
-from .exact import Exact
+from .nearest import best_near
 
 
 def without(utility: Utility, chosen: Mask) -> Utility:
@@ -64,8 +64,8 @@ def find_alternatives(
                 return Alternatives(tuple(found), False)
             optimizer = replace(optimizer, time_limit=remaining)  # type: ignore[type-var]
         utility = without(utility, last.chosen)
-        try:
-            following = _next_best(optimizer, utility, last, random_state)
+        try:  # the next best set is, as a rule, a feature or two away
+            following = best_near(optimizer, utility, last.chosen, random_state)
         except OptimizationError:  # no set was found in time; there may be one
             return Alternatives(tuple(found), False)
         # -inf: without proof, but no further set that satisfies the hard inequalities was found
@@ -74,14 +74,3 @@ def find_alternatives(
         last = following
         found.append(last)
     return Alternatives(tuple(found), True)
-
-
-def _next_best(optimizer: Optimizer, utility: Utility, last: Solution, random_state: Any) -> Solution | None:
-    """Return the best set; None if there is none."""
-    if isinstance(optimizer, Exact):
-        # The next best set is, as a rule, a feature or two away; why there is none does not matter here.
-        return replace(optimizer, begin_with=np.flatnonzero(last.chosen)).search(utility)
-    try:
-        return optimizer.maximize(utility, random_state)
-    except InfeasibleError:
-        return None

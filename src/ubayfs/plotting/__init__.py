@@ -17,17 +17,22 @@ from typing import Any
 
 from ..selection import Selection
 from .base import Correlations, Display, Drawing, ReportData
+from .comparison import ComparisonDisplay
 from .convergence import ConvergenceDisplay
 from .correlation import CorrelationDisplay
 from .evidence import EvidenceDisplay
 from .figures import Figures, render_figures
+from .halves import HalvesDisplay
+from .noise import NoiseDisplay
 from .penalty import PenaltyDisplay
+from .performance import PerformanceDisplay
 from .posterior import PosteriorDisplay
 from .sizes import SizeUtilityDisplay
 from .style import house_style
 
 __all__ = [
     "DISPLAYS",
+    "ComparisonDisplay",
     "ConvergenceDisplay",
     "CorrelationDisplay",
     "Correlations",
@@ -35,7 +40,10 @@ __all__ = [
     "Drawing",
     "EvidenceDisplay",
     "Figures",
+    "HalvesDisplay",
+    "NoiseDisplay",
     "PenaltyDisplay",
+    "PerformanceDisplay",
     "PosteriorDisplay",
     "ReportData",
     "SizeUtilityDisplay",
@@ -49,7 +57,8 @@ __all__ = [
 DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
-        EvidenceDisplay, PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
+        EvidenceDisplay, ComparisonDisplay, PerformanceDisplay, NoiseDisplay, HalvesDisplay, PosteriorDisplay,
+        PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,13 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Selection
 from .png import encode_png
 from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
+
+if TYPE_CHECKING:
+    from ..trust.ensembles import HalfEnsembles
+    from ..trust.noise import Noise
+    from ..trust.reproducibility import Reproducibility
+    from ..trust.trust import Trust
+    from ..trust.validation import Validation
 
 DPI = 300
 FORMATS = ("png", "svg", "pdf")
@@ -170,6 +177,27 @@ class ReportData:
     correlations: Correlations | None = None  # among the chosen features and others, of the data of the fit
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9  # of credible intervals
+    trust: Trust | None = None
+
+    @property
+    def noise(self) -> Noise | None:
+        """The votes compared with those of shuffled targets."""
+        return None if self.trust is None else self.trust.noise
+
+    @property
+    def halves(self) -> HalfEnsembles | None:
+        """Ensembles on halves of the samples."""
+        return None if self.trust is None else self.trust.halves
+
+    @property
+    def reproducibility(self) -> Reproducibility | None:
+        """What another study would choose again."""
+        return None if self.trust is None else self.trust.reproducibility
+
+    @property
+    def validation(self) -> Validation | None:
+        """How the set predicts."""
+        return None if self.trust is None else self.trust.validation
 
 
 @dataclass(frozen=True)

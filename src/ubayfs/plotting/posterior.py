@@ -32,7 +32,7 @@ class PosteriorDisplay(Display):
     n_models: int
 
     name: ClassVar[str] = "posterior"
-    section: ClassVar[str] = "chosen"
+    section: ClassVar[str] = "ensemble"
     caption: ClassVar[str] = "Credible intervals of the importances; chosen features are marked."
     report_arguments: ClassVar[Mapping[str, str]] = {"level": "level"}
 

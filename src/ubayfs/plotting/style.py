@@ -130,7 +130,9 @@ def wrapped(text: str, longest: int = _LONGEST_LINE) -> str:
     return "\n".join(textwrap.fill(line, longest) for line in text.splitlines())
 
 
-def list_features(ax: Any, names: Sequence[str], chosen: Sequence[bool] = (), numbered: bool = False) -> None:
+def list_features(
+    ax: Any, names: Sequence[str], chosen: Sequence[bool] = (), numbered: bool = False, longest: int = _LONGEST_NAME
+) -> None:
     """Put the names of features along the vertical axis, the first one on top, chosen ones in bold.
 
     They are texts, not labels of ticks: a tick is five things to be laid out and drawn.
@@ -140,7 +142,7 @@ def list_features(ax: Any, names: Sequence[str], chosen: Sequence[bool] = (), nu
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.set_yticks([])
     left = ax.get_yaxis_transform() + ScaledTranslation(-4 / 72, 0, ax.figure.dpi_scale_trans)
-    for row, name in enumerate(short_names(names)):
+    for row, name in enumerate(short_names(names, longest)):
         ax.text(
             0, row, f"{name}  {row + 1}" if numbered else name, size=7.5, ha="right", va="center_baseline",
             fontweight="bold" if chosen and chosen[row] else "normal", transform=left, parse_math=False, usetex=False,

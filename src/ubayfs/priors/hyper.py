@@ -183,13 +183,6 @@ class GroupedSets:
         return len(self.group_weights)
 
     @property
-    def advice(self) -> tuple[Advice, ...]:
-        """What weights count for, if there are any, and whether the chains disagree."""
-        votes = {"n_models": self.evidence.n_models, "n_votes": int(self.counts.sum())}
-        stated = bool((self.weights != DEFAULT_WEIGHT).any())
-        return (*super().advice, *(Advice("weights_of_hyperdirichlet", votes),) * stated)
-
-    @property
     def total(self) -> float:
         """Sum of the Dirichlet parameters of theta given the latent members."""
         return float(self.group_weights.sum() + self.multiplicity.sum())

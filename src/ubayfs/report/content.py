@@ -9,23 +9,32 @@ from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
 from . import tables
-from .document import Document, Figure, Listing, Section
+from .document import Document, Fact, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. A display has the key of its section.
 HEADINGS = {
     "chosen": "The chosen features",
     "knowledge": "What is data and what is prior knowledge",
+    "substitutes": "What can replace what",
+    "left_out": "Strong features that are not in the set",
+    "validation": "Does the set predict?",
+    "noise": "How many of them are noise?",
+    "reproducibility": "Would another study choose them again?",
     "asked": "What was asked",
-    "constraints": "Constraints",
-    "quality": "How good is this set?",
+    "constraints": "Constraints and what they cost",
+    "quality": "Is it the best set?",
     "data": "The data at a glance",
-    "ensemble": "The ensemble",
+    "ensemble": "Technical: how sure the models are on these samples",
     "correlation": "Correlation among the chosen features",
     "reproduce": "How to reproduce",
     "cite": "How to cite",
 }
 _TABLES = {
     "chosen": tables.chosen,
+    "knowledge": tables.decisions,
+    "substitutes": tables.substitutes,
+    "left_out": tables.left_out,
+    "validation": tables.validation,
     "asked": tables.stated,
     "constraints": tables.constraints,
     "quality": tables.alternatives,
@@ -33,6 +42,8 @@ _TABLES = {
     "ensemble": tables.ensemble,
     "correlation": tables.correlation,
 }
+# Sentences that stand above the tables of a section; the others explain the tables, below them. Default: all.
+_ABOVE = {"constraints": 1, "data": 0}
 
 
 def document(summary: Mapping[str, Any]) -> Document:
@@ -47,12 +58,14 @@ def document(summary: Mapping[str, Any]) -> Document:
     return Document(
         title=summary["title"],
         headline=summary["headline"],
-        caution=summary["caution"],
+        lead=summary["lead"],
         created=summary["created"].replace("T", " ").replace("+00:00", " UTC"),
-        key_figures=tables.key_figures(summary),
-        terms=tuple(summary["terms"]),
         warnings=tuple(summary["warnings"]),
         sections=tuple(section for section in sections if not section.empty),
+        facts=tuple(
+            Fact(fact["question"], fact["value"], tuple(fact["sentences"]), fact["command"])
+            for fact in summary["facts"]
+        ),
     )
 
 
@@ -79,9 +92,8 @@ def _sentences(summary: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], t
         "cite": [f"{citation['text']} https://doi.org/{citation['doi']}"],
     }
     lines = tuple(elsewhere.get(key, summary["sentences"].get(key, ())))
-    # Where a table answers, sentences explain it.
-    n_above = {"chosen": 0 if summary["chosen"] else 1, "constraints": 1, "data": 0}.get(key, len(lines))
-    return lines[:n_above], lines[n_above:]
+    n_above = int(not summary["chosen"]) if key == "chosen" else _ABOVE.get(key, len(lines))
+    return lines[:n_above], (*lines[n_above:], *(summary["terms"] if key == "quality" else ()))
 
 
 def _figures(summary: Mapping[str, Any], key: str) -> tuple[Figure, ...]:

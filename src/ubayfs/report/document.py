@@ -72,17 +72,28 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """What a reader must know first: a question, its answer in a word or two, then in sentences."""
+
+    question: str
+    value: str  # empty when it is not known
+    sentences: tuple[str, ...]
+    command: str = ""  # finds out what is not known
+
+
+@dataclass(frozen=True)
 class Document:
     """The whole report: the answer first."""
 
     title: str
     headline: str
-    caution: str
+    lead: str
     created: str
-    key_figures: tuple[tuple[str, str, str], ...]  # value, what it is, and a remark
-    terms: tuple[str, ...]  # what these are
     warnings: tuple[str, ...]
     sections: tuple[Section, ...]
+    facts: tuple[Fact, ...] = ()
+    key_figures: tuple[tuple[str, str, str], ...] = ()  # value, what it is, and a remark
+    terms: tuple[str, ...] = ()  # what these are
 
 
 def visible(text: str) -> str:

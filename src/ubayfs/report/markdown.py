@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .content import document
-from .document import Cell, Listing, Section, Table, made_visible
+from .document import Cell, Fact, Listing, Section, Table, made_visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]|#~$!^=])")
 _LEADING = re.compile(r"^(\s*)(?:([-+])|(\d+)([.)]))(?=\s|$)")
@@ -20,9 +20,7 @@ def render_markdown(summary: Mapping[str, Any], figures: Mapping[str, str] | Non
     """
     report = made_visible(document(summary))
     parts = [f"# {escaped(report.headline)}", f"{escaped(report.title)}, {escaped(report.created)}"]
-    parts.append(escaped(report.caution))
-    parts.append("\n".join(f"- **{escaped(a)}** {escaped(b)} ({escaped(c)})" for a, b, c in report.key_figures))
-    parts.append(" ".join(escaped(term) for term in report.terms))
+    parts += [escaped(report.lead), "\n".join(_fact(fact) for fact in report.facts)]
     if report.warnings:
         parts += ["## Warnings", _items(report.warnings)]
     for section in report.sections:
@@ -46,6 +44,12 @@ def escaped(text: str) -> str:
 
 def _items(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {escaped(sentence)}" for sentence in sentences)
+
+
+def _fact(fact: Fact) -> str:
+    value = f"**{escaped(fact.value)}**. " if fact.value else ""
+    command = f" `{fact.command}`" if fact.command else ""
+    return f"- {escaped(fact.question)} {value}{' '.join(map(escaped, fact.sentences))}{command}"
 
 
 def _section(section: Section, figures: Mapping[str, str]) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._plain import counted, listing, price_text, relaxation_text, rounded
+from ..plotting.scores import interval_text, method_name, metric_name
 from ..summary.sentences import MARKS
+from ..summary.trust_sentences import cost_text, why_out
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
@@ -14,28 +16,6 @@ Record = Mapping[str, Any]
 _Field = tuple[Column, Callable[[Any], Cell]]
 
 _LISTED = 12
-
-
-def key_figures(summary: Record) -> tuple[tuple[str, str, str], ...]:
-    """Return the few numbers that a reader looks for first: value, name, remark."""
-    n = len(summary["chosen"])
-    figures = [(f"{n:,}", f"feature{'' if n == 1 else 's'} chosen", f"of {summary['n_features']:,}")]
-    gap = "gap 0: proved" if summary["proved"] else f"gap {_number(summary['gap'])}: not proved"
-    figures.append((_number(summary["value"], 4), "score", gap))
-    constraints = [entry for entry in summary["constraints"] if not entry["left_out"]]
-    if constraints:
-        n_hold = sum(entry["holds"] for entry in constraints)
-        name = "constraint holds" if len(constraints) == 1 else "constraints hold"
-        remark = f"admissibility {_number(summary['admissibility'])}"
-        figures.append((f"{n_hold} of {len(constraints)}", name, remark))
-    ensemble = summary["ensemble"]
-    if ensemble is not None:
-        models = "model voted" if ensemble["n_models"] == 1 else "models voted"
-        voted = counted(ensemble["n_voted"], "feature has votes", "features have votes")
-        figures.append((f"{ensemble['n_models']:,}", models, voted))
-        if ensemble["stability"] is not None:
-            figures.append((f"{ensemble['stability']['value']:.2f}", "stability", ensemble["stability"]["grade"]))
-    return tuple(figures)
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -48,33 +28,165 @@ def _table(caption: str, records: Iterable[Record], columns: Iterable[_Field]) -
     return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
 
 
+def _known(caption: str, records: Sequence[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
+    """Return a table with those columns that something is known for, by the key of the record that must be known."""
+    known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
+    return (_table(caption, records, known),) if records else ()
+
+
 def chosen(summary: Record) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
-    records = summary["chosen"]
-    if not records:
-        return ()
-    level = f"{100 * summary['level']:.0f} % interval"
-    longest = max((record["importance"] or 0.0) for record in records) or 1.0
-    # By the key of the record without which the column is left out.
+    ensemble = summary["ensemble"]
+    models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
     columns: dict[str, _Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=_marks(r))),
         "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
         "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
-        "count": (Column("Votes", True), lambda r: Cell(f"{r['count']:,}", r["share"])),
+        "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
+        "half_low": (Column("On half of the samples", True), lambda r: Cell(_shares(r))),
+        "q": (Column("q", True), lambda r: Cell(_q(r["q"]))),
+        "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
+        "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
+        "replaceable": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
         "weight": (Column("Prior weight", True), lambda r: Cell(_number(r["weight"]))),
-        "importance": (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"] / longest)),
+        "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
+        "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
+    }
+    if ensemble is None:
+        columns["importance"] = _IMPORTANCE
+    return _known("Chosen features, most important first", summary["chosen"], columns)
+
+
+def _q(q: float) -> str:
+    return "< 0.01" if q < 0.01 else f"{q:.2f}"
+
+
+def _shares(record: Record) -> str:
+    """Return the range of the share of models that chose a feature, over halves."""
+    return f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
+
+
+def _replaced(record: Record) -> str:
+    """Return what would take the place of a member, and the cost."""
+    if not record["replaceable"]:
+        return "none"
+    cost = record["substitute_cost"]
+    costs = "costs nothing" if cost < 0.05 else f"costs {cost_text(cost, None)}"
+    return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
+
+
+def decisions(summary: Record) -> tuple[Table, ...]:
+    """Return what would be chosen with none, half and all of the expert's weights."""
+    found = summary["agreement"]
+    if found is None:
+        return ()
+    before = [record["feature"] for record in summary["chosen"]]
+    if all(set(features) == set(before) for features in found["at"].values()):
+        return ()
+    words = {"none": "none", "half": "half of each", "all": "all, as here"}
+    columns: list[_Field] = [
+        (Column("Your weights"), lambda r: Cell(words[r[0]])),
+        (Column("The chosen set"), lambda r: Cell(_changes(_without(r[1], before), _without(before, r[1])))),
+    ]
+    return (_table("What would be chosen with less of your weights", list(found["at"].items()), columns),)
+
+
+def _changes(gained: list[str], lost: list[str]) -> str:
+    """Return how another set differs from the chosen one."""
+    parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
+    return " and ".join(parts) or "the same"
+
+
+def _without(features: Iterable[str], others: Iterable[str]) -> list[str]:
+    known = set(others)
+    return [name for name in features if name not in known]
+
+
+def substitutes(summary: Record) -> tuple[Table, ...]:
+    """Return what would replace each member, and features that stand in for one another."""
+    columns: dict[str, _Field] = {
+        "feature": (Column("If this cannot be measured"), lambda r: Cell(r["feature"])),
+        "replaceable": (Column("the best set has instead"), lambda r: Cell(_instead(r))),
+        "also": (Column("and no longer"), lambda r: Cell(listing(r["also"], _LISTED))),
+        "loss": (Column("Cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
+    }
+    found = {entry["feature"]: entry for entry in summary["substitutes"]}
+    records = [  # in the order of the chosen features
+        {**found[name], "also": _without(found[name]["removed"], [name])}
+        for name in (record["feature"] for record in summary["chosen"])
+        if name in found
+    ]
+    of_pairs: dict[str, _Field] = {
+        "member": (Column("Feature"), lambda r: Cell(r["member"])),
+        "member_votes": (Column("Votes", True), lambda r: Cell(f"{r['member_votes']:,}")),
+        "feature": (Column("Stand-in"), lambda r: Cell(r["feature"])),
+        "votes": (Column("Its votes", True), lambda r: Cell(f"{r['votes']:,}")),
+        "votes_either": (Column("Either", True), lambda r: Cell(f"{r['votes_either']:,}")),
+        "correlation": (Column("Correlation", True), lambda r: Cell(f"{r['correlation']:.2f}")),
+    }
+    return (
+        *_known("The best set without each of the chosen features", records, columns),
+        *_known("Features that models took in place of one another", summary["stand_ins"], of_pairs),
+    )
+
+
+def _instead(entry: Record) -> str:
+    if not entry["replaceable"]:
+        return "no set satisfies the hard constraints without it" if entry["proved"] else "no set was found in time"
+    return listing(entry["added"], _LISTED) or "nothing"
+
+
+def left_out(summary: Record) -> tuple[Table, ...]:
+    """Return features with many votes that are not in the set."""
+    columns: list[_Field] = [
+        (Column("Feature"), lambda r: Cell(r["feature"])),
+        (Column("Votes", True), lambda r: Cell("" if (n := r["count"]) is None else f"{n:,}")),
+        (Column("Why it is out"), lambda r: Cell(why_out(r))),
+        (Column("Taking it would cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
+    ]
+    records = summary["left_out"]
+    return (_table("Features with most votes that were not chosen", records, columns),) if records else ()
+
+
+def validation(summary: Record) -> tuple[Table, ...]:
+    """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
+    found = summary["trust"]["validation"]
+    columns: dict[str, _Field] = {
+        "method": (Column("Chosen by"), lambda r: Cell(method_name(r["method"]))),
+        "predictor": (Column("Predictor"), lambda r: Cell(r["predictor"])),
+        "metric": (Column("Measure"), lambda r: Cell(metric_name(r["metric"]))),
+        "mean": (Column("Mean", True), lambda r: Cell(interval_text(r["mean"], r["lower"], r["upper"]))),
+        "difference": (
+            Column("Ours minus this", True),
+            lambda r: Cell(interval_text(r["difference"], r["difference_lower"], r["difference_upper"], "+")),
+        ),
+    }
+    of_sizes = {key: columns[key] for key in ("metric", "mean")}
+    of_sizes = {"size": (Column("Features", True), lambda r: Cell(f"{r['size']:,}")), **of_sizes}
+    control = {key: columns[key] for key in ("predictor", "metric", "mean")}
+    return (
+        *_known("On samples not used for choosing (mean and 95 % interval)", found.get("scores", []), columns),
+        *_known("The same with sets of other sizes", found.get("sizes", []), of_sizes),
+        *_known("The same with a shuffled target: what nothing looks like", found.get("control", []), control),
+    )
+
+
+def certainty(summary: Record) -> tuple[Table, ...]:
+    """Return how sure the models are of each chosen feature on these samples."""
+    if summary["ensemble"] is None:
+        return ()
+    level = f"{100 * summary['level']:.0f} % interval"
+    columns: dict[str, _Field] = {
+        "feature": (Column("Feature"), lambda r: Cell(r["feature"])),
+        "importance": _IMPORTANCE,
         "low": (Column(level, True), lambda r: Cell(_interval(r))),
         "probability": (
             Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
         ),
-        "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
-        "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
-        "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "without_prior": (Column("Also without prior"), lambda r: Cell(_yes(r["without_prior"]))),
         "without_constraints": (Column("Also without constraints"), lambda r: Cell(_yes(r["without_constraints"]))),
     }  # fmt: skip
-    known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
-    return (_table("Chosen features, most important first", records, known),)
+    return _known("How sure the models are on these samples", summary["chosen"], columns)
 
 
 def stated(summary: Record) -> tuple[Table, ...]:
@@ -107,6 +219,9 @@ def _interval(record: Record) -> str:
     return f"{low} to {high}" if low != high else high
 
 
+_IMPORTANCE: _Field = (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"]))
+
+
 def _marks(record: Record) -> tuple[str, ...]:
     return tuple(mark for key, mark in MARKS.items() if record[key])
 
@@ -123,6 +238,8 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
         (Column("Violated by", True), lambda r: Cell(_amount(r))),
         factor,
+        (Column("Costs", True), lambda r: Cell(_cost(r))),
+        (Column("The set without it"), lambda r: Cell(_changed(r))),
     ]
     of_worst: list[_Field] = [
         (Column("Inequality"), lambda r: Cell(r["label"])),
@@ -136,6 +253,19 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         _table("Inequalities that are violated most", worst, of_worst),
     )
     return tuple(table for table in tables if table.rows)
+
+
+def _cost(entry: Record) -> str:
+    if (more := entry["one_more"]) is not None:
+        return f"{cost_text(more['gain_votes'], more['gain'])} for one more place"
+    return cost_text(entry["cost_votes"], entry["cost"])
+
+
+def _changed(entry: Record) -> str:
+    """Return how the set would change without a constraint, or with one more place."""
+    if (more := entry["one_more"]) is not None:
+        return _changes(more["added"], more["removed"])
+    return "" if entry["cost"] is None else _changes(entry["added_without"], entry["removed_without"])
 
 
 def _state(entry: Record) -> str:
@@ -228,7 +358,7 @@ def ensemble(summary: Record) -> tuple[Table, ...]:
             "Features with a vote": f"{found['n_voted']:,} of {summary['n_features']:,}",
             "Failed runs": f"{found['n_failures']:,}: {failures}" if found["n_failures"] else "",
         },
-    )
+    ) + certainty(summary)
 
 
 def _sizes(sizes: Record) -> str:

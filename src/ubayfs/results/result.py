@@ -1,19 +1,20 @@
 """Results: a directory with a decision, everything that it rests on, and its reports, written as a whole.
 
-============================ ==============================================================
+============================ ========================================================================================
 ``selected_features.csv``    the chosen features, one row each
 ``selected_data.csv``        the data table without the other features, if the study asks for it
 ``result.json``              the selection
 ``evidence.npz``             the ensemble
+``trust.npz``                ensembles on shuffled targets and on halves of the samples, validation; where there are any
 ``study.yaml``               the study as used, with versions
 ``summary.json``             what the reports say
 ``report.html``, ``.md``     the reports
 ``figures/``                 one file for each display and format
 ``manifest.json``            the digest of each of these files
-============================ ==============================================================
+============================ ========================================================================================
 
-Study, evidence, selection and summary are what a result is read from: they must be as they were written. The others are
-for people, who may edit or remove them; nothing reads them again but figures, which are drawn again if they changed.
+Study, evidence, trust, selection and summary are what a result is read from: they must be as they were written. The
+others are for people, who may edit or remove them; nothing reads them again but figures, drawn again if they changed.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from ..selection import FORMAT as SELECTION_FORMAT
 from ..selection import Selection
 from ..study import Study
 from ..summary import FORMAT
+from ..trust.trust import Trust
 from .file_set import MANIFEST, FileSet
 from .stored_evidence import DECISION, EVIDENCE, STUDY, StoredEvidence, refused
 
@@ -56,27 +58,29 @@ _FEATURES, _DATA = "selected_features.csv", "selected_data.csv"
 _SELECTION, _SUMMARY = DECISION
 _HTML, _MARKDOWN, _FIGURES = "report.html", "report.md", "figures"
 _READ = (STUDY, EVIDENCE, _SELECTION, _SUMMARY)
+_TRUST = "trust.npz"
 # Everything that this module ever writes, and so may replace.
 _OURS = (
-    _FEATURES, _DATA, *_READ, _HTML, _MARKDOWN,
+    _FEATURES, _DATA, *_READ, _TRUST, _HTML, _MARKDOWN,
     *(f"{_FIGURES}/{name}.{suffix}" for name in DISPLAYS for suffix in FORMATS),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A decision, the study and the evidence that it rests on, and its summary in plain types."""
+    """A decision, the study and the evidence that it rests on, its summary in plain types, and what it may claim."""
 
     study: Study  # as used
     evidence: Evidence
     selection: Selection
     summary: Mapping[str, Any]  # from ubayfs.summary.summarize
+    trust: Trust | None = None
 
 
 class StoredResult(StoredEvidence):
     """A result in a directory: evidence and study, the decision, and what the reports say."""
 
-    _names, _read = _OURS, _READ
+    _names, _read, _optional = _OURS, _READ, (_TRUST,)
     _incomplete = (
         "holds no complete result: {missing} missing. Name a directory that 'ubayfs select' or 'ubayfs decide' wrote."
     )
@@ -110,6 +114,13 @@ class StoredResult(StoredEvidence):
         if content["format"] != FORMAT:
             raise self._of_another_version(path)
         return content
+
+    @cached_property
+    def trust(self) -> Trust | None:
+        """Ensembles on shuffled targets and on halves, and the validation; None if the result has none of them."""
+        path = self.directory / _TRUST
+        known = path.is_file() if self._digests is None else _TRUST in self._digests
+        return self._unchanged(Trust.load(path)) if known else None
 
     def _of_another_version(self, path: Path) -> InputError:
         return InputError(
@@ -159,7 +170,7 @@ def stored_at(directory: str | os.PathLike[str]) -> StoredResult | StoredEvidenc
 def read_result(directory: str | os.PathLike[str]) -> Result:
     """Read all parts of what :func:`write_result` wrote; see :class:`StoredResult`."""
     stored = StoredResult(directory)
-    return Result(stored.study, stored.evidence, stored.selection, stored.summary)
+    return Result(stored.study, stored.evidence, stored.selection, stored.summary, stored.trust)
 
 
 def check_directory(
@@ -300,6 +311,8 @@ def _stage(folder: Path, directory: Path, result: Result, table: Table | None, f
     if figures is None:
         figures = render_figures(read_displays(summary["displays"]), study.outputs.figures)
     result.evidence.save(folder / EVIDENCE)
+    if result.trust is not None and not result.trust.empty:
+        write_atomically(folder / _TRUST, result.trust.encode())
     texts = {
         _FEATURES: render_csv(summary),
         _SELECTION: json.dumps(result.selection.to_dict(), ensure_ascii=False, allow_nan=False),

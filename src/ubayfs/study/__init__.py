@@ -7,7 +7,7 @@ from .components import Named
 from .names import PrefixBlocks, TableBlocks
 from .resolve import check_study, resolve_study
 from .resolved import ResolvedStudy
-from .schema import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
+from .schema import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection, TrustSection
 from .starter import template
 from .study import Study, load_study
 from .weights import Weights
@@ -23,6 +23,7 @@ __all__ = [
     "ResolvedStudy",
     "Study",
     "TableBlocks",
+    "TrustSection",
     "Weights",
     "check_study",
     "load_study",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import check_choice
+from .._arguments import check_choice, check_int
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
@@ -76,6 +76,13 @@ def columns(name: str, value: Any) -> str | tuple[str, ...]:
 def figures(name: str, value: Any) -> tuple[str, ...]:
     """Return formats of figures."""
     return tuple(check_choice(name, entry, FIGURE_FORMATS) for entry in texts(name, value))
+
+
+def sizes(name: str, value: Any) -> tuple[int, ...]:
+    """Return sizes of sets, each once, ascending."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        value = [value]
+    return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
 
 
 def yes_or_no(name: str, value: Any) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_int
 from ..constraints.links import held_unlikely
+from ..constraints.supported import with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -233,9 +234,10 @@ class _Resolver:
         prior = self._prior(known.weights, blocks)
         if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
             self.files.check_costs(table)
+        sized = with_supported(study.constraints, study.trust.max_supported)  # until noise tells the number
         constraints = [
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
-            for i, given in enumerate(with_costs(constraint, known.costs) for constraint in study.constraints)
+            for i, given in enumerate(with_costs(constraint, known.costs) for constraint in sized)
         ]
         if known.unlikely:
             constraints.append(held_unlikely(known.unlikely))

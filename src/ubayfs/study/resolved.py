@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..advice import cost_advice, size_advice, very_likely_advice
 from ..constraints import ConstraintSystem, resolve
+from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -51,6 +52,8 @@ class ResolvedStudy:
         What the expert stated of features: weights, reasons and costs.
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
+    supported : int or None
+        The number of features that the data support, if the study asks for it and :meth:`sized` has said it.
     """
 
     study: Study
@@ -60,6 +63,17 @@ class ResolvedStudy:
     decision: Decision
     prior: PriorKnowledge
     system: ConstraintSystem | None = None
+    supported: int | None = None
+
+    @property
+    def needs_noise(self) -> bool:
+        """Whether the decision waits for the number of features that the data support: `max_size: supported`."""
+        return self.supported is None and any(map(asks_for_supported, self.decision.constraints))
+
+    def sized(self, n: int) -> ResolvedStudy:
+        """Return the study with the number of features that the data support."""
+        decision = replace(self.decision, constraints=with_supported(self.decision.constraints, n))
+        return replace(self, decision=decision, system=None, supported=n)
 
     @property
     def knowledge(self) -> Mapping[str, float | str]:
@@ -106,7 +120,10 @@ class ResolvedStudy:
 
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
-        return self.decision.make(evidence, self.data, self.system, self.prior)
+        decision = self.decision
+        if self.needs_noise:  # raises, and says what to do
+            decision = replace(decision, constraints=with_supported(decision.constraints, SUPPORTED))
+        return decision.make(evidence, self.data, None if self.needs_noise else self.system, self.prior)
 
     def with_seeds(self, evidence: Evidence) -> ResolvedStudy:
         """Return the study with what was drawn, or another version took, where it left the choice: it repeats this."""

@@ -26,6 +26,8 @@ from ..data.reading_rules import (
 )
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
+from ..trust.supported import MAX_SUPPORTED
+from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
 from .components import FAMILIES
@@ -34,6 +36,7 @@ from .section import Option, Section, setting
 from .weights import Weights, file_form, read_weights
 
 _count = partial(check_int, low=0)
+_positive = partial(check_int, low=1)
 _task = partial(check_choice, choices=TASKS)
 _missing_rule = partial(check_choice, choices=MISSING_RULES)
 _unknown_rule = partial(check_choice, choices=("skip", "error"))
@@ -278,6 +281,47 @@ class DecisionSection(Section):
 
 
 @dataclass(frozen=True)
+class TrustSection(Section):
+    """What an answer may claim: how much is repeated on other samples and on shuffled targets."""
+
+    key: ClassVar[str] = "trust"
+    title: ClassVar[str] = "trust"
+
+    level: str | None = setting(
+        None, partial(check_choice, choices=LEVELS),
+        "`none`, `quick` (noise, reproducibility) or `full` (validation, too)",
+        default_text="from the counted work: models x samples x features x selector",
+        option=Option("--trust", "LEVEL")
+    )
+    n_shuffles: int = setting(
+        20, _positive, "ensembles on shuffled targets, for the noise", details="fewer than 19 cannot pass the test",
+        option=Option("--shuffles", "N", int)
+    )
+    n_splits: int = setting(
+        20, _positive, "pairs of half data sets, for the reproducibility", option=Option("--splits", "N", int)
+    )
+    cv: int = setting(
+        5, partial(check_int, low=2), "folds of the validation, in each of which everything is repeated",
+        option=Option("--cv", "K", int)
+    )
+    n_repeats: int = setting(
+        5, _positive, "times that the samples are dealt into folds anew", option=Option("--repeats", "N", int)
+    )
+    sizes: tuple[int, ...] = setting(
+        (), components.sizes, "sizes whose prediction the validation compares", default_text="none",
+        option=Option("--sizes", "N", int, action="extend")
+    )
+    max_supported: int = setting(
+        MAX_SUPPORTED, _positive, "the most features that `max_size: supported` allows",
+        option=Option("--max-supported", "N", int)
+    )
+    seed: int = setting(
+        0, _count, "seed of shuffles, halves and folds", argument="random_state",
+        option=Option("--seed", "N", int, shared=True)
+    )
+
+
+@dataclass(frozen=True)
 class OutputSection(Section):
     """What is written."""
 
@@ -305,7 +349,8 @@ class OutputSection(Section):
 # fmt: on
 
 SECTIONS: dict[str, type[Section]] = {
-    section.key: section for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, OutputSection)
+    section.key: section
+    for section in (DataSection, EvidenceSection, PriorSection, DecisionSection, TrustSection, OutputSection)
 }
 # The keys of a study, in the order in which they are written.
-KEYS = ("data", "evidence", "prior", "blocks", "constraints", "decision", "outputs", "versions")
+KEYS = ("data", "evidence", "prior", "blocks", "constraints", "decision", "trust", "outputs", "versions")

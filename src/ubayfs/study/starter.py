@@ -107,6 +107,7 @@ def starter_text(
         _blocks(roles, table),
         _CONSTRAINTS + _constraints(roles, n),
         _section("decision", "constraint_strength", "optimizer", "min_votes", "n_alternatives"),
+        "trust:\n" + _line("trust", "level", "full", active=False),
         _section("outputs", "directory", "figures", "reduced_table"),
     ]
     return "\n".join(parts), roles

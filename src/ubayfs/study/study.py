@@ -10,6 +10,7 @@ from typing import Any
 
 from .._files import write_atomically
 from ..constraints import Constraint
+from ..constraints.supported import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, collect_evidence
 from ..ensemble.evidence import Evidence
@@ -21,7 +22,16 @@ from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
 from .diagnostics import Path as KeyPath
 from .names import AnyBlocks, as_blocks, plain_blocks
-from .schema import KEYS, SECTIONS, DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection
+from .schema import (
+    KEYS,
+    SECTIONS,
+    DataSection,
+    DecisionSection,
+    EvidenceSection,
+    OutputSection,
+    PriorSection,
+    TrustSection,
+)
 from .yaml_io import dump_document, read_document
 
 # Keys of each part that are paths.
@@ -50,6 +60,7 @@ class Study:
         Features may be given by patterns such as ``radius*``.
     decision : DecisionSection
     outputs : OutputSection
+    trust : TrustSection
     versions : mapping of str to str
         Of the packages that wrote the file; empty when unknown.
     folder : Path
@@ -90,6 +101,7 @@ class Study:
     constraints: tuple[Constraint, ...] = ()
     decision: DecisionSection = field(default_factory=DecisionSection)
     outputs: OutputSection = field(default_factory=OutputSection)
+    trust: TrustSection = field(default_factory=TrustSection)
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     folder: Path = field(default_factory=Path, compare=False)
     origin: Origin | None = field(default=None, repr=False, compare=False)
@@ -145,7 +157,8 @@ class Study:
         from .resolve import resolve_study
 
         decision = resolve_study(self, data=None, feature_names=feature_names, n_models=n_models).decision
-        return {name: getattr(decision, name) for name in Decision.names()}
+        constraints = with_supported(decision.constraints, SUPPORTED)
+        return {name: getattr(decision, name) for name in Decision.names()} | {"constraints": constraints}
 
     def inlined(self, feature_names: Any) -> Study:
         """Return the study with the content of its tables written out, so that it needs no file but the data.
@@ -181,7 +194,8 @@ class Study:
         names, n_models = evidence.feature_names, evidence.n_models
         study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
         resolved = resolve_study(study, data=None, feature_names=names, n_models=n_models)
-        return decide_with(resolved.decision, evidence, data, resolved.prior)
+        unsized = with_supported(resolved.decision.constraints, SUPPORTED)  # refused: noise tells the number
+        return decide_with(replace(resolved.decision, constraints=unsized), evidence, data, resolved.prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study in plain types, with the keys of the file.

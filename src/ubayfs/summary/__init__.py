@@ -1,14 +1,17 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
-`facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives) and `constraint_facts` compute
-values with codes and numbers; `sentences` alone makes text. Reports and the command line only render.
+`facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives), `constraint_facts` and
+`trust_facts` (what other samples would say) compute values with codes and numbers; `sentences` and `trust_sentences`
+alone make text. Reports and the command line only render.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import RandomState, check_int
@@ -20,22 +23,29 @@ from ..ensemble.collect import Progress, versions
 from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection, check_selection
-from . import facts, members, sentences
+from . import facts, members, sentences, trust_facts, trust_sentences
 from .constraint_facts import constraint_facts
 from .facts import advice_facts
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
+    from ..trust.trust import Trust
+    from ..trust.validation import Validation
 
-__all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
+__all__ = ["advice_facts", "answer", "known_correlations", "summarize", "validation_sentences"]
 
-FORMAT = 4
+FORMAT = 5
 
 
 def answer(
-    selection: Selection, *, study: ResolvedStudy | None = None, blocks: Any = None, random_state: RandomState = 0
+    selection: Selection,
+    *,
+    study: ResolvedStudy | None = None,
+    blocks: Any = None,
+    random_state: RandomState = 0,
+    trust: Trust | None = None,
 ) -> dict[str, Any]:
-    """Return the facts of the answer itself: chosen features and why, constraints, score, advice.
+    """Return the facts of the answer itself: three facts, chosen features and why, constraints, score, advice.
 
     This is the part of a summary that a decision shows at once. Blocks and seed are those of a `study`, if given.
     """
@@ -43,15 +53,23 @@ def answer(
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
+    result = None if study is None else _directory_of(study)
+    records = members.chosen_features(selection, reasons, Blocks.of(blocks))
     given = {
         "n_features": len(selection.feature_names),
-        "chosen": members.chosen_features(selection, reasons, Blocks.of(blocks)),
+        "trust": trust_facts.trust_facts(selection, trust, reasons, result),
+        "chosen": trust_facts.with_trust(records, trust),
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
         **_score(selection),
         "advice": advice_facts((*(() if study is None else study.version_advice), *facts.all_advice(selection))),
     }
-    return {"headline": sentences.headline(given), **given}
+    return {
+        "headline": sentences.headline(given),
+        "facts": trust_sentences.three_facts(given["trust"]),
+        "proof": sentences.proof(given),
+        **given,
+    }
 
 
 def summarize(
@@ -68,6 +86,7 @@ def summarize(
     created: str | None = None,
     known: Mapping[str, Any] | None = None,
     earlier: Mapping[str, Any] | None = None,
+    trust: Trust | None = None,
 ) -> dict[str, Any]:
     """Return the content of a report on a selection, in plain types, ready for JSON.
 
@@ -98,6 +117,8 @@ def summarize(
     earlier : mapping, optional
         Summary of another decision on the same evidence. Without data, its facts about the data are taken over, and
         its correlations if it has those of all chosen features.
+    trust : Trust, optional
+        What is known of other samples: noise, reproducibility, validation.
 
     Returns
     -------
@@ -110,16 +131,18 @@ def summarize(
     >>> evidence = Evidence.from_sets([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0]], ["a", "b", "c", "d"])
     >>> summary = summarize(decide(evidence, constraints=[max_size(2, rho=10)]), n_draws=0)
     >>> summary["headline"]
-    '2 of 4 features were chosen; proved to be the best set.'
+    '2 of 4 features were chosen.'
+    >>> summary["proof"]
+    'Proved: under these votes, weights and constraints no other set has a higher score.'
     """
     n_draws = check_int("n_draws", n_draws, low=0)
     if study is not None:
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state
         asked = study.standalone().to_dict()
-    given = (
-        dict(known) if known is not None else answer(selection, study=study, blocks=blocks, random_state=random_state)
-    )
+    same = {"study": study, "blocks": blocks, "random_state": random_state, "trust": trust}
+    given = dict(answer(selection, **same) if known is None else known)
+    explained = trust_facts.explanations(selection, random_state, blocks)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
     table = _table(selection, data)
     about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
@@ -128,7 +151,7 @@ def summarize(
     )
     messages, further = _sorted_out(selection, warnings)
     given["advice"] = [*given["advice"], *advice_facts(further)]
-    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL))
+    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL, trust))
     posterior = selection.posterior
     chance, n_decided = members.probabilities(selection, n_draws, random_state, on_progress)
     found = given | {
@@ -141,7 +164,11 @@ def summarize(
         "prior": plain(facts.prior_facts(selection)),
         "level": members.LEVEL,
         "n_draws": n_decided,
-        "chosen": members.with_uncertainty(given["chosen"], selection, chance, random_state),
+        "chosen": members.with_uncertainty(
+            trust_facts.with_substitutes(given["chosen"], explained["substitutes"]), selection, chance, random_state
+        ),
+        "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
+        **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "agreement")},
         "alternatives": members.alternatives(selection),
         "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
@@ -153,11 +180,23 @@ def summarize(
     return found | sentences.all_sentences(found, messages)
 
 
+def validation_sentences(validation: Validation) -> list[str]:
+    """Return in words what a validation found."""
+    found = trust_facts.validation_facts(validation)
+    return [*trust_sentences.predicts(found)[1], *trust_sentences.compared(found)]
+
+
 def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:
     """Return the correlations among the chosen features that the summary of another decision knows; else None."""
     stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
     known = None if stored is None else Correlations.from_dict(stored)
     return known if known is not None and known.cover(selection.features) else None
+
+
+def _directory_of(study: ResolvedStudy) -> str:
+    """Return the directory of the result as commands name it; of one far away its name alone."""
+    path = PurePath(os.path.normpath(study.study.folder / study.study.outputs.directory))
+    return path.name if path.is_absolute() or path.parts[:1] == ("..",) else path.as_posix()
 
 
 def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:

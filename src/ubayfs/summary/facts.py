@@ -19,7 +19,7 @@ from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..priors import DEFAULT_WEIGHT
 from ..selection import Selection
-from . import sentences
+from .advice_messages import advice_message
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
@@ -64,10 +64,7 @@ def all_advice(selection: Selection) -> tuple[Advice, ...]:
 
 def advice_facts(advice: Iterable[Advice]) -> list[dict[str, Any]]:
     """Return code, facts and the message of a report for each."""
-    return [
-        {"code": given.code, "facts": plain(given.facts), "message": sentences.advice_message(given)}
-        for given in advice
-    ]
+    return [{"code": given.code, "facts": plain(given.facts), "message": advice_message(given)} for given in advice]
 
 
 def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,10 +149,8 @@ def _stability(evidence: Evidence) -> dict[str, Any] | None:
     found = stability(evidence.sets, _CONFIDENCE)
     if np.isnan(found.value):
         return None
-    # Bounds of Nogueira et al. (2018), after Fleiss.
-    grade = "excellent" if found.value > 0.75 else "intermediate to good" if found.value >= 0.4 else "poor"
     interval = {"low": number(found.lower), "high": number(found.upper), "confidence": _CONFIDENCE}
-    return {"value": found.value, **interval, "grade": grade}
+    return {"value": found.value, **interval}
 
 
 def prior_facts(selection: Selection) -> dict[str, Any] | None:

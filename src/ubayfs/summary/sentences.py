@@ -7,7 +7,8 @@ from typing import Any
 
 from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
-from ..exceptions import Advice
+from .advice_messages import NOTES
+from .trust_sentences import chosen_columns, opinion_and_data, trust_sections
 
 Facts = Mapping[str, Any]
 
@@ -32,80 +33,29 @@ _LEGEND = {
 }
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie"}
-# Advice for a reader of a report, who may know neither Python nor the command line.
-_ADVICE = {
-    "time_limit": (
-        "The search was ended by its time limit: the set has the score {value:.6g}, and no set has a higher one than "
-        "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
-    ),
-    "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
-        "nothing speaks against them. A maximal size would make the choice meaningful."
-    ),
-    "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
-        "alone are the reason. A minimal number of votes of 1 excludes such features."
-    ),
-    "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
-    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
-    "no_votes": (
-        "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
-    ),
-    "runs_without_choice": (
-        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
-        "runs without a vote."
-    ),
-    "many_features_per_model": (
-        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
-        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
-    ),
-    "lone_values": (
-        "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
-        "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
-    ),
-    "chains_disagree": (
-        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
-        "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
-    ),
-}
-
-
-# What was done with files and names stands with the data; among the warnings it would hide them.
-_NOTES = frozenset(
-    {
-        "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
-        "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
-        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
-        "highest_weight",
-    }
-)  # fmt: skip
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
     """Return all sentences of a report; further messages come before the advice."""
     advice = facts["advice"]
     return {
-        "caution": "Best for these votes, weights and constraints; whether it predicts must be tested on other data.",
+        "lead": _lead(facts),
         "question": _question(facts),
         "verdict": _verdict(facts),
-        "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in _NOTES)],
+        "warnings": [*messages, *(given["message"] for given in advice if given["code"] not in NOTES)],
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
-            "knowledge": _knowledge(facts),
+            "knowledge": [*opinion_and_data(facts), *_knowledge(facts)],
             "constraints": _constraints(facts),
-            "data": [given["message"] for given in advice if given["code"] in _NOTES],
-            "ensemble": _ensemble(facts["ensemble"]),
+            "data": [given["message"] for given in advice if given["code"] in NOTES],
+            "ensemble": _ensemble(facts),
             "correlation": _correlation(facts["correlation"]),
             "reproduce": _reproduce(facts),
+            **trust_sections(facts),
         },
         "legend": _legend(facts["chosen"]),
     }
-
-
-def advice_message(advice: Advice) -> str:
-    """Return advice in words that neither Python nor the command line are needed for."""
-    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
 
 
 def constraint_label(entry: Facts) -> str:
@@ -118,33 +68,39 @@ def constraint_label(entry: Facts) -> str:
 def headline(facts: Facts) -> str:
     """Return the answer in one sentence."""
     n = len(facts["chosen"])
-    verb = "was" if n == 1 else "were"
-    return f"{n:,} of {counted(facts['n_features'], 'feature')} {verb} chosen; {_short_verdict(facts)}."
+    return f"{n:,} of {counted(facts['n_features'], 'feature')} {'was' if n == 1 else 'were'} chosen."
 
 
-def _short_verdict(facts: Facts) -> str:
+def _lead(facts: Facts) -> str:
+    """Return what the answer rests on, and whether the constraints hold."""
+    ensemble, n_samples = facts["ensemble"], facts["data"]["n_samples"]
+    samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
+    votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
+    return votes + _held(facts)
+
+
+def proof(facts: Facts) -> str:
+    """Return in one sentence whether this is the best set: a statement on the optimization, not on the data."""
     if facts["proved"]:
-        return "proved to be the best set"
+        return "Proved: under these votes, weights and constraints no other set has a higher score."
     found = "the best set found" if facts["complete"] else "the best set found in the time given"
     if facts["gap"] is None:
-        return f"{found}, without a proof"
-    return f"{found}, at most {rounded(facts['gap'])} below the highest possible score"
+        return f"Not proved: {found}; a better one may exist."
+    return f"Not proved: {found}, at most {rounded(facts['gap'])} below the highest possible score."
 
 
 def _verdict(facts: Facts) -> list[str]:
-    """Return how good the answer is."""
+    """Return whether this is the best set."""
     strength = facts["constraint_strength"]
     scale = "" if strength is None else f" times the constraint strength {rounded(strength)}"
     lines = [
+        f"{proof(facts)} This speaks of the search among all sets, not of how the set does on other samples.",
         f"The score of the set, which is maximized, is {rounded(facts['value'], 6)}: the importances of its members "
         f"add up to {rounded(facts['importance'], 6)}, and its admissibility of "
-        f"{rounded(facts['admissibility'], 6)} (1 when all constraints hold){scale} is added."
+        f"{rounded(facts['admissibility'], 6)} (1 when all constraints hold){scale} is added.",
     ]
     if facts["proved"]:
-        lines.append(
-            f"No set has a higher score: the upper bound over all sets is {rounded(facts['bound'], 6)}, so the gap is "
-            "zero and this is proved to be the best set."
-        )
+        lines.append(f"The upper bound over all sets is {rounded(facts['bound'], 6)}, so that the gap is zero.")
     else:
         early = " The search was ended by its time limit." if not facts["complete"] else ""
         known = "The optimizer knows no upper bound"
@@ -239,17 +195,14 @@ def _in_votes(weight: float) -> str:
 
 
 def _terms(facts: Facts) -> list[str]:
-    """Return the words that a reader meets first, explained."""
+    """Return the words of the score, explained."""
     ensemble = facts["ensemble"]
     votes = "share of all votes, those of the prior included" if ensemble is not None else "given importance"
-    lines = [
+    return [
         "Score: what is maximized, the importances of the chosen features plus the admissibility.",
         f"Importance: a feature's {votes}.",
         "Admissibility: 1 when all constraints hold, closer to 0 the more they are violated.",
     ]
-    if ensemble is not None and ensemble["stability"] is not None:
-        lines.append("Stability: how much the models agree, from 0 (as by chance) to 1 (all chose the same features).")
-    return lines
 
 
 def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -263,18 +216,7 @@ def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _chosen(facts: Facts) -> list[str]:
     if not facts["chosen"]:
         return ["No feature was chosen."]
-    lines = []
-    if any(record["low"] is not None for record in facts["chosen"]):
-        measures = "Credible intervals" + (" and selection probabilities" if facts["n_draws"] else "")
-        lines.append(
-            f"{measures} show how sure the ensemble is: they shrink and sharpen with the number of models, not with "
-            "the number of samples in the data."
-        )
-    if facts["n_draws"]:
-        lines.append(
-            "Selection probability: how often a feature is chosen when the decision is made again on "
-            f"{counted(facts['n_draws'], 'draw')} from the posterior."
-        )
+    lines = chosen_columns(facts)
     if any(record["twins"] for record in facts["chosen"]):
         lines.append(
             "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
@@ -315,24 +257,35 @@ def _compared(lead: str, change: Facts, n: int) -> str:
     return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
+def _held(facts: Facts) -> str:
+    """Return whether the constraints hold, in one sentence."""
+    used = [entry for entry in facts["constraints"] if not entry["left_out"]]
+    if not used:
+        return "All constraints are left out (rho or price 0)." if facts["constraints"] else "No constraints were set."
+    n_violated = sum(not entry["holds"] for entry in used)
+    if n_violated:
+        return f"{n_violated} of {counted(len(used), 'constraint')} {'is' if n_violated == 1 else 'are'} violated."
+    return f"All {len(used)} constraints hold." if len(used) > 1 else "The constraint holds."
+
+
 def _constraints(facts: Facts) -> list[str]:
     entries = facts["constraints"]
     if not entries:
-        return ["No constraints were set."]
-    n_violated = sum(not entry["holds"] for entry in entries)
+        return [_held(facts)]
     n_left_out = sum(entry["left_out"] for entry in entries)
-    first = "All constraints hold." if n_left_out < len(entries) else "All constraints are left out (rho or price 0)."
-    if n_violated:
-        verb = "is" if n_violated == 1 else "are"
+    first = _held(facts)
+    if not all(entry["holds"] for entry in entries):
         first = (
-            f"{n_violated} of {counted(len(entries) - n_left_out, 'constraint')} {verb} violated; together they lower "
-            f"the admissibility of the set to {rounded(facts['admissibility'])} (1 when all hold)."
+            f"{first[:-1]}; together they lower the admissibility of the set to {rounded(facts['admissibility'])} (1 "
+            "when all hold)."
         )
     lines = [
         first,
         "rho is how strictly a constraint is meant; a hard one is never violated. Factor: what a violation leaves of "
         "the admissibility.",
     ]
+    if any(entry.get("cost_votes") for entry in entries):
+        lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
     if 0 < n_left_out < len(entries):
         lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
     if any(entry.get("price") is not None for entry in entries):
@@ -351,15 +304,30 @@ def _constraints(facts: Facts) -> list[str]:
     return lines
 
 
-def _ensemble(ensemble: Facts | None) -> list[str]:
-    if ensemble is None or ensemble["stability"] is None:
+def _ensemble(facts: Facts) -> list[str]:
+    """Return how sure the models are on these samples, and that other samples are another matter."""
+    ensemble, lines = facts["ensemble"], []
+    if ensemble is None:
         return []
-    found = ensemble["stability"]
-    return [
-        f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
-        f"{found['low']:.2f} to {found['high']:.2f}), which is {found['grade']}: 1 means that every model chose "
-        "the same set, 0 that they agree no more than by chance."
-    ]
+    if (found := ensemble["stability"]) is not None:
+        lines.append(
+            f"The models agree with a stability of {found['value']:.2f} ({100 * found['confidence']:.0f} % interval "
+            f"{found['low']:.2f} to {found['high']:.2f}): 1 means that every model chose the same set, 0 that they "
+            "agree no more than by chance. They all saw parts of the same samples, so models on other samples would "
+            "agree less."
+        )
+    if any(record["low"] is not None for record in facts["chosen"]):
+        measures = "Credible intervals" + (" and selection probabilities" if facts["n_draws"] else "")
+        lines.append(
+            f"{measures} show how sure the models are on these samples: they sharpen with the number of models, not "
+            "with the number of samples, and say nothing of other samples."
+        )
+    if facts["chosen"] and facts["n_draws"]:
+        lines.append(
+            "Selection probability: how often a feature is chosen when the decision is made again on "
+            f"{counted(facts['n_draws'], 'draw')} from the posterior."
+        )
+    return lines
 
 
 def _correlation(found: Facts | None) -> list[str]:

@@ -3,3 +3,21 @@
 `procedure` has what is repeated, `repeats` does it, `ensembles` has what was found. `noise` and `reproducibility` are
 made of that: after a changed decision only decisions are repeated.
 """
+
+from .agreement import Agreement, agreement
+from .constraint_costs import Change, ConstraintCost, constraint_costs
+from .left_out import LeftOut, left_out
+from .substitutes import StandIn, Substitute, substitutes
+
+__all__ = [
+    "Agreement",
+    "Change",
+    "ConstraintCost",
+    "LeftOut",
+    "StandIn",
+    "Substitute",
+    "agreement",
+    "constraint_costs",
+    "left_out",
+    "substitutes",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields, replace
 from threading import Event
@@ -13,13 +13,14 @@ import numpy as np
 from .._arguments import RandomState, as_seed_sequence, check_choice, check_int, check_random_state
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, check_ensemble, check_progress
-from ..ensemble.workers import blas_limit
+from ..ensemble.workers import blas_limit, threads_for
 from ..exceptions import EnsembleError
 from ..priors import PriorKnowledge
 from ..workflow import Decision
 from .folds import assign_folds, check_folds
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
+from .supported import sized_in_parts
 from .trial import BASELINES, DecideFor, Fold, Outcome, Trial, child, joined
 from .validation import Validation
 
@@ -68,7 +69,8 @@ def validate(
         Also repeat everything with a shuffled target, which should be at chance.
     random_state : int, Generator, SeedSequence, RandomState or None
     n_jobs : int, optional
-        Threads over folds; -1 for all processors. They do not change the result.
+        Threads over folds, or over an ensemble with predictors of your own; -1 for all processors. They do not change
+        the result.
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` after each fold; returning False ends the validation, and what is done
         makes the result.
@@ -95,13 +97,15 @@ def validate(
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> options = {"n_models": 10, "constraints": [max_size(3)], "random_state": 0}
     >>> found = validate(X, y, n_repeats=1, baselines=["random"], **options)
-    >>> found.scores[["method", "metric", "mean"]].round(2).values.tolist()
-    [['ubayfs', 'auc', 0.99], ['ubayfs', 'balanced_accuracy', 0.95], ['random', 'auc', 0.9...], ['random', ...]]
+    >>> found.scores.query("metric == 'auc'")[["method", "mean"]].round(2).values.tolist()
+    [['ubayfs', 0.98], ['random', 0.93]]
     """
     given = locals()
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
     ensemble, decision = split_arguments("validate", arguments)
-    return validate_procedure(Procedure.of(read_data(X, y, ensemble), ensemble), decision, options)
+    procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
+    decision, decide_for = sized_in_parts(procedure, decision)
+    return validate_procedure(procedure, decision, options, decide_for=decide_for)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,22 +152,21 @@ def validate_procedure(
     `knowledge` is what else is known of the features, if it is more than the weights of the decision; `decide_for`
     takes the place of the decision where that depends on the training part: ``(data, evidence) -> Decision``.
     """
-    data, cv, seed = procedure.data, options.cv, as_seed_sequence(options.random_state)
+    data, seed = procedure.data, as_seed_sequence(options.random_state)
     predictors = as_predictors(options.predictor, data.target.task)
-    check_folds(data, cv)
+    check_folds(data, options.cv)
     decision.check(data.feature_names)
-    folds = [fold for repeat in range(options.n_repeats) for fold in _folds(data, cv, repeat, child(seed, 0, repeat))]
-    for repeat in range(options.n_repeats if options.control else 0):
-        of_repeat = child(seed, 1, repeat)
-        target = shuffled(data.target, data.groups, np.random.default_rng(child(of_repeat, _SHUFFLE)))
-        folds += _folds(replace(data, target=target), cv, repeat, of_repeat, control=True)
-    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes)
-    outcomes, cancelled = _run_all(trial, folds, options.n_jobs, options.on_progress)
+    folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
+    n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
+    # Where folds have no threads of their own, the runs of an ensemble have them, or the processes of joblib.
+    n_jobs = options.n_jobs if n_threads == 1 else 1
+    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes, n_jobs)
+    outcomes, cancelled = _run_all(trial, folds, n_threads, options.on_progress)
     own, shuffles = ([found for fold, found in outcomes if fold.control is control] for control in (False, True))
     found = Validation(
         task=data.target.task,
         main_metric=predictors[0].metrics[0],
-        cv=cv,
+        cv=options.cv,
         n_repeats=options.n_repeats,
         feature_names=tuple(map(str, data.feature_names)),
         sets=tuple(outcome.chosen for outcome in own if outcome.chosen is not None),
@@ -178,38 +181,48 @@ def validate_procedure(
     return found
 
 
-def _folds(data: FeatureData, cv: int, repeat: int, seed: np.random.SeedSequence, control: bool = False) -> list[Fold]:
-    number = assign_folds(data, cv, np.random.default_rng(child(seed, _ASSIGN)))
-    parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in range(cv)]
-    return [
-        Fold(data, repeat, fold, train, test, child(seed, _FOLD, fold), control)
-        for fold, (train, test) in enumerate(parts)
-    ]
+def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, control: bool = False) -> list[Fold]:
+    """Return all folds of all repeats; in a control the target is shuffled anew for each repeat."""
+    found = list[Fold]()
+    for repeat in range(options.n_repeats):
+        own = child(seed, int(control), repeat)
+        rngs = [np.random.default_rng(child(own, purpose)) for purpose in (_SHUFFLE, _ASSIGN)]
+        table = replace(data, target=shuffled(data.target, data.groups, rngs[0])) if control else data
+        number = assign_folds(table, options.cv, rngs[1])
+        for fold in range(options.cv):
+            train, test = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
+            found.append(Fold(table, repeat, fold, train, test, child(own, _FOLD, fold), control))
+    return found
 
 
 def _run_all(
-    trial: Trial, folds: Sequence[Fold], n_jobs: int | None, on_progress: Progress | None
+    trial: Trial, folds: Sequence[Fold], n_threads: int, on_progress: Progress | None
 ) -> tuple[list[tuple[Fold, Outcome]], bool]:
     """Return what was found in the folds that were done, in their order, and whether the caller ended it early."""
-    from joblib import effective_n_jobs
+    stop, found, n_main = Event(), dict[int, Outcome](), sum(not fold.control for fold in folds)
+    for position, outcome in _outcomes(trial, folds, n_threads, stop):
+        found[position] = outcome
+        failed = [at for at, own in found.items() if own.chosen is None and not folds[at].control]
+        if 2 * len(failed) > n_main:
+            why = found[min(failed)].failures[0]
+            raise EnsembleError(f"{len(failed)} of {n_main} folds could not be done, the first: {why}")
+        if on_progress is not None and not stop.is_set() and on_progress(len(found), len(folds)) is False:
+            stop.set()
+    return [(folds[position], found[position]) for position in sorted(found)], stop.is_set() and len(found) < len(folds)
 
-    n_threads, stop, found = min(effective_n_jobs(n_jobs), len(folds)), Event(), dict[int, Outcome]()
-    n_main = sum(not fold.control for fold in folds)
-    with blas_limit(1 if n_threads > 1 else None), ThreadPoolExecutor(n_threads, "ubayfs-folds") as pool:
+
+def _outcomes(trial: Trial, folds: Sequence[Fold], n_threads: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
+    """Yield what was found in a fold, by its position, as folds are finished."""
+    if n_threads == 1:
+        for position, fold in enumerate(folds):
+            if (outcome := trial.run(fold, stop)) is not None:
+                yield position, outcome
+        return
+    with blas_limit(1), ThreadPoolExecutor(n_threads, "ubayfs-folds") as pool:
         try:
             running = {pool.submit(trial.run, fold, stop): position for position, fold in enumerate(folds)}
             for done in as_completed(running):
-                outcome = done.result()
-                if outcome is None:
-                    continue
-                found[running[done]] = outcome
-                failed = [at for at, own in found.items() if own.chosen is None and not folds[at].control]
-                if 2 * len(failed) > n_main:
-                    why = found[min(failed)].failures[0]
-                    raise EnsembleError(f"{len(failed)} of {n_main} folds could not be done, the first: {why}")
-                if on_progress is not None and not stop.is_set() and on_progress(len(found), len(folds)) is False:
-                    stop.set()
+                if (outcome := done.result()) is not None:
+                    yield running[done], outcome
         finally:
-            cancelled = stop.is_set()
-            stop.set()
-    return [(folds[position], found[position]) for position in sorted(found)], cancelled and len(found) < len(folds)
+            stop.set()  # whatever is under way ends early

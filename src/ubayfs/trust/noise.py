@@ -163,11 +163,11 @@ class Noise:
         votes = self.counts[selection.mask]
         inside = by_data.astype(bool) & (votes > 0)
         members = selection.feature_names[selection.mask]
-        expected, cautious = self._expected(votes[inside])
+        expected, cautious = self.expected(votes[inside])
         return NoiseEstimate(expected, cautious, self.share, tuple(members[inside]), tuple(members[~inside]))
 
-    def _expected(self, votes: NDArray[np.int64]) -> tuple[float, float]:
-        """Return how many features with so many votes are expected to be noise, and the cautious number."""
+    def expected(self, votes: NDArray[np.int64]) -> tuple[float, float]:
+        """Return how many features with so many votes (at least 1) are expected to be noise, and cautiously."""
         n = len(votes)
         if n == 0:
             return 0.0, 0.0

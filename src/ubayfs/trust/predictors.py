@@ -65,6 +65,11 @@ class Predictor:
     prediction: Prediction
 
     @property
+    def threads(self) -> bool:
+        """Whether folds may use it in several threads; those of users may change what belongs to the process."""
+        return self.name in self.prediction.predictors
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that it allows: without scores of classes, there is no AUC."""
         scored = any(hasattr(self.estimator, name) for name in _SCORES)
@@ -264,15 +269,15 @@ def _ridge() -> Any:
 
 
 def _forest_of_classes() -> Any:
-    from sklearn.ensemble import RandomForestClassifier
+    from .forest import ForestClassifier
 
-    return RandomForestClassifier(100, class_weight="balanced")
+    return ForestClassifier()
 
 
 def _forest_of_numbers() -> Any:
-    from sklearn.ensemble import RandomForestRegressor
+    from .forest import ForestRegressor
 
-    return RandomForestRegressor(100, max_features=1 / 3)
+    return ForestRegressor()
 
 
 _OF_CLASSES = {"auc": _auc, "balanced_accuracy": _balanced_accuracy}

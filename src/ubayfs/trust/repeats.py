@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -174,17 +175,22 @@ class Repeats:
         failures: dict[int, str] = {}
         self._report(len(found))
         left = iter([number for number in range(self.n) if number not in found])
-        for number, outcome in self._outcomes(repeat, left):
-            if isinstance(outcome, str):
-                failures[number] = outcome
-                self._check(list(failures.values()))
-            else:
-                found[number] = outcome
-                self._save(number, outcome)
-            self._report(len(found) + len(failures))
+        with closing(self._outcomes(repeat, left)) as outcomes:
+            for number, outcome in outcomes:
+                if isinstance(outcome, str):
+                    failures[number] = outcome
+                    self._check(list(failures.values()))
+                else:
+                    found[number] = outcome
+                    self._save(number, outcome)
+                self._report(len(found) + len(failures))
+                if self.stopped:  # what threads finish after that does not count: the caller knows how much is done
+                    break
         return [found[number] for number in sorted(found)], tuple(failures[number] for number in sorted(failures))
 
-    def _outcomes(self, repeat: Callable[[int], _Found], numbers: Iterator[int]) -> Iterator[tuple[int, _Found | str]]:
+    def _outcomes(
+        self, repeat: Callable[[int], _Found], numbers: Iterator[int]
+    ) -> Generator[tuple[int, _Found | str], None, None]:
         """Yield what repeats find, or why they fail, as they are finished and until the caller stops them."""
 
         def attempt() -> tuple[int, _Found | str] | None:

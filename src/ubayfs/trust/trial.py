@@ -102,6 +102,7 @@ class Trial:
     predictors: tuple[Predictor, ...]
     baselines: tuple[str, ...]
     sizes: tuple[int, ...]
+    n_jobs: int | None = 1
 
     def run(self, fold: Fold, stop: Event) -> Outcome | None:
         """Return what was found, or None if it was stopped."""
@@ -120,9 +121,9 @@ class Trial:
                 return Outcome(chosen, joined(records))
             for method in self.baselines:
                 records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
-            return Outcome(
-                chosen, joined(records), *self._over_sizes(fold, judge, decision, selection.posterior, train)
-            )
+            assert selection.posterior is not None  # there is evidence
+            over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
+            return Outcome(chosen, joined(records), over_sizes, failures)
         except Exception as error:  # also of selectors and predictors of the user
             return Outcome(failures=(fold.failure(error),))
 
@@ -132,7 +133,7 @@ class Trial:
             raise InputError.of("y", "is constant in the training part.")
         seed = seed_of(child(fold.seed, _EVIDENCE), None)
         settings = {**self.procedure.settings, "n_samples": data.n_samples, "seed": seed}
-        runs = run_ensemble(data, self.procedure.selectors, settings, 1, lambda done, total: not stop.is_set())
+        runs = run_ensemble(data, self.procedure.selectors, settings, self.n_jobs, lambda *_: not stop.is_set())
         evidence = gather(runs, data.feature_names, data.constant, settings)
         check_failures(evidence.failures, len(runs))
         return evidence

@@ -1,0 +1,51 @@
+"""Find out what a result may claim: how much of it is noise, whether another study would choose it, how it predicts.
+
+  ubayfs trust results
+  ubayfs trust results --level quick
+
+Adds what is missing to the result, in place; what it knows already is not repeated. Full is noise, reproducibility and
+validation, quick does without the validation. Ctrl-C ends the work, and what is done is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from . import options, steps
+from .console import echo_error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("result", type=Path, help="directory of a result, as `ubayfs select` writes it")
+    parser.add_argument(
+        "--level", dest="trust", choices=("quick", "full"), default="full", help="what to find out (default: full)"
+    )
+    options.add_section(parser, "trust", without=("level", "max_supported"))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Decide again, find out what is missing, and write the result again."""
+    from ..results import StoredResult, reserve
+    from ..study import resolve_study
+    from ..trust.trust import higher
+
+    directory: Path = arguments.result
+    stored = StoredResult(directory)
+    evidence, section = stored.evidence, options.section_alone(stored.study, "trust", arguments)
+    _ = stored.trust, stored.summary  # read before they are replaced
+    recorded = replace(section, level=higher(arguments.trust, stored.study.trust.level or "none"))
+    study = steps.written_to(replace(stored.study, trust=recorded), directory)
+    with reserve(directory, study, force=True) as write:
+        resolved = resolve_study(study, feature_names=evidence.feature_names, n_models=evidence.n_models)
+        steps.check_fingerprint(study, resolved.data, evidence)
+        runs = steps.runs_directory(directory, resolved)
+        try:
+            with stored.damage_named():
+                used, notes = resolved.with_seeds(evidence), (*resolved.advice, *evidence.advice)
+                steps.finish(used, evidence, directory, write, stored, notes, arguments.trust, runs)
+        except KeyboardInterrupt:
+            echo_error(f"\nWhat is finished is stored in {runs}; rerun the same command to resume.")
+            raise

@@ -1,0 +1,81 @@
+"""Find out how well the chosen sets predict samples that had no part in choosing them.
+
+  ubayfs validate study.yaml
+  ubayfs validate cells.csv --target diagnosis --max-size 10 -o scores.csv
+
+Ensemble and decision are repeated in every fold; simpler ways to choose are compared on the same folds. Ctrl-C ends the
+work, and the folds that are done are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import options
+from .console import advice_as_values, echo, table, watched
+
+if TYPE_CHECKING:
+    from ..trust.validation import Validation
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the arguments."""
+    parser.add_argument("source", type=Path, help="study file (.yaml), or a table: CSV, TSV, Parquet, Excel, AnnData")
+    options.add_section(parser, "data")
+    options.add_section(parser, "evidence")
+    options.add_decision(parser)
+    options.add_section(parser, "trust", without=("level", "n_splits"))
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the scores: .csv, or .json with all folds"
+    )
+    parser.add_argument("--force", action="store_true", help="replace a file that exists")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Validate, show and write."""
+    from ..study import resolve_study
+    from ..study.trusted import validate_study
+    from ..summary import advice_facts
+    from ..summary.trust_facts import validation_facts
+    from ..summary.trust_sentences import validation_sentences
+    from .steps import echo_advice
+
+    _check_output(arguments.output, arguments.force)
+    resolved = resolve_study(options.requested_study(arguments))
+    echo_advice(advice_facts(resolved.advice))
+    with watched("folds", "folds") as on_progress, advice_as_values():
+        validation = validate_study(resolved, on_progress)
+    scores = validation.scores.astype(object)
+    rows: list[Any] = scores.where(scores.notna(), None).to_dict("records")
+    echo(table(rows))
+    echo()
+    for sentence in validation_sentences(validation_facts(validation)):
+        echo(sentence)
+    if arguments.output is not None:
+        _write(validation, arguments.output)
+        echo(f"\nWrote {arguments.output}")
+
+
+def _check_output(path: Path | None, force: bool) -> None:
+    from ..exceptions import InputError
+
+    if path is None:
+        return
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise InputError(f"scores are written to a file that ends in .csv or .json; got {path}.")
+    if path.exists() and not force:
+        raise InputError(f"{path} exists already. Choose another name, or replace it with --force.")
+
+
+def _write(validation: Validation, path: Path) -> None:
+    from .._files import save_content
+    from ..exceptions import InputError
+
+    if path.suffix.lower() == ".csv":
+        text = validation.scores.to_csv(index=False)
+    else:
+        text = json.dumps(validation.to_dict(), ensure_ascii=False)
+    save_content(path, text.encode("utf-8"), InputError)

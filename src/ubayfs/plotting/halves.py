@@ -1,0 +1,110 @@
+"""Halves of the samples against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._plain import counted
+from ..selection import Selection
+from ..trust.ensembles import HalfEnsembles
+from ..trust.reproducibility import Reproducibility
+from .base import Display, ReportData, leading
+from .style import BLACK, BLUE, GREY, SKY, label_lines
+
+_SHOWN = 40  # features
+
+
+@dataclass(frozen=True)
+class HalvesDisplay(Display):
+    """Share of the models that chose a feature on one half of the samples, against that on the other half."""
+
+    first: tuple[float, ...]  # one point for each feature and split
+    second: tuple[float, ...]
+    chosen: tuple[bool, ...]
+    agreements: tuple[float, ...]  # of the sets chosen on both halves, beyond chance, by falling agreement
+    n_splits: int  # that are shown
+    lower: float  # agreement of studies of half the size, and projected to the whole size
+    upper: float
+    interval: tuple[float, ...]  # empty with fewer than two splits
+    n_chosen: int
+
+    name: ClassVar[str] = "halves"
+    section: ClassVar[str] = "reproducibility"
+    caption: ClassVar[str] = "Votes on one half of the samples against those on the other half."
+    report_arguments: ClassVar[Mapping[str, str]] = {"halves": "halves", "reproducibility": "reproducibility"}
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return data.halves is not None and data.reproducibility is not None and data.reproducibility.n_used > 0
+
+    @classmethod
+    def from_selection(
+        cls, selection: Selection, halves: HalfEnsembles, reproducibility: Reproducibility
+    ) -> HalvesDisplay:
+        """Compute the display; it shows the chosen features and those with most votes on all samples."""
+        votes = selection.importance if selection.counts is None else selection.counts
+        shown = leading(votes, selection.mask, _SHOWN)
+        shares = np.array([[half.counts[shown] / half.n_models for half in pair] for pair in halves.pairs])
+        first, second = shares[:, 0].ravel(), shares[:, 1].ravel()
+        voted, agreements = (first > 0) | (second > 0), reproducibility.agreements
+        return cls(
+            first=tuple(first[voted].tolist()),
+            second=tuple(second[voted].tolist()),
+            chosen=tuple(np.tile(selection.mask[shown], len(shares))[voted].tolist()),
+            agreements=tuple(sorted(agreements[~np.isnan(agreements)].tolist(), reverse=True)),
+            n_splits=len(shares),
+            lower=reproducibility.lower,
+            upper=reproducibility.upper,
+            interval=() if np.isnan(reproducibility.interval).any() else reproducibility.interval,
+            n_chosen=len(selection.features),
+        )
+
+    def _heading(self) -> tuple[str, str]:
+        title = f"Do halves of the samples agree? {counted(self.n_splits, 'split')} into halves"
+        details = (
+            "Left: one mark for each feature and split. Upper right: chosen by many models on both halves; along an "
+            "axis: on one half only. Right: agreement of the sets chosen on both halves of each split, 0 by chance; "
+            "lines: mean at half the samples, and projected to all of them; band: 95 % interval."
+        )
+        return title, details
+
+    def _height(self) -> float:
+        return 4.9
+
+    def _draw(self, ax: Any) -> None:
+        first, second, chosen = 100 * np.array(self.first), 100 * np.array(self.second), np.array(self.chosen)
+        ax.plot([0, 100], [0, 100], color="0.7", linewidth=0.8, linestyle="--", zorder=0)
+        for mark, color, marker, face, words in (
+            (False, GREY, "o", "none", "not chosen on all samples"),
+            (True, BLUE, "s", BLUE, "chosen on all samples"),
+        ):
+            some = np.flatnonzero(chosen == mark)
+            if len(some):
+                ax.plot(first[some], second[some], marker, markersize=3.2, color=color, markerfacecolor=face, alpha=0.5,
+                        markeredgewidth=0.6, linestyle="none", clip_on=False, label=words, gid=words)  # fmt: skip
+        ax.set(xlim=(0, 100), ylim=(0, 100), aspect="equal")
+        ax.set_xlabel("models that chose it on one half (%)")
+        ax.set_ylabel("models that chose it on the other half (%)")
+        place = ax.get_subplotspec()
+        if place is not None:  # axes put somewhere by hand have no room beside them
+            grid = place.subgridspec(1, 2, width_ratios=(5, 2))
+            ax.set_subplotspec(grid[0])
+            self._draw_agreement(ax.figure.add_subplot(grid[1]))
+
+    def _draw_agreement(self, ax: Any) -> None:
+        n, ends = len(self.agreements), [self.lower, self.upper]
+        if self.interval:
+            ax.axhspan(*self.interval, color=SKY, alpha=0.25, linewidth=0, gid="interval")
+        ax.plot(np.arange(n), self.agreements, "o", color=BLACK, markersize=3, clip_on=False, gid="agreements")
+        for value, line in zip(ends, ("-", "--"), strict=True):
+            ax.axhline(value, color=BLUE, linewidth=1.0, linestyle=line)
+        ax.axhline(0, color="0.7", linewidth=0.8, zorder=0)
+        ax.set(xlim=(-1, max(n, 1)), ylim=(min([-0.2, *self.interval, *self.agreements]), 1.0), xticks=[])
+        ax.set_xlabel("splits")
+        ax.set_ylabel("agreement of the chosen sets")
+        label_lines(ax, ends, [f"{value:.2f}" for value in ends], [BLUE, BLUE])

@@ -1,0 +1,192 @@
+"""The trust work of a study: what is asked for is found out, what is known already is not repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..ensemble.checkpoint import identity
+from ..ensemble.collect import Progress
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InputError, UBayFSError
+from ..selection import Selection
+from ..selectors.adapters import as_selector
+from ..trust.ensembles import collect_halves, collect_null
+from ..trust.procedure import Procedure
+from ..trust.reproducibility import reproducibility_of
+from ..trust.supported import sized_in_parts, supported_size
+from ..trust.trust import Trust, higher, level_for
+from .resolved import ResolvedStudy
+
+if TYPE_CHECKING:
+    from ..trust.validation import Validation
+
+# Gives the callback for the progress of a part, such as ("shuffled targets", "shuffles"), as long as it is done.
+Watch = Callable[[str, str], AbstractContextManager[Progress]]
+
+
+def chosen_level(study: ResolvedStudy) -> str:
+    """Return the level of a study: that of its file, or what is worth its counted work."""
+    data, section = study.data, study.study
+    assert data is not None
+    if section.trust.level is not None:
+        return section.trust.level
+    return level_for(section.evidence.n_models, data.n_samples, data.n_features, as_selector(section.selector))
+
+
+def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
+    """Return a digest of all that a validation depends on: the same exactly for the same decision on the same data."""
+    asked, trust = study.standalone().to_dict(), study.study.trust
+    decision = {key: value for key, value in asked.get("decision", {}).items() if key != "n_alternatives"}
+    folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed, trust.max_supported, trust.n_shuffles]
+    ensemble = [identity(evidence.settings), evidence.settings.get("n_models")]
+    parts = [*(asked.get(key) for key in ("prior", "blocks", "constraints")), decision, folds, ensemble]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass
+class TrustWork:
+    """The trust work of one study on its evidence, part by part.
+
+    Attributes
+    ----------
+    study : ResolvedStudy
+        With data, if anything is to be collected.
+    evidence : Evidence
+    trust : Trust
+        What is known; it grows.
+    watch : callable
+        See `Watch`. A part that it stops is used as far as it is done, and no other one is begun after it.
+    checkpoint : Path or None
+        Finished repeats are stored below it.
+    problems : dict of str to str
+        Why a part could not be done.
+    """
+
+    study: ResolvedStudy
+    evidence: Evidence
+    trust: Trust
+    watch: Watch
+    checkpoint: Path | None = None
+    stopped: bool = False
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.trust = self.trust.of(self.evidence, decision_digest(self.study, self.evidence))
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was left undone because of a cancel."""
+        parts = (self.trust.null, self.trust.halves, self.trust.validation)
+        return not self.stopped or all(part is None or part.complete for part in parts)
+
+    def size(self) -> tuple[Advice, ...]:
+        """Find the number of features that the data support, if the decision waits for it; advice where it is none."""
+        if not self.study.needs_noise:
+            return ()
+        self.find_noise()
+        if self.trust.noise is None:
+            why = self.problems.get("noise", "no shuffle was finished.")
+            raise InputError(f"max_size: supported needs ensembles on shuffled targets: {why}", argument="constraints")
+        size, advice = supported_size(self.trust.noise, self.study.study.trust.max_supported)
+        self.study = self.study.sized(size)
+        return advice
+
+    def find(self, level: str, selection: Selection) -> None:
+        """Find out all that a level asks for of a decision."""
+        self.trust = replace(self.trust, level=higher(level, self.trust.level))
+        assert self.study.data is not None
+        has_target = self.study.data.target.task != "unsupervised"
+        if level != "none" and has_target:
+            self.find_noise()
+        if level != "none":
+            self._find_halves()
+        self.judge(selection)
+        if level == "full" and has_target:
+            self._validate()
+
+    def judge(self, selection: Selection) -> None:
+        """Find the reproducibility of a decision from the halves that are known."""
+        study, halves = self.study, self.trust.halves
+        if halves is not None:
+            found = reproducibility_of(selection, halves, study.decision, study.data, study.prior)
+            self.trust = replace(self.trust, reproducibility=found)
+
+    def find_noise(self) -> None:
+        """Run ensembles on shuffled targets, unless that was done."""
+        known, n = self.trust.null, self.study.study.trust.n_shuffles
+        if known is None or known.n_shuffles < n or not known.complete:
+            null = self._part("noise", "shuffled targets", "shuffles", collect_null, n_shuffles=n)
+            if null is not None and null.n_done:
+                self.trust = replace(self.trust, null=null).with_noise(self.evidence)
+
+    def _find_halves(self) -> None:
+        known, n = self.trust.halves, self.study.study.trust.n_splits
+        if known is None or known.n_splits < n or not known.complete:
+            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n)
+            if halves is not None and halves.n_done:
+                self.trust = replace(self.trust, halves=halves)
+
+    def _validate(self) -> None:
+        known = self.trust.validation
+        if known is None or not known.complete:
+            validation = self._part("validation", "folds", "folds", _validated, study=self.study)
+            if validation is not None and validation.n_done:
+                digest = decision_digest(self.study, self.evidence)
+                self.trust = replace(self.trust, validation=validation, validated=digest)
+
+    def _part(self, part: str, label: str, unit: str, work: Callable[..., Any], **settings: Any) -> Any:
+        """Return what a part finds; None if it cannot be done, or an earlier one was stopped."""
+        if self.stopped:
+            return None
+        study = self.study.study
+        checkpoint = None if self.checkpoint is None else self.checkpoint / part
+        common = {"random_state": study.trust.seed, "n_jobs": study.evidence.n_jobs, "checkpoint": checkpoint}
+        try:
+            with self.watch(label, unit) as update:
+
+                def on_progress(done: int, total: int) -> bool:
+                    self.stopped |= update(done, total) is False
+                    return not self.stopped
+
+                return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
+        except UBayFSError as error:
+            self.problems[part] = str(error)
+            return None
+
+
+def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
+    """Return the arguments of the ensemble that is repeated."""
+    section = study.study.evidence
+    ensemble = {name: getattr(section, name) for name in ("n_models", "train_size")}
+    return {**ensemble, "selector": study.study.selector, "n_features_per_model": study.features_per_model}
+
+
+def validate_study(study: ResolvedStudy, on_progress: Progress | None = None) -> Validation:
+    """Tell how well the sets that a study chooses predict samples that had no part in choosing them."""
+    seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
+    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress)
+
+
+def _validated(
+    data: Any,
+    ensemble: Mapping[str, Any],
+    study: ResolvedStudy,
+    random_state: int,
+    n_jobs: int | None,
+    on_progress: Progress | None,
+    checkpoint: Path | None = None,
+) -> Validation:
+    from ..trust.nested import Options, validate_procedure
+
+    section = study.study.trust
+    folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}
+    options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
+    procedure = Procedure.of(data, ensemble)
+    decision, decide_for = sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles)
+    return validate_procedure(procedure, decision, options, study.prior, decide_for)

@@ -1,0 +1,207 @@
+"""Facts of trust: how the set predicts, how much of it is noise, what would be chosen again; and what explains it.
+
+Each of the three has a state: "known", "partial" (n_done of n_asked), "missing", or "undefined" with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .._arguments import RandomState
+from .._plain import number, plain
+from ..attribution import Attribution
+from ..selection import Selection
+from ..trust.agreement import agreement
+from ..trust.constraint_costs import constraint_costs
+from ..trust.left_out import left_out
+from ..trust.noise import SUPPORTED
+from ..trust.substitutes import substitutes
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from ..trust.noise import Noise
+    from ..trust.reproducibility import Reproducibility
+    from ..trust.substitutes import Substitute
+    from ..trust.trust import Trust
+    from ..trust.validation import Validation
+
+ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
+PARTS = ("validation", "noise", "reproducibility")  # in the order of a report
+
+
+def trust_facts(
+    selection: Selection, trust: Trust | None, reasons: Attribution | None, result: str | None
+) -> dict[str, Any]:
+    """Return what is known of other samples, in plain types.
+
+    `result` is the directory that further commands would name; None where the answer is from Python.
+    """
+    validation, noise, reproducibility = (getattr(trust, part, None) for part in PARTS)
+    found = {
+        "validation": None if validation is None else validation_facts(validation),
+        "noise": None if noise is None or reasons is None else _noise(selection, noise, reasons),
+        "reproducibility": None if reproducibility is None else _reproducibility(reproducibility),
+    }
+    states = {part: facts or _unknown(selection, part) for part, facts in found.items()}
+    return {"level": getattr(trust, "level", None), "result": result, "n_chosen": len(selection.features), **states}
+
+
+def _unknown(selection: Selection, part: str) -> dict[str, Any]:
+    """Return why something is not known: it was not examined, or has no meaning here."""
+    settings = selection.provenance.get("evidence", {})
+    reason = None
+    if selection.counts is None:
+        reason = "importances"
+    elif not settings.get("parts", settings):
+        reason = "votes"
+    elif part != "reproducibility" and settings.get("task") == "unsupervised":
+        reason = "unsupervised"
+    elif not selection.features:
+        reason = "empty"
+    return {"state": "missing" if reason is None else "undefined", "reason": reason}
+
+
+def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]:
+    state = "known" if n_done == n_asked else "partial"
+    return {"state": state, "n_done": n_done, "n_asked": n_asked, "failures": list(failures)}
+
+
+def _noise(selection: Selection, noise: Noise, reasons: Attribution) -> dict[str, Any]:
+    found = noise.estimate(selection, reasons)
+    supported = noise.q_values <= SUPPORTED
+    return {
+        **_state(noise.null.n_done, noise.null.n_shuffles, noise.null.failures),
+        "expected": found.expected,
+        "cautious": found.cautious,
+        "n_data": found.n_data,
+        "filled": list(found.filled),
+        "p_value": noise.p_value,
+        "passes": noise.passes,
+        "supported": noise.supported,
+        "n_supported_chosen": int(supported[selection.mask].sum()),
+        "limit": SUPPORTED,
+        "share": found.share,
+    }
+
+
+def _reproducibility(found: Reproducibility) -> dict[str, Any]:
+    return {
+        **_state(found.n_used, found.n_splits, found.failures),
+        "n_undefined": found.n_undefined,
+        "size": found.size,
+        **plain({key: _numbers(getattr(found, key)) for key in ("lower", "upper", "interval", "chosen_again")}),
+    }
+
+
+def _numbers(values: Any) -> Any:
+    return [number(value) for value in values] if isinstance(values, tuple) else number(values)
+
+
+def validation_facts(found: Validation) -> dict[str, Any]:
+    """Return how the procedure predicts beside baselines, in plain types."""
+    scores = _records(found.scores)
+    main = [row for row in scores if row["metric"] == found.main_metric]
+    ours = main[0] if main else dict.fromkeys(("predictor", "mean", "lower", "upper"))
+    return {
+        **_state(found.n_done, found.n_folds, found.failures),
+        "metric": found.main_metric,
+        **{key: ours[key] for key in ("predictor", "mean", "lower", "upper")},
+        "scores": scores,
+        "sizes": _records(found.sizes),
+        "best_size": found.best_size,
+        "one_se_size": found.one_se_size,
+        "control": _records(found.control),
+    }
+
+
+def _records(frame: DataFrame | None) -> list[dict[str, Any]]:
+    """Return the rows of a frame in plain types; what is no finite number is None."""
+    if frame is None:
+        return []
+    return [
+        {str(key): number(value) if isinstance(value, float) else plain(value) for key, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+
+
+def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[str, Any]]:
+    """Return the records of chosen features with what is known of each beyond these samples."""
+    noise, again = getattr(trust, "noise", None), getattr(trust, "reproducibility", None)
+    found = []
+    for record in records:
+        i = record["position"]
+        low, high = (None, None) if again is None else map(number, again.vote_share[i])
+        known = {
+            "q": None if noise is None else float(noise.q_values[i]),
+            "chosen_again": None if again is None else str(again.labels[i]),
+            "frequency": None if again is None else number(again.frequency[i]),
+            "half_low": low,
+            "half_high": high,
+        }
+        found.append(record | known | dict.fromkeys(("substitute", "substitute_cost", "replaceable")))
+    return found
+
+
+def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records with the best replacement of each, and what it costs in votes."""
+    instead = {
+        entry["feature"]: {
+            "substitute": entry["added"],
+            "substitute_cost": entry["loss_votes"] if entry["loss_votes"] is not None else entry["loss"],
+            "replaceable": entry["replaceable"],
+        }
+        for entry in found
+    }
+    return [record | instead.get(record["feature"], {}) for record in records]
+
+
+def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
+    """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
+    if selection.problem is None:
+        return {"substitutes": [], "left_out": [], "stand_ins": [], "costs": [], "agreement": None}
+    costs = constraint_costs(selection, random_state)
+    out = left_out(selection, costs=costs, random_state=random_state)
+    voted = [] if selection.counts is None else [n for n in selection.counts[selection.mask].tolist() if n]
+    weakest = min(voted, default=1)  # what has fewer votes is not strong
+    found: dict[str, Any] = {
+        "substitutes": substitutes(selection, random_state),
+        "costs": costs,
+        "agreement": agreement(selection, random_state=random_state, blocks=blocks),
+    }
+    return {key: plain(values) for key, values in found.items()} | {
+        "left_out": [plain(entry) for entry in out if entry.count is None or entry.count >= weakest],
+        "stand_ins": _stand_ins(selection, found["substitutes"]),
+    }
+
+
+def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:
+    """Return pairs of features that models took in place of one another and that are alike, each pair once."""
+    votes = (
+        {} if selection.counts is None else dict(zip(selection.feature_names, selection.counts.tolist(), strict=True))
+    )
+    pairs: dict[frozenset[str], dict[str, Any]] = {}
+    for entry in found:
+        for other in entry.stand_ins:
+            alike = other.correlation is None or other.correlation >= ALIKE
+            if other.clear and alike:
+                pair = {"member": entry.feature, "member_votes": votes[entry.feature], **plain(other)}
+                pairs.setdefault(frozenset({entry.feature, other.feature}), pair)
+    return list(pairs.values())
+
+
+def with_costs(entries: list[dict[str, Any]], costs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the constraints with what each costs: what the set would gain without it, or with one more place."""
+    known = {cost["position"]: cost for cost in costs}
+    keys = {
+        "cost": "gain",
+        "cost_votes": "gain_votes",
+        "added_without": "added",
+        "removed_without": "removed",
+        "one_more": "one_more",
+    }
+    return [
+        entry | {key: known[i][name] if i in known else None for key, name in keys.items()}
+        for i, entry in enumerate(entries)
+    ]

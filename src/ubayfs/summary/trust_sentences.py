@@ -1,0 +1,377 @@
+"""Sentences of trust: the three facts that a report begins with, and the sections that go into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._plain import counted, listing, rounded
+from ..plotting.scores import METRICS, interval_text, method_name, metric_name, score_text
+
+Facts = Mapping[str, Any]
+
+_LISTED = 12
+_QUESTIONS = {
+    "validation": "Does it predict?",
+    "noise": "How many are noise?",
+    "reproducibility": "Would another study choose them again?",
+}
+_UNDEFINED = {
+    "importances": "Has no answer here: importances were given, there was no ensemble that could be repeated.",
+    "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
+    "unsupervised": "Has no meaning here: there is no target that the features could be related to.",
+    "empty": "Has no answer here: no feature was chosen.",
+}
+# What finds out a missing fact: on the command line, and in Python.
+_COMMANDS = {
+    "validation": ("ubayfs trust {} --level full", "ubayfs.validate(X, y, ...)"),
+    "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
+    "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
+}
+_UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
+
+
+def three_facts(trust: Facts) -> list[dict[str, Any]]:
+    """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
+    told = {"validation": predicts, "noise": _noise, "reproducibility": _again}
+    facts = []
+    for part, question in _QUESTIONS.items():
+        found, command = trust[part], ""
+        if found["state"] == "undefined":
+            value, sentences = "", [_UNDEFINED[found["reason"]]]
+        elif found["state"] == "missing":
+            value, sentences = "", ["Not examined yet. This finds it out:"]
+            on_command_line, in_python = _COMMANDS[part]
+            result = trust["result"]
+            command = in_python if result is None else on_command_line.format(_quoted(result))
+        else:
+            value, sentences = told[part](found)
+            sentences += _rests_on(part, found)
+        facts.append(
+            {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
+             "command": command}
+        )  # fmt: skip
+    return facts
+
+
+def _quoted(path: str) -> str:
+    import shlex
+
+    return shlex.quote(path)
+
+
+def _rests_on(part: str, found: Facts) -> list[str]:
+    if found["state"] != "partial":
+        return []
+    why = f" The others could not be used: {found['failures'][0]}" if found["failures"] else ""
+    return [f"This rests on {found['n_done']} of {counted(found['n_asked'], _UNITS[part])}.{why}"]
+
+
+def predicts(found: Facts) -> tuple[str, list[str]]:
+    """Return how well the procedure predicts, in a word and in sentences."""
+    name = metric_name(found["metric"])
+    if found["mean"] is None:
+        return "", ["No fold could be scored."]
+    scored = interval_text(found["mean"], found["lower"], found["upper"])
+    meaning = f" {name[0].upper()}{name[1:]}: {METRICS[found['metric']][1]}." if found["metric"] in METRICS else ""
+    sentence = f"On samples not used for choosing: {name} {scored}.{meaning}"
+    return f"{name} {score_text(found['mean'])}", [sentence, *_closest(found)]
+
+
+def _closest(found: Facts) -> list[str]:
+    """Return how ours compares with the baseline that comes closest to it, or beats it."""
+    others = _baselines(found)
+    if not others:
+        return []
+    return [_compared(min(others, key=lambda row: row["difference"]))]
+
+
+def _compared(row: Facts) -> str:
+    numbers = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
+    return f"{verdict(row)} {method_name(row['method'])}: {numbers}."
+
+
+def _baselines(found: Facts) -> list[Facts]:
+    """Return the comparisons by the main metric, one for each way of choosing: by our own predictor if there is one."""
+    rows: dict[str, Facts] = {}
+    for row in found["scores"]:
+        known = row["metric"] == found["metric"] and row["difference"] is not None
+        if known and (row["method"] not in rows or row["predictor"] == found["predictor"]):
+            rows[row["method"]] = row
+    return list(rows.values())
+
+
+def verdict(row: Facts) -> str:
+    """Return how ours compares with one baseline, as far as the interval tells."""
+    low, high = row["difference_lower"], row["difference_upper"]
+    if low is None or high is None or low <= 0 <= high:
+        return "No clear difference from"
+    return "Better than" if low > 0 else "Worse than"
+
+
+def _noise(found: Facts) -> tuple[str, list[str]]:
+    n, filled = found["n_data"], found["filled"]
+    these = f"these {n}" if not filled else f"the {n} that the data chose"
+    apart = []
+    if filled:
+        are = "is" if len(filled) == 1 else "are"
+        apart.append(
+            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, not because of votes, and "
+            f"{are} not counted here."
+        )
+    if n == 0:
+        return "none by data", ["No chosen feature is there because of the data.", *apart]
+    expected, cautious = round(found["expected"]), round(found["cautious"])
+    if not found["passes"]:
+        p = rounded(found["p_value"], 2)
+        return f"perhaps all {n}" if n > 1 else "perhaps all", [
+            f"Shuffled targets look the same (p = {p}); all may be noise.", *apart
+        ]  # fmt: skip
+    about = "hardly any" if expected == 0 else f"about {expected}"
+    careful = f" (cautiously up to {cautious})" if cautious > expected else ""
+    return f"{about} of {n}", [
+        f"Shuffled targets give features with this many votes, too: {about}{careful} of {these} are expected to be "
+        "unrelated to the target.",
+        *apart,
+    ]
+
+
+def supported(found: Facts, n_chosen: int) -> str:
+    """Return how many features the data support, and what that means for the set."""
+    inside = found["n_supported_chosen"]
+    places = n_chosen - inside
+    first = f"The data support {counted(found['supported'], 'feature')}"
+    among = "" if inside == found["supported"] else f", {inside} of which are in the set"
+    if not places:
+        return f"{first}{among}."
+    rest = f"the other {counted(places, 'place is', 'places are')} filled" if inside else "all places are filled"
+    return f"{first}{among}; {rest}."
+
+
+def _again(found: Facts) -> tuple[str, list[str]]:
+    k, bounds = found["size"], found["chosen_again"]
+    if None in bounds:
+        return "", ["No pair of halves could be compared."]
+    low, high = sorted(map(round, bounds))
+    about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
+    words = "hardly any" if high == 0 else f"about {about}"
+    return f"{about} of {k}", [f"In a new study of this size, {words} of these {k} would be chosen again."]
+
+
+def cost_text(votes: float | None, score: float | None) -> str:
+    """Return a cost in votes; in units of the score where there are no votes.
+
+    >>> cost_text(2.0, 0.1), cost_text(None, 0.1), cost_text(None, None)
+    ('2 votes', '0.1', '')
+    """
+    return counted_votes(votes) if votes is not None else "" if score is None else rounded(score)
+
+
+def counted_votes(n: float) -> str:
+    """Return a number of votes, which need not be whole.
+
+    >>> counted_votes(1.0), counted_votes(2.48), counted_votes(30.2)
+    ('1 vote', '2.5 votes', '30 votes')
+    """
+    n += 0.0  # no minus before a zero
+    text = f"{n:,.0f}" if abs(n) >= 9.95 or abs(n - round(n)) < 0.05 else f"{n:,.1f}"
+    return f"{text} vote{'' if text == '1' else 's'}"
+
+
+_COLUMNS = {
+    "half_low": (
+        "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
+        "most repeats (5 to 95 %)."
+    ),
+    "q": (
+        "q: expected share of noise among features with at least as many votes; up to {limit:g} the data support the "
+        "feature."
+    ),
+    "chosen_again": (
+        "Chosen again, by another study: rarely is less than one time in three, usually more than two in three."
+    ),
+    "replaceable": "Best replacement: what the best set has instead if the feature cannot be measured, and the cost.",
+}
+
+
+def chosen_columns(facts: Facts) -> list[str]:
+    """Return what the columns of the chosen features mean, as far as they are known."""
+    limit = facts["trust"]["noise"].get("limit", 0.2)
+    return [
+        words.format(limit=limit)
+        for key, words in _COLUMNS.items()
+        if any(record[key] is not None for record in facts["chosen"])
+    ]
+
+
+def trust_sections(facts: Facts) -> dict[str, list[str]]:
+    """Return the sentences of the sections on trust and on what explains the set."""
+    trust = facts["trust"]
+    return {
+        "substitutes": _substitutes(facts),
+        "left_out": _left_out(facts),
+        "validation": _of_validation(trust["validation"]),
+        "noise": _of_noise(trust),
+        "reproducibility": _of_reproducibility(trust["reproducibility"]),
+    }
+
+
+def _is_known(found: Facts) -> bool:
+    return found["state"] in ("known", "partial")
+
+
+def _of_validation(found: Facts) -> list[str]:
+    if not _is_known(found):
+        return []
+    lines = [
+        "The whole procedure, models and decision, was repeated without a part of the samples, and its set then had to "
+        f"predict that part: {counted(found['n_done'], 'fold')} in all. A set that is chosen and tested on the same "
+        "samples would look too good."
+    ]
+    return lines + compared(found)
+
+
+def compared(found: Facts) -> list[str]:
+    """Return how ours compares with baselines and with other sizes."""
+    groups: dict[str, list[str]] = {}
+    for row in _baselines(found):
+        groups.setdefault(verdict(row), []).append(method_name(row["method"]))
+    lines = [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
+    if found["one_se_size"] is not None:
+        lines.append(
+            f"{counted(found['one_se_size'], 'feature')} would predict as well, within one standard error, as the best "
+            f"size, {found['best_size']}."
+        )
+    return lines
+
+
+def validation_sentences(found: Facts) -> list[str]:
+    """Return a validation in words, for whoever asked for nothing else."""
+    of_size = _of_validation(found)[-1:] if found["one_se_size"] is not None else []
+    compared = [_compared(row) for row in _baselines(found)]
+    return [*predicts(found)[1][:1], *_rests_on("validation", found), *compared, *of_size]
+
+
+def _of_noise(trust: Facts) -> list[str]:
+    found = trust["noise"]
+    if not _is_known(found):
+        return []
+    return [
+        f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
+        "then is noise.",
+        supported(found, trust["n_chosen"]),
+        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, "
+        "and is not noise.",
+    ]
+
+
+def _of_reproducibility(found: Facts) -> list[str]:
+    if not _is_known(found):
+        return []
+    lines = [
+        f"The samples were split into halves {counted(found['n_done'], 'time')}, and the whole procedure, weights and "
+        "constraints included, was repeated on each half."
+    ]
+    low, high = found["interval"]
+    if None not in (found["lower"], found["upper"]):
+        within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
+        lines.append(
+            f"Sets of the two halves agree by {found['lower']:.2f}; projected to studies of this size by "
+            f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
+        )
+    if found["n_undefined"]:
+        lines.append(f"{counted(found['n_undefined'], 'split')} left out: nothing was chosen on a half.")
+    return lines
+
+
+_SAME = 0.8  # correlation from which on two features are said to measure the same thing
+
+
+def _substitutes(facts: Facts) -> list[str]:
+    found = facts["substitutes"]
+    if not found:
+        return []
+    lines = [
+        "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
+        "is what the set loses by it, in votes."
+    ]
+    if facts["stand_ins"]:
+        lines.append(
+            "A stand-in is a feature that models took more often where they did not take the chosen one. Either: "
+            "models that took at least one of the two."
+        )
+    lines += [
+        f"{pair['member']} {counted_votes(pair['member_votes'])}, {pair['feature']} {pair['votes']:,}, either "
+        f"{pair['votes_either']:,}: they measure the same thing; {pair['member']} stands for both."
+        for pair in facts["stand_ins"]
+        if pair["correlation"] is not None and pair["correlation"] >= _SAME
+    ]
+    return lines
+
+
+_WHY_OUT = {
+    "constant": "it is the same in all samples",
+    "min_votes": "it has fewer votes than were asked for",
+    "contradiction": "hard constraints exclude it: {titles}",
+    "tie": "a set with it would be just as good",
+    "constraint": "kept out by {titles}",
+    "prior": "kept out by the prior weights",
+    "rival": "its place is taken: {rivals} would have to go",
+    "search": "not known: the search ended before a proof, and it may belong in the set",
+}
+
+
+def why_out(entry: Facts) -> str:
+    """Return why a feature with many votes is not in the set."""
+    titles, rivals = listing(entry["titles"], 3), listing(entry["rivals"], 5)
+    instead = f"; in its place: {rivals}" if rivals and entry["because"] in ("constraint", "prior", "tie") else ""
+    return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
+
+
+def _left_out(facts: Facts) -> list[str]:
+    if facts["left_out"]:
+        return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
+    if facts["ensemble"] is None or not facts["chosen"]:
+        return []
+    return ["None: no feature that was not chosen has as many votes as the weakest that was."]
+
+
+def opinion_and_data(facts: Facts) -> list[str]:
+    """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
+    records = [record for record in facts["chosen"] if record["reasons"]]
+    if not records or not (facts["constraints"] or facts["agreement"]):
+        return []
+    own = [record["feature"] for record in records if record["reasons"] != ["data"]]
+    line = "Your weights and constraints made no difference: the votes alone would choose these features, too."
+    if own:
+        are, rest = "is" if len(own) == 1 else "are", len(records) - len(own)
+        line = (
+            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or "
+            f"constraints: {listing(own, _LISTED)}."
+            + (f" The votes alone would choose the other {rest}, too." if rest else "")
+        )
+    return [line, *_weights_and_data(facts["agreement"])]
+
+
+def _weights_and_data(found: Facts | None) -> list[str]:
+    """Return whether the weights agree with the votes; that they do not is no conflict."""
+    if found is None:
+        return []
+    same = {key for key in ("none", "half") if set(found["at"][key]) == set(found["at"]["all"])}
+    lines = {
+        frozenset({"none", "half"}): ["With none or half of your weights the same set would be chosen."],
+        frozenset({"half"}): ["With half of your weights the same set would be chosen, with none another one."],
+    }.get(frozenset(same), [])
+    return [*_favored(found["p_value"]), *lines]
+
+
+def _favored(p_value: float | None) -> list[str]:
+    if p_value is None:
+        return []
+    p = rounded(p_value, 2)
+    if p_value <= 0.05:
+        return [f"Your favored features got more votes than random ones would (p = {p})."]
+    return [
+        f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
+        "these data may be too few to show it."
+    ]

@@ -1,0 +1,103 @@
+"""A decision made again on a changed problem: the nearest of the best sets, and what it costs in votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._arguments import Mask, RandomState
+from ..attribution import reweighted, without_unlikely
+from ..constraints import ConstraintSystem
+from ..constraints.constraint import inequalities, one_row
+from ..exceptions import OptimizationError
+from ..optimize import Optimizer, Solution, as_optimizer
+from ..optimize.nearest import best_near, nearest_best
+from ..priors import DEFAULT_WEIGHT
+from ..selection import DecisionProblem, Selection, problem_of
+from ..utility import Utility, score_tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The best set of a changed problem."""
+
+    chosen: Mask | None  # None: no set satisfies all hard constraints, or none was found
+    loss: float  # score of the chosen set minus that of this one; negative if this one is better
+    proved: bool  # whether there is no better one, or no set at all
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """Decides again, with the optimizer of a selection."""
+
+    selection: Selection
+    problem: DecisionProblem
+    optimizer: Optimizer
+    random_state: RandomState
+
+    @classmethod
+    def of(cls, selection: Selection, purpose: str, random_state: RandomState) -> Again:
+        """Prepare for what changes of a selection are made for."""
+        problem = problem_of(selection, purpose)
+        optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
+        return cls(selection, problem, optimizer, random_state)
+
+    def decide(self, utility: Utility, begin: Mask, nearest: bool = True) -> Answer:
+        """Return the best set; among equally good ones the one that shares most with the chosen set, or any of them."""
+
+        def best(changed: Utility) -> Solution | None:
+            return best_near(self.optimizer, changed, begin, self.random_state)
+
+        try:
+            found = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)
+        except OptimizationError:  # no set was found in time; the chosen one may do
+            mask = self.selection.mask
+            found = Solution(mask, float(utility(mask)[0]) if utility.selectable[mask].all() else -np.inf, np.inf)
+        if found is None or np.isneginf(found.value):
+            return Answer(None, np.inf, found is None)
+        loss, tolerance = self.selection.value - found.value, score_tolerance(found.value)
+        return Answer(found.chosen, 0.0 if abs(loss) <= tolerance else loss, bool(found.gap <= tolerance))
+
+    def without_feature(self, position: int) -> Answer:
+        """Decide with one feature excluded."""
+        utility, chosen = self.problem.utility, self.selection.mask.copy()
+        selectable = utility.selectable.copy()
+        chosen[position] = selectable[position] = False
+        return self.decide(replace(utility, selectable=selectable), chosen)
+
+    def requiring(self, position: int) -> Utility:
+        """Return the utility with one feature required."""
+        utility = self.problem.utility
+        row = inequalities(one_row([position], -1.0, utility.n_features), -1.0, np.inf, "required")
+        return replace(utility, system=utility.system.with_inequalities(row))
+
+    def with_weights(
+        self, weights: Any, change: Callable[[ConstraintSystem], ConstraintSystem]
+    ) -> tuple[str, ...] | None:
+        """Return what is chosen under other weights and changed constraints; None if no set satisfies the hard ones."""
+        utility = reweighted(self.selection, weights, change, self.random_state)
+        chosen = self.decide(utility, self.selection.mask).chosen
+        return None if chosen is None else self.names(chosen)
+
+    def without_prior(self) -> tuple[str, ...] | None:
+        """Return what is chosen with the default weight for all features and nothing held unlikely."""
+        if self.selection.posterior is None:
+            return self.selection.features
+        return self.with_weights(DEFAULT_WEIGHT, without_unlikely)
+
+    def votes(self, score: float) -> float | None:
+        """Return a difference of scores in votes; None where importances were given and there are no votes."""
+        posterior = self.selection.posterior
+        return None if posterior is None else score * posterior.total
+
+    def changes(self, chosen: Mask) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of the features that a set has beyond the chosen one, and of those that it lacks."""
+        mask = self.selection.mask
+        return self.names(chosen & ~mask), self.names(mask & ~chosen)
+
+    def names(self, mask: Mask) -> tuple[str, ...]:
+        """Return the names of the members of a set."""
+        return tuple(self.problem.feature_names[mask].tolist())

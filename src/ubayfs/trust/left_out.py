@@ -1,0 +1,198 @@
+"""Why strong features are not chosen: which constraint, or which rival, exactly."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._arguments import Ints, Mask, RandomState, check_int, mask_of
+from ..optimize.base import Limit
+from ..optimize.infeasibility import explain_conflict
+from ..selection import Selection, Violation
+from ..utility import Utility, score_tolerance
+from .again import Again
+from .constraint_costs import ConstraintCost, constraint_costs
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Why a feature is not chosen.
+
+    Attributes
+    ----------
+    feature : str
+    count : int or None
+        Its votes; None where importances were given without votes.
+    because : str
+        "constant" or "min_votes"
+            It cannot be selected at all.
+        "contradiction"
+            Hard constraints contradict every set with it.
+        "tie"
+            A set with it is just as good.
+        "constraint"
+            It would be chosen without any one of `constraints`, or a set with it were as good as the best one; or,
+            where none alone suffices, no member has to leave for it, but it violates these.
+        "prior"
+            It would be chosen with the same weight for all features and nothing held unlikely.
+        "rival"
+            Places are limited, and `rivals` have them.
+        "search"
+            A set with it is better, or may be: the optimizer has no proof.
+    constraints : tuple of int
+        Positions of the constraints that keep it out: for a rival those that limit the size, for a contradiction those
+        that exclude it together.
+    titles : tuple of str
+        The same constraints in words.
+    rivals : tuple of str
+        Members that leave the best set with it.
+    violated : tuple of str
+        Inequalities that the best set with it violates, or violates more than the chosen set does.
+    loss, loss_votes : float or None
+        Score that the best set with it lacks, and the same in votes; None if there is no such set.
+    """
+
+    feature: str
+    count: int | None
+    because: str
+    constraints: tuple[int, ...]
+    titles: tuple[str, ...]
+    rivals: tuple[str, ...]
+    violated: tuple[str, ...]
+    loss: float | None
+    loss_votes: float | None
+
+
+def left_out(
+    selection: Selection,
+    n: int = 5,
+    costs: tuple[ConstraintCost, ...] | None = None,
+    random_state: RandomState = 0,
+) -> tuple[LeftOut, ...]:
+    """Tell why the strongest features that are not chosen are out, exactly: by deciding with each of them required.
+
+    Parameters
+    ----------
+    selection : Selection
+        From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`; one read from a file does not know the constraints.
+    n : int, default 5
+        How many features, most important first; fewer if votes or weights speak for fewer.
+    costs : tuple of ConstraintCost, optional
+        Of the same selection, if they are known already.
+    random_state : int, Generator, RandomState or None, default 0
+        For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+
+    Returns
+    -------
+    left_out : tuple of LeftOut
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, cannot_link, decide, max_size, trust
+    >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
+    >>> evidence = Evidence.from_sets(sets, ["a", "b", "c", "d"])
+    >>> selection = decide(evidence, constraints=[max_size(2, rho=10), cannot_link(["a", "b"], rho=10)])
+    >>> for out in trust.left_out(selection):
+    ...     print(out.feature, out.count, out.because, out.titles, out.rivals, round(out.loss_votes, 6))
+    b 20 constraint ('cannot-link a, b',) ('a',) 20.0
+    d 5 rival ('max-size 2',) ('c',) 10.0
+    """
+    again = Again.of(selection, "the reason why a feature is left out", random_state)
+    strongest = _strongest(selection, check_int("n", n, low=0))
+    if len(strongest) == 0:
+        return ()
+    costs = constraint_costs(selection, random_state) if costs is None else costs
+    neutral = again.without_prior() or ()
+    return tuple(_reason(again, int(position), costs, neutral) for position in strongest)
+
+
+def _strongest(selection: Selection, n: int) -> Ints:
+    """Return the most important features that are not chosen and that votes or weights speak for."""
+    out = ~selection.mask & (selection.importance > 0)
+    if selection.counts is not None and selection.weights is not None:
+        out &= (selection.counts > 0) | (selection.weights > selection.weights.min())
+    positions = np.flatnonzero(out)
+    return positions[np.argsort(-selection.importance[positions], kind="stable")][:n]
+
+
+def _reason(again: Again, position: int, costs: tuple[ConstraintCost, ...], neutral: tuple[str, ...]) -> LeftOut:
+    selection, name = again.selection, str(again.problem.feature_names[position])
+    count = None if selection.counts is None else int(selection.counts[position])
+    rivals: tuple[str, ...] = ()
+    violated: tuple[Violation, ...] = ()
+    loss: float | None = None
+    keep_out: tuple[int, ...] = ()
+    if not again.problem.utility.selectable[position]:
+        few = count is not None and count < selection.provenance.get("min_votes", 0)
+        because = "min_votes" if few else "constant"
+    else:
+        required = again.requiring(position)
+        begin = selection.mask | mask_of([position], len(selection.mask))
+        answer = again.decide(required, begin)
+        if answer.chosen is None:
+            because, keep_out = ("contradiction", _conflict(again, required)) if answer.proved else ("search", ())
+        else:
+            loss, rivals = answer.loss, again.changes(answer.chosen)[1]
+            violated = _newly_violated(again, answer.chosen)
+            lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
+            if loss > 0 and not lets_in:
+                lets_in = _ties(again, required, begin, costs)
+            because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
+    titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
+    votes = None if loss is None else again.votes(loss)
+    return LeftOut(name, count, because, keep_out, titles, rivals, labels, loss, votes)
+
+
+def _cause(
+    by_prior: bool,
+    loss: float,
+    rivals: tuple[str, ...],
+    violated: tuple[Violation, ...],
+    lets_in: list[ConstraintCost],
+    costs: tuple[ConstraintCost, ...],
+) -> tuple[str, tuple[int, ...]]:
+    """Return the reason, and the constraints that keep a feature out."""
+    if loss <= 0:
+        return ("tie" if loss == 0 else "search"), ()
+    demands = tuple(cost.position for cost in lets_in if not cost.from_prior)
+    unlikely = tuple(cost.position for cost in lets_in if cost.from_prior)
+    if demands:
+        return "constraint", demands
+    if unlikely or by_prior:
+        return "prior", unlikely
+    if rivals:
+        return "rival", tuple(cost.position for cost in costs if cost.limits_size and cost.gain != 0)
+    return "constraint", tuple(sorted({v.position for v in violated if v.position is not None}))
+
+
+def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return the constraints that the chosen set violates with one more feature, `begin`, but for which it would fit.
+
+    Without such a constraint a set with the feature is as good as the best one.
+    """
+    system, found = required.system, list[ConstraintCost]()
+    violated = {violation.position for violation in _newly_violated(again, begin)}
+    for cost in costs:
+        if cost.position not in violated or cost.limits_size or cost.gain is None:
+            continue
+        rest = np.setdiff1d(np.arange(system.n_inequalities), system.rows_of(system.parts[cost.position]))
+        answer = again.decide(replace(required, system=system.take(rest)), begin, nearest=False)
+        if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
+            found.append(cost)
+    return found
+
+
+def _newly_violated(again: Again, chosen: Mask) -> tuple[Violation, ...]:
+    """Return what a set violates more than the chosen one does."""
+    before = {violation.label: violation.amount for violation in again.selection.metrics.violations}
+    after = again.problem.measure(chosen).violations
+    return tuple(violation for violation in after if violation.amount > before.get(violation.label, 0.0))
+
+
+def _conflict(again: Again, required: Utility) -> tuple[int, ...]:
+    """Return the constraints that together exclude a feature which is required by the last inequality."""
+    seconds = getattr(again.optimizer, "time_limit", None)
+    conflict = explain_conflict(required, Limit(None if seconds is None else time.monotonic() + seconds))
+    return tuple(position for position in conflict.positions if position < len(required.system.parts) - 1)

@@ -1,0 +1,275 @@
+"""What a result may claim: collected by select and trust, used again by decide, never stale."""
+
+import json
+import shutil
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ubayfs.cli import console
+from ubayfs.cli.main import main
+from ubayfs.results import StoredResult
+from ubayfs.study import load_study
+from ubayfs.trust.noise import noise_of
+
+from .conftest import STUDY, summary_of
+
+SMALL = ["--shuffles", 19, "--splits", 2, "--cv", 2, "--repeats", 1]
+PARTS = ("validation", "noise", "reproducibility")
+
+
+def states(directory):
+    found = summary_of(directory)["trust"]
+    return tuple(found[part]["state"] for part in PARTS)
+
+
+@pytest.fixture(scope="session")
+def trusted(tmp_path_factory, cells):
+    """The directory of a result of which everything is known; its data are gone."""
+    folder = tmp_path_factory.mktemp("trusted")
+    cells.to_csv(folder / "cells.csv", index=False)
+    (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
+    options = [str(option) for option in ("--trust", "full", *SMALL)]
+    assert main(["select", str(folder / "study.yaml"), *options]) == 0
+    (folder / "cells.csv").unlink()
+    return folder / "results"
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch, trusted, cells):
+    """A copy of that result, with its data, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    cells.to_csv("cells.csv", index=False)
+    shutil.copytree(trusted, "results")
+    return Path("results")
+
+
+@pytest.fixture
+def nothing_repeated(monkeypatch):
+    """Let every attempt to collect anything fail."""
+
+    def refuse(*arguments, **options):
+        raise AssertionError("this is known already")
+
+    for name in ("collect_null", "collect_halves", "_validated"):
+        monkeypatch.setattr(f"ubayfs.study.trusted.{name}", refuse)
+
+
+def test_select_stores_what_it_found_out(trusted):
+    assert states(trusted) == ("known", "known", "known")
+    assert "trust.npz" in json.loads((trusted / "manifest.json").read_text())["files"]
+    assert load_study(trusted / "study.yaml").trust.level == "full"
+    assert not list(trusted.glob("unfinished*"))
+    trust = StoredResult(trusted).trust
+    assert (trust.level, trust.null.n_done, trust.halves.n_done, trust.validation.n_done) == ("full", 19, 2, 2)
+
+
+def test_the_chosen_level_is_recorded(folder, run, monkeypatch):
+    monkeypatch.setattr("ubayfs.study.trusted.level_for", lambda *work: "quick")
+    Path("study.yaml").write_text(STUDY.replace("level: none", "n_splits: 2"), encoding="utf-8")
+    done = run("select", "study.yaml", "--shuffles", 2)
+    assert done.code == 0, done.err
+    assert load_study("results/study.yaml").trust.level == "quick"
+    assert summary_of(folder / "results")["trust"]["level"] == "quick"
+    assert states(folder / "results") == ("missing", "known", "known")
+    assert "ubayfs trust results --level full" in done.out
+
+
+def test_a_changed_decision_uses_the_ensembles_and_drops_the_validation(trusted, run, tmp_path, nothing_repeated):
+    """Without the data: nothing is read but the result."""
+    other = tmp_path / "other"
+    done = run("decide", trusted, "--max-size", 2, "-o", other)
+    assert done.code == 0, done.err
+    assert states(other) == ("missing", "known", "known")
+    before, after = StoredResult(trusted), StoredResult(other)
+    np.testing.assert_array_equal(before.trust.null.counts, after.trust.null.counts)
+    assert after.trust.validation is None
+    found = summary_of(other)["trust"]
+    expected = noise_of(after.evidence, after.trust.null)
+    assert found["noise"]["supported"] == expected.supported
+    assert found["reproducibility"]["size"] == 2  # of this decision, not of the earlier one
+    assert summary_of(trusted)["trust"]["reproducibility"]["size"] == 4
+
+
+@pytest.mark.parametrize("change", [["--weight", "mean area=9"], ["--without", "cannot_link"], ["--strength", 2]])
+def test_whatever_changes_the_decision_drops_the_validation(trusted, run, tmp_path, nothing_repeated, change):
+    assert run("decide", trusted, *change, "-o", tmp_path / "other").code == 0
+    assert states(tmp_path / "other")[0] == "missing"
+
+
+@pytest.mark.parametrize("change", [[], ["--alternatives", 1], ["--draws", 0]])
+def test_the_same_decision_keeps_it(trusted, run, tmp_path, nothing_repeated, change):
+    assert run("decide", trusted, *change, "-o", tmp_path / "same").code == 0
+    assert states(tmp_path / "same") == ("known", "known", "known")
+    assert summary_of(tmp_path / "same")["trust"]["validation"] == summary_of(trusted)["trust"]["validation"]
+
+
+def test_decide_without_a_directory_shows_what_is_known_at_once(trusted, run, monkeypatch):
+    monkeypatch.setattr("ubayfs.study.trusted.reproducibility_of", None)  # 40 decisions would not be at once
+    done = run("decide", trusted, "--max-size", 2)
+    assert done.code == 0, done.err
+    assert "How many are noise?" in done.out
+    assert "Not examined" not in done.out
+
+
+def test_trust_adds_what_is_missing_and_repeats_nothing(finished, run, tmp_path, monkeypatch, cells):
+    monkeypatch.chdir(tmp_path)
+    cells.to_csv("cells.csv", index=False)
+    shutil.copytree(finished, "results")
+    assert StoredResult("results").trust is None  # as of an earlier version
+    before = summary_of(Path("results"))["chosen"]
+    assert run("trust", "results", "--level", "quick", *SMALL).code == 0
+    assert states(Path("results")) == ("missing", "known", "known")
+    with monkeypatch.context() as patch:
+        for name in ("collect_null", "collect_halves"):
+            patch.setattr(f"ubayfs.study.trusted.{name}", None)
+        done = run("trust", "results", "--sizes", 2)
+    assert done.code == 0, done.err
+    assert states(Path("results")) == ("known", "known", "known")
+    assert [record["feature"] for record in summary_of(Path("results"))["chosen"]] == [r["feature"] for r in before]
+    stored = StoredResult("results")
+    assert stored.study.trust.level == "full"
+    assert stored.trust.validation.sizes["size"].tolist()[:1] == [2]
+
+
+def test_all_is_known_already(own, run, nothing_repeated):
+    assert run("trust", own).code == 0
+    assert states(own) == ("known", "known", "known")
+    assert run("trust", own, "--level", "quick").code == 0
+    assert states(own) == ("known", "known", "known")
+    assert StoredResult(own).trust.level == "full"
+
+
+def test_another_number_of_folds_is_another_validation(own, run):
+    assert run("trust", own, "--cv", 3).code == 0
+    assert StoredResult(own).trust.validation.n_folds == 3
+
+
+def test_trust_refuses_another_table_and_leaves_the_result(own, run):
+    pd.read_csv("cells.csv").iloc[::-1].to_csv("cells.csv", index=False)
+    content = (own / "manifest.json").read_bytes()
+    done = run("trust", own, "--cv", 3)
+    assert done.code == 2
+    assert "not the table" in done.err
+    assert (own / "manifest.json").read_bytes() == content
+
+
+@pytest.mark.parametrize("command", [["trust"], ["decide"]])
+def test_a_damaged_file_is_named(own, run, command):
+    (own / "trust.npz").write_bytes(b"damaged")
+    done = run(*command, own)
+    assert done.code == 2
+    assert "trust.npz" in done.err
+
+
+@pytest.mark.parametrize(("option", "value"), [("--level", "ful"), ("--shuffles", 0), ("--cv", 1), ("--sizes", 0)])
+def test_wrong_options_are_named(own, run, option, value):
+    done = run("trust", own, option, value)
+    assert done.code == 2
+    assert option in done.err
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Return a function after which Ctrl-C is pressed when a part has got to a number; it counts what is done."""
+    seen = []
+
+    def at(label, number):
+        @contextmanager
+        def progress(shown, unit):
+            def update(done, total):
+                seen.append((shown, done, total))
+                if (shown, done) == (label, number):
+                    signal.raise_signal(signal.SIGINT)
+
+            yield update
+
+        monkeypatch.setattr(console, "progress", progress)
+        return seen
+
+    return at
+
+
+def test_a_cancel_keeps_what_is_done_and_trust_completes_it(folder, run, interrupted, monkeypatch):
+    interrupted("shuffled targets", 3)
+    done = run("select", "study.yaml", "--trust", "full", *SMALL, "--splits", 2)
+    assert done.code == 0, done.err
+    assert "Continuing with what is done" in done.err
+    assert "complete it with: ubayfs trust results" in done.err
+    assert states(folder / "results") == ("missing", "partial", "missing")
+    assert "3 of 19 shuffles" in done.out
+    (runs,) = Path("results").glob("unfinished*")
+    seen = interrupted("nothing", 0)
+    done = run("trust", "results")
+    assert done.code == 0, done.err
+    assert states(folder / "results") == ("known", "known", "known")
+    assert not runs.exists()
+    assert {label for label, _, _ in seen} >= {"shuffled targets", "half-splits", "folds"}
+    # The same as without a cancel.
+    whole = run("select", "study.yaml", "--trust", "quick", *SMALL, "-o", "whole")
+    assert whole.code == 0, whole.err
+    stored, again = StoredResult("whole").trust, StoredResult("results").trust
+    np.testing.assert_array_equal(stored.null.counts, again.null.counts)
+
+
+def test_a_part_that_cannot_be_done_does_not_lose_the_result(folder, run, cells):
+    few = pd.concat([cells[cells.diagnosis == "benign"].head(40), cells[cells.diagnosis == "malignant"].head(3)])
+    few.to_csv("cells.csv", index=False)
+    done = run("select", "study.yaml", "--trust", "full", *SMALL, "--cv", 5)
+    assert done.code == 0, done.err
+    assert "reproducibility is not known" in done.err
+    assert "validation is not known" in done.err
+    assert states(folder / "results") == ("missing", "known", "missing")
+
+
+def test_without_a_target_only_the_reproducibility_has_a_meaning(folder, run):
+    options = ["--selector", "laplacian", "--models", 5, "--features-per-model", 2, "--max-size", 2, "--draws", 0]
+    done = run("select", "cells.csv", "--ignore", "diagnosis", *options, "--trust", "full", "--splits", 2, "-o", "out")
+    assert done.code == 0, done.err
+    assert states(folder / "out") == ("undefined", "undefined", "known")
+    assert StoredResult("out").trust.null is None
+
+
+def test_a_size_that_the_data_tell(folder, run):
+    """The ensembles on shuffled targets are run first, whatever the level; decisions use them again."""
+    text = STUDY.replace("max_size: {n: 4, rho: hard}", "max_size: {n: supported, rho: hard}")
+    Path("study.yaml").write_text(text, encoding="utf-8")
+    done = run("select", "study.yaml", *SMALL, "--without", "cannot_link")
+    assert done.code == 0, done.err
+    stored = StoredResult("results")
+    expected = max(1, noise_of(stored.evidence, stored.trust.null).supported)
+    assert len(stored.selection.features) == expected
+    assert states(folder / "results") == ("missing", "known", "missing")
+    assert "max_size: {n: supported, rho: hard}" in Path("results/study.yaml").read_text()
+    assert run("decide", "results", "--max-supported", 1, "-o", "one").code == 0
+    assert len(StoredResult("one").selection.features) == 1
+    compared = run("compare", "results", "one")
+    assert compared.code == 0
+    assert "because of the constraints" in compared.out or expected == 1
+
+
+def test_a_size_that_the_data_tell_needs_shuffled_targets(finished, run, tmp_path, monkeypatch, cells):
+    done = run("decide", finished, "--max-size", "supported")
+    assert done.code == 2
+    assert f"ubayfs trust {finished} --level quick" in done.err
+    done = run("decide", finished, "--max-size", "supported", "--trust", "quick", *SMALL, "-o", tmp_path / "new")
+    assert done.code == 0, done.err
+    assert states(tmp_path / "new") == ("missing", "known", "known")
+
+
+def test_no_other_kind_takes_the_word(folder, run):
+    done = run("check", "study.yaml", "--min-size", "supported")
+    assert done.code == 2
+    assert "--min-size" in done.err
+    assert "invalid int value: 'few'" in run("check", "study.yaml", "--max-size", "few").err
+
+
+def test_check_shows_what_would_be_repeated(folder, run):
+    Path("study.yaml").write_text(STUDY.replace("max_size: {n: 4", "max_size: {n: supported"), encoding="utf-8")
+    done = run("check", "study.yaml", "--trust", "full", "--cv", 4)
+    assert "trust       full: 20 shuffled targets, 20 pairs of halves, 4 x 5 folds" in done.out
+    assert "max_size('supported', rho=inf)" in done.out

@@ -1,0 +1,51 @@
+"""Validation alone."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ubayfs.trust.validation import Validation
+
+FOLDS = ["--cv", 2, "--repeats", 1]
+
+
+def test_scores_are_shown_and_written(folder, run):
+    done = run("validate", "study.yaml", *FOLDS, "--sizes", 1, 3, "-o", "scores.csv")
+    assert done.code == 0, done.err
+    frame = pd.read_csv("scores.csv")
+    assert frame["method"].iloc[0] == "ubayfs"
+    assert {"random", "forest"} <= set(frame["method"])
+    for method in frame["method"]:
+        assert method in done.out
+    assert "On samples not used for choosing: AUC" in done.out
+    assert done.out.count(" to ") >= 5  # ours, and the difference from each of four baselines
+    assert "nan" not in done.out
+    assert not Path("results").exists()
+
+
+def test_a_table_with_options_and_all_folds_as_json(folder, run):
+    options = ["--target", "diagnosis", "--selector", "fisher", "--models", 10, "--max-size", 2]
+    done = run("validate", "cells.csv", *options, *FOLDS, "-o", "folds.json")
+    assert done.code == 0, done.err
+    found = Validation.from_dict(json.loads(Path("folds.json").read_text(encoding="utf-8")))
+    assert found.n_done == 2
+    assert found.sizes is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "scores.txt"], ".csv or .json"),
+        (["-o", "study.csv"], "exists already"),
+        (["--cv", 1], "--cv"),
+        (["--cv", 400], "cv=400"),
+        (["--without", "max_siz"], "--without"),
+    ],
+)
+def test_wrong_options_are_named_before_any_work(folder, run, arguments, message):
+    Path("study.csv").write_text("")
+    done = run("validate", "study.yaml", *arguments)
+    assert done.code == 2
+    assert message in done.err

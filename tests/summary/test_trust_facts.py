@@ -1,0 +1,290 @@
+"""What a summary says of other samples: every number from its source, every state in words."""
+
+import csv
+import io
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ubayfs
+from trusts import made_trust, made_validation
+from ubayfs import Evidence, cannot_link, collect_evidence, decide, max_size, maximize, require
+from ubayfs.attribution import attribution
+from ubayfs.report import render_csv
+from ubayfs.summary import answer, summarize, validation_sentences
+from ubayfs.summary.trust_sentences import supported, three_facts, why_out
+from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
+from ubayfs.trust.noise import noise_of
+
+PARTS = ["validation", "noise", "reproducibility"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 12))
+    X[:, 1] = X[:, 0] + 0.05 * X[:, 1]
+    return X, (X[:, 0] + X[:, 2] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def selection(data):
+    X, y = data
+    evidence = collect_evidence(X, y, n_models=30, n_features_per_model=3, random_state=0)
+    constraints = [max_size(4, rho=np.inf), cannot_link(["x0", "x1"], rho=2.0)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ubayfs.OptimizationWarning)  # members without votes
+        return decide(evidence, {"x5": 30, "x0": 8}, constraints=constraints, X=X)
+
+
+@pytest.fixture(scope="module")
+def trust(selection):
+    return made_trust(selection)
+
+
+@pytest.fixture(scope="module")
+def summary(selection, trust):
+    return summarize(selection, n_draws=0, trust=trust)
+
+
+def fact(summary, part):
+    return next(found for found in summary["facts"] if found["fact"] == part)
+
+
+def words(summary, part):
+    return " ".join(fact(summary, part)["sentences"])
+
+
+def test_the_three_facts_come_in_the_order_of_a_report(summary, selection, trust):
+    assert [found["fact"] for found in summary["facts"]] == PARTS
+    assert {found["state"] for found in summary["facts"]} == {"known"}
+    assert summary["facts"] == answer(selection, trust=trust)["facts"]
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_numbers_are_those_of_their_sources(summary, selection, trust):
+    facts, again, noise = summary["trust"], trust.reproducibility, trust.noise
+    estimate = noise.estimate(selection)
+    for key in ("expected", "cautious"):
+        assert facts["noise"][key] == getattr(estimate, key)
+    assert (facts["noise"]["n_data"], facts["noise"]["filled"]) == (estimate.n_data, list(estimate.filled))
+    assert (facts["noise"]["p_value"], facts["noise"]["supported"]) == (noise.p_value, noise.supported)
+    assert (facts["reproducibility"]["lower"], facts["reproducibility"]["upper"]) == (again.lower, again.upper)
+    assert facts["reproducibility"]["chosen_again"] == list(again.chosen_again)
+    ours = trust.validation.scores.iloc[0]
+    assert (facts["validation"]["mean"], facts["validation"]["upper"]) == (ours["mean"], ours["upper"])
+    assert len(facts["validation"]["scores"]) == len(trust.validation.scores)
+    assert [row["size"] for row in facts["validation"]["sizes"]] == [1, 2, 4]
+    for record in summary["chosen"]:
+        i = record["position"]
+        assert record["q"] == noise.q_values[i]
+        assert record["chosen_again"] == again.labels[i]
+        assert (record["half_low"], record["half_high"]) == tuple(again.vote_share[i])
+
+
+def test_explanations_are_those_of_the_functions(summary, selection):
+    found = {entry.feature: entry for entry in substitutes(selection)}
+    assert {entry["feature"] for entry in summary["substitutes"]} == set(selection.features)
+    for record in summary["chosen"]:
+        other = found[record["feature"]]
+        assert (record["substitute"], record["substitute_cost"]) == (list(other.added), other.loss_votes)
+    fewest = min(record["count"] for record in summary["chosen"] if record["count"])
+    assert [entry["feature"] for entry in summary["left_out"]] == [
+        entry.feature for entry in left_out(selection) if entry.count >= fewest
+    ]
+    for entry, cost in zip(summary["constraints"], constraint_costs(selection), strict=True):
+        assert (entry["cost_votes"], entry["added_without"]) == (cost.gain_votes, list(cost.added))
+    expected = agreement(selection)
+    assert summary["agreement"]["p_value"] == expected.p_value
+    assert summary["agreement"]["at"]["half"] == list(expected.at["half"])
+
+
+def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
+    X = rng.normal(size=(50, 4))
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    evidence = Evidence.from_sets([[1, 0, 1, 0]] * 18 + [[0, 1, 0, 1]] * 12, list("abcd"))
+    selection = decide(evidence, constraints=max_size(3, rho=np.inf), X=X)
+    summary = summarize(selection, n_draws=0)
+    every = {frozenset({entry.feature, s.feature}): s for entry in substitutes(selection) for s in entry.stand_ins}
+    assert {pair for pair, other in every.items() if other.clear} > {frozenset("ab")}
+    (pair,) = summary["stand_ins"]
+    assert (pair["member"], pair["member_votes"], pair["feature"], pair["votes"]) == ("a", 18, "b", 12)
+    assert pair["votes_either"] == 30
+    assert summary["sentences"]["substitutes"][-1] == (
+        "a 18 votes, b 12, either 30: they measure the same thing; a stands for both."
+    )
+
+
+def test_how_it_predicts_is_told_with_the_hardest_baseline(summary, trust):
+    ours = trust.validation.scores.iloc[0]
+    assert fact(summary, "validation")["value"] == f"AUC {ours['mean']:.2f}"
+    assert f"On samples not used for choosing: AUC {ours['mean']:.2f} ({ours['lower']:.2f} to" in words(
+        summary, "validation"
+    )
+    assert "No clear difference from all features: " in words(summary, "validation")
+    section = summary["sentences"]["validation"]
+    assert "Better than as many random features." in section
+    assert "No clear difference from all features." in section
+    assert set(validation_sentences(trust.validation)) >= set(section[1:])
+
+
+def test_a_worse_set_is_called_worse(selection, trust):
+    better = tuple(
+        replace(record, score=record.score + 0.3 * (record.method == "random")) for record in trust.validation.records
+    )
+    validation = replace(trust.validation, records=better)
+    summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
+    assert "Worse than as many random features: -" in words(summary, "validation")
+
+
+def noise_facts(**changes):
+    known = {
+        "state": "known", "n_done": 20, "n_asked": 20, "failures": [], "expected": 5.9, "cautious": 8.4, "n_data": 10,
+        "filled": [], "p_value": 1 / 21, "passes": True, "supported": 3, "n_supported_chosen": 3, "limit": 0.2,
+    }  # fmt: skip
+    missing = {"state": "missing", "reason": None}
+    trust = {"result": None, "n_chosen": 10, "validation": missing, "reproducibility": missing}
+    return {**trust, "noise": known | changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "value", "sentence"),
+    [
+        ({}, "about 6 of 10", "about 6 (cautiously up to 8) of these 10 are expected to be unrelated to the target."),
+        ({"expected": 0.2, "cautious": 0.4}, "hardly any of 10", "hardly any of these 10 are expected"),
+        ({"passes": False, "p_value": 0.3}, "perhaps all 10", "Shuffled targets look the same (p = 0.3); all may be"),
+        ({"n_data": 8, "filled": ["a", "b"]}, "about 6 of 8", "of the 8 that the data chose are expected"),
+        (
+            {"n_data": 8, "filled": ["a", "b"]},
+            "about 6 of 8",
+            "a and b are in the set because of weights or constraints",
+        ),
+        ({"n_data": 0, "filled": ["a"]}, "none by data", "No chosen feature is there because of the data."),
+        ({"n_done": 7, "state": "partial"}, "about 6 of 10", "This rests on 7 of 20 shuffles."),
+    ],
+)
+def test_noise_in_words(changes, value, sentence):
+    found = three_facts(noise_facts(**changes))[1]
+    assert found["value"] == value
+    assert sentence in " ".join(found["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("n_supported", "n_inside", "n_chosen", "expected"),
+    [
+        (3, 3, 10, "The data support 3 features; the other 7 places are filled."),
+        (1, 1, 2, "The data support 1 feature; the other 1 place is filled."),
+        (0, 0, 4, "The data support 0 features; all places are filled."),
+        (5, 4, 8, "The data support 5 features, 4 of which are in the set; the other 4 places are filled."),
+        (8, 8, 8, "The data support 8 features."),
+    ],
+)
+def test_what_the_data_support(n_supported, n_inside, n_chosen, expected):
+    assert supported({"supported": n_supported, "n_supported_chosen": n_inside}, n_chosen) == expected
+
+
+@pytest.mark.parametrize(
+    ("again", "value", "sentence"),
+    [
+        ([2.2, 3.4], "2 to 3 of 10", "about 2 to 3 of these 10 would be chosen again."),
+        ([6.6, 7.1], "7 of 10", "about 7 of these 10 would be chosen again."),
+        ([-0.1, 0.3], "none of 10", "hardly any of these 10 would be chosen again."),
+    ],
+)
+def test_what_would_be_chosen_again_in_words(again, value, sentence):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
+    found = three_facts({**noise_facts(), "reproducibility": known})[2]
+    assert found["value"] == value
+    assert found["sentences"] == [f"In a new study of this size, {sentence}"]
+
+
+def test_what_is_missing_names_the_function_that_finds_it_out(selection):
+    facts = summarize(selection, n_draws=0)["facts"]
+    assert {found["state"] for found in facts} == {"missing"}
+    for found, name in zip(facts, ("validate", "estimate_noise", "reproduce"), strict=True):
+        assert found["command"] == f"ubayfs.{name}(X, y, ...)"
+        assert callable(getattr(ubayfs, name))
+
+
+def test_what_rests_on_a_part_says_so(selection, trust):
+    null = replace(trust.null, counts=trust.null.counts[:9], n_models=trust.null.n_models[:9])
+    noise = noise_of(selection.posterior.evidence, null)
+    validation = replace(made_validation(selection.feature_names), n_repeats=4, failures=("repeat 3: no set",))
+    summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise, validation=validation))
+    assert "This rests on 9 of 20 shuffles." in words(summary, "noise")
+    assert "This rests on 6 of 12 folds. The others could not be used: repeat 3: no set" in words(summary, "validation")
+    assert fact(summary, "reproducibility")["state"] == "known"
+
+
+def test_what_has_no_meaning_is_not_asked_for(data):
+    X, _ = data
+    unsupervised = collect_evidence(X, selector="laplacian", n_models=10, n_features_per_model=3, random_state=0)
+    states = [found["state"] for found in answer(decide(unsupervised, constraints=max_size(2)))["facts"]]
+    assert states == ["undefined", "undefined", "missing"]  # halves need no target
+    for given, reason in (
+        (maximize([0.5, 0.2], max_size(1)), "importances were given"),
+        (decide(Evidence.from_sets([[1, 0]] * 3), constraints=max_size(1)), "the votes were made elsewhere"),
+    ):
+        facts = answer(given)["facts"]
+        assert all(found["state"] == "undefined" and reason in found["sentences"][0] for found in facts)
+        assert not any(found["command"] for found in facts)
+
+
+def test_members_by_weights_or_constraints_are_counted_apart(summary, selection):
+    why = attribution(selection)
+    own = [name for name in selection.features if why.reasons(name) != ("data",)]
+    assert "x5" in own
+    assert summary["trust"]["noise"]["filled"] == own
+    line = summary["sentences"]["knowledge"][0]
+    assert line.startswith(f"{len(own)} of 4 chosen features")
+    assert all(name in line for name in own)
+
+
+def test_an_opinion_that_changes_nothing_is_told_as_such():
+    evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
+    summary = summarize(decide(evidence, {"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
+    assert summary["sentences"]["knowledge"][0] == (
+        "Your weights and constraints made no difference: the votes alone would choose these features, too."
+    )
+    assert "With none or half of your weights the same set would be chosen." in summary["sentences"]["knowledge"]
+
+
+def test_weights_that_do_not_agree_are_never_called_a_conflict(summary, selection):
+    text = json.dumps(summary["sentences"]) + json.dumps(summary["facts"])
+    assert "conflict" not in text
+    p = summary["agreement"]["p_value"]
+    favored = "more" if p <= 0.05 else "no more"
+    assert f"Your favored features got {favored} votes than random ones would (p = " in text
+
+
+def test_no_grade_is_given(summary):
+    text = json.dumps(summary).lower()
+    for grade in ("excellent", "intermediate", '"grade"'):
+        assert grade not in text
+
+
+def test_every_reason_to_be_out_has_words():
+    for because in ("constant", "min_votes", "contradiction", "tie", "constraint", "prior", "rival", "search"):
+        entry = {"because": because, "titles": ["cannot-link a, b"], "rivals": ["c"]}
+        assert "{" not in why_out(entry)
+    assert why_out({"because": "constraint", "titles": ["cannot-link a, b"], "rivals": ["b"]}) == (
+        "kept out by cannot-link a, b; in its place: b"
+    )
+
+
+def test_a_member_that_nothing_can_replace_is_told(data):
+    evidence = Evidence.from_sets([[1, 1, 0]] * 5, list("abc"))
+    summary = summarize(decide(evidence, constraints=[max_size(1, rho=np.inf), require("b")]), n_draws=0)
+    (record,) = summary["chosen"]
+    assert (record["feature"], record["replaceable"], record["substitute"]) == ("b", False, [])
+
+
+def test_the_csv_has_q_chosen_again_and_the_substitute(summary):
+    rows = list(csv.DictReader(io.StringIO(render_csv(summary))))
+    for row, record in zip(rows, summary["chosen"], strict=True):
+        assert float(row["q"]) == record["q"]
+        assert row["chosen_again"] == record["chosen_again"]
+        assert row["substitute"] == "; ".join(record["substitute"])

@@ -1,0 +1,147 @@
+"""Costs of constraints against decisions without them, by brute force over all sets."""
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from decisions import best_sets, decided_without, random_decision
+from ubayfs import (
+    Evidence,
+    OptimizationError,
+    Selection,
+    UBayFSError,
+    cannot_link,
+    cost_budget,
+    decide,
+    decorrelate,
+    exact_size,
+    max_size,
+    maximize,
+    must_link,
+)
+from ubayfs.optimize import Solution
+from ubayfs.trust import ConstraintCost, constraint_costs, left_out
+
+INF = np.inf
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_against_all_sets(seed):
+    selection, evidence, arguments = random_decision(seed)
+    costs = constraint_costs(selection)
+    assert [cost.position for cost in costs] == list(range(len(arguments["constraints"])))
+    for cost in costs:
+        without = decided_without(evidence, arguments, cost.position)
+        value, sets = best_sets(without.problem.utility, selection.mask)
+        assert cost.gain == pytest.approx(value - selection.value, abs=1e-8)
+        assert cost.gain >= 0
+        assert cost.gain_votes == pytest.approx(cost.gain * selection.posterior.total)
+        assert changed(selection, cost) in sets
+        assert cost.proved
+        assert cost.title == selection.problem.utility.system.parts[cost.position].title
+
+
+def changed(selection, change):
+    """The set after a change, in the order of the features."""
+    members = set(selection.features) - set(change.removed) | set(change.added)
+    return tuple(name for name in selection.feature_names if name in members)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_more_place(seed):
+    selection, evidence, arguments = random_decision(seed)
+    for cost, constraint in zip(constraint_costs(selection), arguments["constraints"], strict=True):
+        assert (cost.one_more is not None) == (constraint.kind in ("max_size", "exact_size"))
+        assert cost.limits_size == (constraint.kind in ("max_size", "exact_size", "cost_budget"))
+        if constraint.kind != "max_size":
+            continue
+        wider = replace(constraint, arguments=(("n", dict(constraint.arguments)["n"] + 1), ("rho", constraint.rho)))
+        listed = [wider if c is constraint else c for c in arguments["constraints"]]
+        value, sets = best_sets(problem(evidence, {**arguments, "constraints": listed}).utility, selection.mask)
+        assert cost.one_more.gain == pytest.approx(value - selection.value, abs=1e-8)
+        assert changed(selection, cost.one_more) in sets
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def problem(evidence, arguments):
+    return decide(evidence, **arguments).problem
+
+
+def test_a_constraint_that_changes_nothing_costs_nothing():
+    selection = maximize(
+        [0.5, 0.4, 0.3, 0.2], [max_size(2, rho=INF), cannot_link([0, 3], rho=5), must_link([1, 2], rho=0)]
+    )
+    size, link, omitted = constraint_costs(selection)
+    for cost in (link, omitted):
+        assert (cost.gain, cost.gain_votes, cost.added, cost.removed, cost.proved) == (0.0, None, (), (), True)
+    assert (size.added, size.one_more.added) == (("x2",), ("x2",))  # x3 stays out: it is not linked to x0
+
+
+def test_a_violated_constraint_costs_its_penalty():
+    """Nothing else changes without it, but its penalty is gone."""
+    selection = maximize([0.5, 0.4], cannot_link([0, 1], rho=0.1))
+    (cost,) = constraint_costs(selection)
+    assert selection.features == ("x0", "x1")
+    assert (cost.added, cost.removed) == ((), ())
+    assert cost.gain == pytest.approx(np.tanh(0.05))
+
+
+def test_without_a_limit_of_the_size_large_problems_are_not_decided():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(40, 150)), 2, axis=1) + 0.1 * rng.normal(size=(40, 300))
+    evidence = Evidence.from_sets(rng.random((30, 300)) < 0.1)
+    constraints = [max_size(5, rho=INF), decorrelate(0.8), cost_budget(np.ones(300), 4)]
+    selection = decide(evidence, constraints=constraints, X=X)
+    size, pairs, budget = constraint_costs(selection)
+    assert None not in (size.gain, pairs.gain, budget.gain)  # one limit is left
+    selection = decide(evidence, constraints=constraints[:2], X=X)
+    size, pairs = constraint_costs(selection)
+    assert (size.gain, size.gain_votes, size.added, size.proved) == (None, None, (), False)
+    assert size.one_more.proved
+    assert len(size.one_more.added) - len(size.one_more.removed) == 1
+    assert pairs.proved
+
+
+def test_when_time_runs_out_the_chosen_set_is_known():
+    class Impatient:
+        """Finds the first set only."""
+
+        def __init__(self):
+            self.n_calls = 0
+
+        def maximize(self, utility, random_state=None):
+            self.n_calls += 1
+            if self.n_calls > 1:
+                raise OptimizationError("out of time")
+            return Solution(np.array([True, True, False]), float(utility([True, True, False])[0]), 9.0)
+
+    selection = maximize([0.5, 0.4, 0.3], [cannot_link([0, 1], rho=0.1), max_size(2, rho=INF)], optimizer=Impatient())
+    link, size = constraint_costs(selection)
+    assert (link.added, link.removed, link.proved) == ((), (), False)
+    assert link.gain == pytest.approx(np.tanh(0.05))  # at least its penalty
+    assert (size.gain, size.proved) == (0.0, False)
+    first, _ = selection.substitutes()
+    assert (first.replaceable, first.proved) == (False, False)
+    assert left_out(selection)[0].because == "search"
+
+
+def test_only_unlikely_features_are_from_the_prior():
+    evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 1], [1, 1, 0]], list("abc"))
+    selection = decide(evidence, {"b": "unlikely"}, constraints=exact_size(2, rho=INF))
+    assert [cost.from_prior for cost in constraint_costs(selection)] == [False, True]
+
+
+def test_plain_fields():
+    """What faces show is made of numbers, texts and tuples."""
+    (cost,) = constraint_costs(maximize([0.5, 0.4], max_size(1, rho=INF)))
+    assert isinstance(cost, ConstraintCost)
+    assert asdict(cost)["one_more"] == {
+        "gain": pytest.approx(0.4), "gain_votes": None, "added": ("x1",), "removed": (), "proved": True
+    }  # fmt: skip
+
+
+def test_a_selection_from_a_file_has_no_constraints():
+    selection = Selection.from_dict(random_decision(0)[0].to_dict())
+    with pytest.raises(UBayFSError, match="costs of constraints needs"):
+        constraint_costs(selection)

@@ -1,0 +1,105 @@
+"""The value that is stored with a result: what belongs to evidence, and what to one decision."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import EnsembleError
+from ubayfs.selectors.registry import SELECTORS
+from ubayfs.trust.ensembles import collect_halves, collect_null
+from ubayfs.trust.nested import validate
+from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
+from ubayfs.workflow import collect_evidence
+
+ENSEMBLE = {"selector": "fisher", "n_models": 5, "n_features_per_model": 2}
+
+
+@pytest.fixture(scope="module")
+def known():
+    """Return evidence, and all that can be known of a decision on it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 6)), np.repeat([0, 1], 20)
+    X[:, 0] += 2 * y
+    data = FeatureData.from_table(X, y)
+    evidence = collect_evidence(data, **ENSEMBLE, random_state=0)
+    null = collect_null(data, ENSEMBLE, 3, random_state=0)
+    halves = collect_halves(data, ENSEMBLE, 2, random_state=0)
+    validation = validate(X, y, cv=2, n_repeats=1, baselines=False, random_state=0, **ENSEMBLE)
+    return evidence, Trust("full", null, halves, validation, "this decision")
+
+
+def test_what_is_stored_is_read_again(known, tmp_path):
+    _, trust = known
+    path = tmp_path / "trust.npz"
+    path.write_bytes(trust.encode())
+    again = Trust.load(path)
+    assert (again.level, again.validated) == ("full", "this decision")
+    np.testing.assert_array_equal(again.null.counts, trust.null.counts)
+    np.testing.assert_array_equal(again.halves.samples, trust.halves.samples)
+    for pair, stored in zip(trust.halves.pairs, again.halves.pairs, strict=True):
+        assert [half.sets.toarray().tolist() for half in pair] == [half.sets.toarray().tolist() for half in stored]
+    assert again.validation.to_dict() == trust.validation.to_dict()
+    assert again.encode() == trust.encode()
+
+
+def test_nothing_is_pickled_and_parts_may_be_absent(known, tmp_path):
+    _, trust = known
+    path = tmp_path / "trust.npz"
+    path.write_bytes(replace(trust, halves=None, validation=None).encode())
+    with np.load(path, allow_pickle=False) as archive:
+        assert {archive[name].dtype.kind for name in archive.files} <= set("biuf")
+    again = Trust.load(path)
+    assert again.null is not None
+    assert again.halves is None
+    assert again.validation is None
+
+
+def test_a_damaged_file_is_refused(known, tmp_path):
+    path = tmp_path / "trust.npz"
+    path.write_bytes(known[1].encode()[:-200])
+    with pytest.raises(EnsembleError):
+        Trust.load(path)
+
+
+def test_ensembles_belong_to_the_evidence_and_a_validation_to_one_decision(known):
+    evidence, trust = known
+    same = trust.of(evidence, "this decision")
+    assert same.level == "full"
+    assert same.noise is not None
+    assert same.validation is trust.validation
+    other = trust.of(evidence, "another decision")
+    assert (other.level, other.validation) == ("quick", None)
+    assert other.null is trust.null
+    assert other.halves is trust.halves
+
+
+@pytest.mark.parametrize("change", [{"data_fingerprint": "other"}, {"train_size": 0.5}, {"selector": ["mrmr"]}])
+def test_ensembles_of_other_evidence_are_dropped(known, change):
+    evidence, trust = known
+    other = trust.of(replace(evidence, settings={**evidence.settings, **change}), "")
+    assert other.empty
+    assert (other.level, other.noise) == ("none", None)
+
+
+def test_the_level_follows_from_the_counted_work():
+    """The sizes of the demo, BCW, LEU (Golub) and PRO; trees only where they are few."""
+    mrmr, tree = [SELECTORS["mrmr"]], [SELECTORS["tree"]]
+    assert level_for(100, 569, 30, mrmr + tree) == "full"
+    assert level_for(100, 569, 30, mrmr) == "full"
+    assert level_for(100, 72, 7129, mrmr) == "quick"
+    assert level_for(100, 102, 12600, [SELECTORS["fisher"]]) == "quick"
+    assert level_for(100, 102, 12600, tree) == "none"
+    assert level_for(10, 20, 10, tree) == "full"
+
+
+def test_more_work_never_asks_for_more():
+    for selector in SELECTORS.values():
+        levels = [level_for(100, n, 1000, [selector]) for n in (2, 20, 200, 2000, 20_000, 10**7)]
+        assert levels == sorted(levels, key=LEVELS.index, reverse=True)
+        assert levels[-1] == "none"
+
+
+def test_the_higher_of_two_levels():
+    assert (higher("none", "quick"), higher("full", "quick")) == ("quick", "full")

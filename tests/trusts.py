@@ -1,0 +1,56 @@
+"""What could be known of a selection beyond its samples, made up: shuffles, halves and folds without ensembles."""
+
+import numpy as np
+
+from ubayfs import Evidence
+from ubayfs.trust.ensembles import HalfEnsembles, NullEnsembles
+from ubayfs.trust.noise import noise_of
+from ubayfs.trust.reproducibility import Reproducibility, agreement
+from ubayfs.trust.trust import Trust
+from ubayfs.trust.validation import FoldScore, Validation
+
+
+def made_trust(selection, n_shuffles=20, n_splits=6, cv=3, n_repeats=2, sizes=(1, 2, 4)):
+    """Return a Trust on a selection in which everything is known; only its parts are random."""
+    rng, evidence = np.random.default_rng(3), selection.posterior.evidence
+    n, names, n_models = len(selection.feature_names), selection.feature_names, evidence.n_models
+    null = NullEnsembles(
+        rng.integers(0, n_models // 2, (n_shuffles, n)).astype(np.int32), np.full(n_shuffles, n_models), n_shuffles, {}
+    )
+    share = 0.5 * evidence.counts / n_models + 0.2
+    pairs = tuple(
+        tuple(Evidence.from_sets(rng.random((n_models, n)) < share, names) for _ in range(2)) for _ in range(n_splits)
+    )
+    halves = HalfEnsembles(pairs, rng.random((n_splits, 10)) < 0.5, n_splits, {})
+    chosen = rng.random((2, n_splits, n)) < 0.2 + 0.6 * selection.mask
+    votes = np.array([half.counts / half.n_models for pair in pairs for half in pair])
+    ranges = np.quantile(votes, [0.05, 0.95], axis=0).T
+    reproducibility = Reproducibility(
+        names, selection.mask, n, agreement(*chosen, n), chosen.mean(axis=(0, 1)), ranges, n_splits
+    )
+    validation = made_validation(names, cv, n_repeats, sizes)
+    return Trust("full", null, halves, validation, "", noise_of(evidence, null), reproducibility)
+
+
+def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):
+    """Return a Validation with scores of ours, random sets (clearly worse) and all features (no clear difference)."""
+    rng = np.random.default_rng(4)
+    folds = [(repeat, fold) for repeat in range(n_repeats) for fold in range(cv)]
+    common = {key: 0.05 * rng.random() for key in folds}
+    means = {"ubayfs": 0.85, "random": 0.6, "all features": 0.85}
+
+    def score(fold, method, metric, mean, size=None):
+        noise = 0.02 * rng.normal()
+        return FoldScore(*fold, method, "ridge", metric, mean + common[fold] + noise, size or 3, size)
+
+    return Validation(
+        task="binary",
+        main_metric="auc",
+        cv=cv,
+        n_repeats=n_repeats,
+        feature_names=tuple(names),
+        sets=tuple((0,) for _ in folds),
+        records=tuple(score(f, m, k, v) for f in folds for m, v in means.items() for k in ("auc", "balanced_accuracy")),
+        size_records=tuple(score(f, "ubayfs", "auc", 0.9 - 0.3 / s, s) for f in folds for s in sizes),
+        control_records=tuple(score(f, "ubayfs", "auc", 0.5) for f in folds),
+    )
