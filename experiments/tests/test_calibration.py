@@ -254,6 +254,18 @@ def test_the_stored_results_can_be_resumed():
     store.done_splits(RESULTS, tasks.values())
 
 
+@pytest.mark.parametrize("name", ["gauss/few-noise-fisher-0", "gauss/few-halves-fisher-0"])
+def test_a_simulation_that_is_run_again_gives_the_published_figures(name):
+    frame = store.read_frames(RESULTS, [calibration.NAME])[calibration.NAME]
+    task = task_of(name, scale=False)
+    _, (outcome,) = runner._run_one(task, calibration.run_split, 3, None, runner.SEED)
+    (row,) = frame[(frame["data"] == "gauss") & (frame["method"] == task.method) & (frame["split"] == 3)].to_dict(
+        "records"
+    )
+    assert outcome.features == row["features"]
+    assert {key: row[key] for key in outcome.scores} == pytest.approx(outcome.scores)
+
+
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "calibration", "--quick", "--only", "gauss/few-noise-fisher", "-o", "out"]) == 0
