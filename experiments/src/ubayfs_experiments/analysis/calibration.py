@@ -82,8 +82,8 @@ def _halves_rows(frame: pd.DataFrame) -> pd.DataFrame:
         if len(chosen) < 2:
             continue
         pairs = {(a[0], b[0]): agreement(a[1], b[1], a[2]) for a, b in combinations(chosen, 2)}
-        truths[version] = np.mean(list(pairs.values()))
-        own |= {(*version, a[0]): np.mean([pairs[pair] for pair in pairs if a[0] in pair]) for a in chosen}
+        truths[version] = float(np.mean(list(pairs.values())))
+        own |= {(*version, a[0]): float(np.mean([pairs[pair] for pair in pairs if a[0] in pair])) for a in chosen}
     keys = list(rows[VERSION].itertuples(index=False, name=None))
     rows["truth"] = [truths.get(key, np.nan) for key in keys]
     rows["own"] = [own.get((*key, split), np.nan) for key, split in zip(keys, rows["split"], strict=True)]
