@@ -19,8 +19,8 @@ LIMITS = {"--help": 0.1, "decide": 0.7, "decide -o": 1.8, "select": 2.2}
 _READING = (
     f"CPU time (user and system) of a whole command, as a multiple (`times`) of that of `python -c '{IMPORTS}'`, in "
     "turns. `select` runs 100 models of mRMR and writes the report with its figures, without repeating anything on "
-    "other samples (`--trust none`); `decide` asks for half as many features on its evidence, and judges its set by the "
-    "shuffled targets and (with `-o`) the halves that are stored with it."
+    "other samples (`--trust none`); `decide` asks for half as many features on its evidence, and judges its set by "
+    "the shuffled targets and (with `-o`) the halves that are stored with it."
 )
 
 

@@ -15,6 +15,7 @@ from ubayfs.cli.main import main
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study
 from ubayfs.trust.noise import noise_of
+from ubayfs.trust.trial import Trial
 
 from .conftest import STUDY, summary_of
 
@@ -273,3 +274,23 @@ def test_check_shows_what_would_be_repeated(folder, run):
     done = run("check", "study.yaml", "--trust", "full", "--cv", 4)
     assert "trust       full: 20 shuffled targets, 20 pairs of halves, 4 x 5 folds" in done.out
     assert "max_size('supported', rho=inf)" in done.out
+
+
+def test_finished_folds_are_not_repeated(own, run, interrupted, monkeypatch):
+    interrupted("folds", 2)
+    done = run("trust", own, "--cv", 3)
+    assert done.code == 0, done.err
+    assert states(own)[0] == "partial"
+    partial = StoredResult(own).trust.validation
+    assert partial.n_done == 2
+    interrupted("nothing", 0)
+    with monkeypatch.context() as patch:
+        evidence, made = Trial._evidence, []
+        patch.setattr(Trial, "_evidence", lambda self, *arguments: made.append(1) or evidence(self, *arguments))
+        done = run("trust", own, "--cv", 3)
+    assert done.code == 0, done.err
+    assert len(made) == 1
+    whole = StoredResult(own).trust.validation
+    assert whole.complete
+    assert whole.sets[:2] == partial.sets
+    assert not list(own.glob("unfinished*"))

@@ -66,6 +66,7 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
 @pytest.mark.parametrize(("seed", "n_decisions"), [("0", 1), ("null", 2)])
 def test_select_and_decide_check_the_decision_once_unless_a_seed_is_drawn(folder, monkeypatch, seed, n_decisions):
     few = f"evidence: {{n_models: 5}}\noutputs: {{figures: [], n_draws: 3}}\ndecision: {{seed: {seed}}}\n"
+    few += "trust: {level: none}\n"
     (folder / "study.yaml").write_text(STUDY + few)
     made = []
     count_decisions(monkeypatch, made)

@@ -39,6 +39,7 @@ from ubayfs.study import (
     OutputSection,
     PriorSection,
     Study,
+    TrustSection,
     load_study,
 )
 from ubayfs.study.diagnostics import Problems
@@ -170,6 +171,9 @@ studies = st.builds(
     ),
     st.builds(
         OutputSection, st.sampled_from(["results", "no"]), st.sampled_from([(), ("png", "pdf")]), st.booleans(), sizes
+    ),
+    st.builds(
+        TrustSection, st.sampled_from([None, "none", "full"]), st.integers(1, 30), sizes=st.sets(st.integers(1, 9))
     ),
 )
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ubayfs.trust.reproducibility import Reproducibility, agreement, projected
+from ubayfs.trust.reproducibility import Reproducibility, _projected_alike, agreement, projected
 
 
 def slow_agreement(first, second, n_varying):
@@ -40,14 +40,37 @@ def test_random_sets_agree_by_chance_alone(rng):
 
 def test_summary_of_agreements():
     found = of([0.2, 0.4, np.nan, 0.6, 0.0])
-    h = 1.96 * np.std([0.2, 0.4, 0.6, 0.0], ddof=1) * math.sqrt(1 / 4 + 1 / 2)
+    h = 1.96 * math.sqrt(2 * 0.3 * 0.7 + 1 / 3) / 2 * math.sqrt(1 / 4 + 1 / 2)  # of counting, the larger one here
     assert (found.n_used, found.n_undefined, found.complete) == (4, 1, True)
     assert (found.lower, found.upper) == (pytest.approx(0.3), pytest.approx(0.6 / 1.3))
-    assert found.interval == pytest.approx((0.3 - h, 2 * (0.3 + h) / (1.3 + h)))
+    assert found.interval == pytest.approx((0.3 - h, 1.0))
     assert found.chosen_again == pytest.approx([2 * (phi + (1 - phi) * 0.5) for phi in (0.3, 0.6 / 1.3)])
     factor = found.chosen_again[1] / 1.2 if found.chosen_again[1] < 1.2 else 1.0
     assert found.frequency == pytest.approx(np.array([0.9, 0.3, 0.5, 0.0]) * factor)
     assert found.labels.tolist() == ["usually", "rarely", "sometimes", "rarely"]
+
+
+def test_interval_by_the_spread_of_the_agreements():
+    found = of([0.0, 0.5, 1.0, 0.5], chosen=[True] * 40 + [False] * 60, shares=[0.5] * 100)
+    h = 1.96 * np.std([0.0, 0.5, 1.0, 0.5], ddof=1) * math.sqrt(1 / 4 + 1 / 2)
+    assert found.interval == pytest.approx((0.5 - h, 1.0))
+    assert 0.5 + h > 1
+
+
+@pytest.mark.parametrize(("n_signals", "projection"), [(10, _projected_alike), (2, lambda a, _: projected(a))])
+def test_projections_on_planted_truth(n_signals, projection, rng):
+    # Means of signals among 500 features: the ten largest, in halves and in whole studies.
+    effect = np.where(np.arange(500) < n_signals, 3.5, 0.0)
+    half, whole = (
+        agreement(*(top_ten(effect * scale + rng.standard_normal((400, 500))) for _ in range(2)), 500).mean()
+        for scale in (math.sqrt(0.5), 1.0)
+    )
+    assert projection(half, 10 / 500) == pytest.approx(whole, abs=0.05)
+    assert half < whole - 0.05
+
+
+def top_ten(values):
+    return np.argsort(np.argsort(-np.abs(values), axis=1), axis=1) < 10
 
 
 def test_frequencies_are_scaled_to_what_is_chosen_again():

@@ -216,10 +216,10 @@ def test_threads_do_not_change_the_result():
     X, y = planted()
     arguments = {
         "prior": "hyperdirichlet",
-        "sizes": [1, 2],
+        "sizes": [2],
         "control": True,
         "predictor": ["ridge", "forest"],
-        "baselines": True,
+        "baselines": ["forest", "all features"],
     }
     one, two = (quick(X, y, n_jobs=n_jobs, n_repeats=1, **arguments).to_dict() for n_jobs in (1, 2))
     assert one == two

@@ -11,7 +11,7 @@ import numpy as np
 from .._arguments import Mask
 from ..exceptions import InfeasibleError
 from ..utility import Utility, score_tolerance
-from .base import Optimizer, Solution
+from .base import Limit, Optimizer, Solution
 from .exact import Exact
 
 # What a shared member adds to the score among equally good sets, in units of the tolerance of scores: enough to be
@@ -19,11 +19,16 @@ from .exact import Exact
 _SHARED = 4.0
 
 
-def best_near(optimizer: Optimizer, utility: Utility, begin: Mask, random_state: Any) -> Solution | None:
-    """Return the best set, which is probably near to `begin`; None if hard inequalities contradict each other."""
+def best_near(
+    optimizer: Optimizer, utility: Utility, begin: Mask, random_state: Any, node_limit: int | None = None
+) -> Solution | None:
+    """Return the best set, which is probably near to `begin`; None if hard inequalities contradict each other.
+
+    After `node_limit` nodes of branch and bound the exact optimizer returns the best set that it has found.
+    """
     if isinstance(optimizer, Exact):
         # Why there is no set does not matter here.
-        return replace(optimizer, begin_with=np.flatnonzero(begin)).search(utility)
+        return replace(optimizer, begin_with=np.flatnonzero(begin)).search(utility, Limit(nodes=node_limit))
     try:
         return optimizer.maximize(utility, random_state)
     except InfeasibleError:

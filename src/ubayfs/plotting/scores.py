@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-# What a number of each metric means stands beside its name.
-METRICS = {
-    "auc": ("AUC", "0.5 is guessing, 1 is perfect"),
-    "balanced_accuracy": ("balanced accuracy", "1 is perfect"),
-    "r2": ("R2", "0 is no better than the mean of all samples, 1 is perfect"),
-    "mean_absolute_error": ("mean absolute error", "0 is perfect"),
-    "c_index": ("C-index", "0.5 is guessing, 1 is perfect"),
+# Name, what a number means, and the number that guessing reaches, if it is always the same.
+METRICS: dict[str, tuple[str, str, float | None]] = {
+    "auc": ("AUC", "0.5 is guessing, 1 is perfect", 0.5),
+    "balanced_accuracy": ("balanced accuracy", "1 is perfect", None),
+    "r2": ("R2", "0 is guessing the mean, 1 is perfect", 0.0),
+    "mean_absolute_error": ("mean absolute error", "0 is perfect", None),
+    "c_index": ("C-index", "0.5 is guessing, 1 is perfect", 0.5),
 }
 METHODS = {
     "ubayfs": "ours",

@@ -121,23 +121,23 @@ class TrustWork:
         """Run ensembles on shuffled targets, unless that was done."""
         known, n = self.trust.null, self.study.study.trust.n_shuffles
         if known is None or known.n_shuffles < n or not known.complete:
-            null = self._part("noise", "shuffled targets", "shuffles", collect_null, n_shuffles=n)
+            null = self._part("noise", "shuffled targets", "shuffles", collect_null, n_shuffles=n, known=known)
             if null is not None and null.n_done:
                 self.trust = replace(self.trust, null=null).with_noise(self.evidence)
 
     def _find_halves(self) -> None:
         known, n = self.trust.halves, self.study.study.trust.n_splits
         if known is None or known.n_splits < n or not known.complete:
-            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n)
+            halves = self._part("reproducibility", "half-splits", "splits", collect_halves, n_splits=n, known=known)
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
     def _validate(self) -> None:
         known = self.trust.validation
         if known is None or not known.complete:
-            validation = self._part("validation", "folds", "folds", _validated, study=self.study)
+            digest = decision_digest(self.study, self.evidence)
+            validation = self._part(f"validation-{digest[:12]}", "folds", "folds", _validated, study=self.study)
             if validation is not None and validation.n_done:
-                digest = decision_digest(self.study, self.evidence)
                 self.trust = replace(self.trust, validation=validation, validated=digest)
 
     def _part(self, part: str, label: str, unit: str, work: Callable[..., Any], **settings: Any) -> Any:
@@ -145,7 +145,7 @@ class TrustWork:
         if self.stopped:
             return None
         study = self.study.study
-        checkpoint = None if self.checkpoint is None else self.checkpoint / part
+        checkpoint = None if self.checkpoint is None else self.checkpoint / part  # of just what it does
         common = {"random_state": study.trust.seed, "n_jobs": study.evidence.n_jobs, "checkpoint": checkpoint}
         try:
             with self.watch(label, unit) as update:
@@ -156,7 +156,7 @@ class TrustWork:
 
                 return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
-            self.problems[part] = str(error)
+            self.problems[part.partition("-")[0]] = str(error)
             return None
 
 
@@ -189,4 +189,4 @@ def _validated(
     options = Options(**folds, random_state=random_state, n_jobs=n_jobs, on_progress=on_progress)
     procedure = Procedure.of(data, ensemble)
     decision, decide_for = sized_in_parts(procedure, study.decision, section.max_supported, section.n_shuffles)
-    return validate_procedure(procedure, decision, options, study.prior, decide_for)
+    return validate_procedure(procedure, decision, options, study.prior, decide_for, checkpoint)

@@ -168,7 +168,7 @@ def summarize(
             trust_facts.with_substitutes(given["chosen"], explained["substitutes"]), selection, chance, random_state
         ),
         "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
-        **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "agreement")},
+        **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
         "alternatives": members.alternatives(selection),
         "correlation": facts.correlation_facts(selection, correlations),
         "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),

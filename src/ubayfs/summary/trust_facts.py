@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ..trust.trust import Trust
     from ..trust.validation import Validation
 
+# Work on explanations: nodes of branch and bound in each decision, so that a report never takes much longer than its
+# decision; and inequalities from which on a required feature may take minutes (7,129 genes with 212,807 pairs).
+_NODES = 200
+_MOST_INEQUALITIES = 10_000
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 PARTS = ("validation", "noise", "reproducibility")  # in the order of a report
 
@@ -160,18 +164,28 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
 def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
     """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
     if selection.problem is None:
-        return {"substitutes": [], "left_out": [], "stand_ins": [], "costs": [], "agreement": None}
-    costs = constraint_costs(selection, random_state)
-    out = left_out(selection, costs=costs, random_state=random_state)
+        return {
+            "substitutes": [],
+            "left_out": [],
+            "left_out_known": False,
+            "stand_ins": [],
+            "costs": [],
+            "agreement": None,
+        }
+    limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
+    costs = constraint_costs(selection, **limits)
+    many = selection.problem.utility.system.n_inequalities > _MOST_INEQUALITIES
+    out = () if many else left_out(selection, costs=costs, **limits)
     voted = [] if selection.counts is None else [n for n in selection.counts[selection.mask].tolist() if n]
     weakest = min(voted, default=1)  # what has fewer votes is not strong
     found: dict[str, Any] = {
-        "substitutes": substitutes(selection, random_state),
+        "substitutes": substitutes(selection, **limits),
         "costs": costs,
-        "agreement": agreement(selection, random_state=random_state, blocks=blocks),
+        "agreement": agreement(selection, blocks=blocks, **limits),
     }
     return {key: plain(values) for key, values in found.items()} | {
         "left_out": [plain(entry) for entry in out if entry.count is None or entry.count >= weakest],
+        "left_out_known": not many,
         "stand_ins": _stand_ins(selection, found["substitutes"]),
     }
 

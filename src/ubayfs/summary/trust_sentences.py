@@ -73,9 +73,11 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
     if found["mean"] is None:
         return "", ["No fold could be scored."]
     scored = interval_text(found["mean"], found["lower"], found["upper"])
-    meaning = f" {name[0].upper()}{name[1:]}: {METRICS[found['metric']][1]}." if found["metric"] in METRICS else ""
-    sentence = f"On samples not used for choosing: {name} {scored}.{meaning}"
-    return f"{name} {score_text(found['mean'])}", [sentence, *_closest(found)]
+    _, meaning, guessing = METRICS.get(found["metric"], (name, "more is better", None))
+    lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
+    if guessing is not None and found["lower"] is not None and found["lower"] <= guessing:
+        lines.append("That is not clearly better than guessing.")
+    return f"{name} {score_text(found['mean'])}", [*lines, *_closest(found)]
 
 
 def _closest(found: Facts) -> list[str]:
@@ -333,6 +335,8 @@ def _left_out(facts: Facts) -> list[str]:
         return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
     if facts["ensemble"] is None or not facts["chosen"]:
         return []
+    if not facts["left_out_known"]:
+        return ["Not examined: under so many inequalities that would take long."]
     return ["None: no feature that was not chosen has as many votes as the weakest that was."]
 
 

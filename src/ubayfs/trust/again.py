@@ -37,19 +37,20 @@ class Again:
     problem: DecisionProblem
     optimizer: Optimizer
     random_state: RandomState
+    node_limit: int | None = None  # of branch and bound, in each decision
 
     @classmethod
-    def of(cls, selection: Selection, purpose: str, random_state: RandomState) -> Again:
+    def of(cls, selection: Selection, purpose: str, random_state: RandomState, node_limit: int | None = None) -> Again:
         """Prepare for what changes of a selection are made for."""
         problem = problem_of(selection, purpose)
         optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
-        return cls(selection, problem, optimizer, random_state)
+        return cls(selection, problem, optimizer, random_state, node_limit)
 
     def decide(self, utility: Utility, begin: Mask, nearest: bool = True) -> Answer:
         """Return the best set; among equally good ones the one that shares most with the chosen set, or any of them."""
 
         def best(changed: Utility) -> Solution | None:
-            return best_near(self.optimizer, changed, begin, self.random_state)
+            return best_near(self.optimizer, changed, begin, self.random_state, self.node_limit)
 
         try:
             found = nearest_best(best, utility, self.selection.mask) if nearest else best(utility)

@@ -49,7 +49,11 @@ class Agreement:
 
 
 def agreement(
-    selection: Selection, n_permutations: int = 2000, random_state: RandomState = 0, blocks: Any = None
+    selection: Selection,
+    n_permutations: int = 2000,
+    random_state: RandomState = 0,
+    blocks: Any = None,
+    node_limit: int | None = None,
 ) -> Agreement | None:
     """Test whether features of higher weight got more votes than random ones would, and decide with less weight.
 
@@ -63,6 +67,8 @@ def agreement(
     blocks : mapping, DataFrame or Blocks, optional
         If weights are the same within each of these blocks, and no two overlap, the mean votes of whole blocks are
         dealt: features of a block are alike. Features outside all blocks are one more.
+    node_limit : int, optional
+        Nodes of branch and bound in each decision. Default: no limit.
 
     Returns
     -------
@@ -80,7 +86,7 @@ def agreement(
     >>> round(found.statistic, 2), round(found.p_value, 1)
     (74.75, 0.2)
     """
-    again = Again.of(selection, "the agreement of prior and data", random_state)
+    again = Again.of(selection, "the agreement of prior and data", random_state, node_limit)
     n_permutations = check_int("n_permutations", n_permutations, low=1)
     posterior, system = selection.posterior, again.problem.utility.system
     if posterior is None or not ((posterior.weights > posterior.weights.min()).any() or system.from_prior.any()):

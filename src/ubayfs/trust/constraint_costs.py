@@ -64,7 +64,9 @@ class ConstraintCost(Change):
     one_more: Change | None
 
 
-def constraint_costs(selection: Selection, random_state: RandomState = 0) -> tuple[ConstraintCost, ...]:
+def constraint_costs(
+    selection: Selection, random_state: RandomState = 0, node_limit: int | None = None
+) -> tuple[ConstraintCost, ...]:
     """Tell what each constraint costs, exactly: by deciding without it.
 
     Parameters
@@ -73,6 +75,8 @@ def constraint_costs(selection: Selection, random_state: RandomState = 0) -> tup
         From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`; one read from a file does not know the constraints.
     random_state : int, Generator, RandomState or None, default 0
         For the genetic optimizer; the rest has no chance in it.
+    node_limit : int, optional
+        Nodes of branch and bound in each decision; what is not proved by then is marked as such. Default: no limit.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def constraint_costs(selection: Selection, random_state: RandomState = 0) -> tup
     max-size 2 5.01 ('d',) ()
     cannot-link a, b 5.0 ('b',) ('c',)
     """
-    again = Again.of(selection, "the costs of constraints", random_state)
+    again = Again.of(selection, "the costs of constraints", random_state, node_limit)
     utility = again.problem.utility
     limits = size_limits(utility)
     return tuple(_cost(again, position, part, limits) for position, part in enumerate(utility.system.parts))

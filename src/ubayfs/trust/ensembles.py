@@ -193,6 +193,7 @@ def collect_null(
     n_jobs: int | None = None,
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    known: NullEnsembles | None = None,
 ) -> NullEnsembles:
     """Run an ensemble on shuffled targets; missing values, covariates and groups stay with their samples.
 
@@ -210,6 +211,8 @@ def collect_null(
         the shuffles that are done are returned.
     checkpoint : path of a directory, optional
         Every finished shuffle is stored there, and the same call continues from there.
+    known : NullEnsembles, optional
+        What a call with fewer shuffles found; these are not repeated if data, ensemble and seed are the same.
 
     Raises
     ------
@@ -227,7 +230,11 @@ def collect_null(
         counts, n_models = found.counts.astype(np.int32), np.array([found.n_models], dtype=np.int32)
         return NullEnsembles(counts[None, :], n_models, 1, {})
 
-    done, failures = repeats.run(shuffle, NullEnsembles.from_arrays)
+    earlier: list[NullEnsembles] = []
+    if known is not None and repeats.continues(known):
+        rows = zip(known.counts, known.n_models, strict=True)
+        earlier = [NullEnsembles(counts[None, :], np.array([n]), 1, {}) for counts, n in rows]
+    done, failures = repeats.run(shuffle, NullEnsembles.from_arrays, earlier)
     counts = np.concatenate([np.empty((0, data.n_features), dtype=np.int32), *(one.counts for one in done)])
     n_models = np.concatenate([np.empty(0, dtype=np.int32), *(one.n_models for one in done)])
     return NullEnsembles(counts, n_models, repeats.n, repeats.settings, failures)
@@ -241,12 +248,13 @@ def collect_halves(
     n_jobs: int | None = None,
     on_progress: Progress | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    known: HalfEnsembles | None = None,
 ) -> HalfEnsembles:
     """Run an ensemble on complementary halves of the samples, stratified like subsamples and of whole groups.
 
     Parameters
     ----------
-    data, ensemble, random_state, n_jobs, on_progress, checkpoint
+    data, ensemble, random_state, n_jobs, on_progress, checkpoint, known
         As in :func:`collect_null`, with splits for shuffles.
     n_splits : int, default 20
         Each takes two ensembles on half of the samples, as many models each as on all of them.
@@ -269,7 +277,11 @@ def collect_halves(
         one, other = (repeats.ensemble(part, number, half) for half, part in enumerate(parts))
         return HalfEnsembles(((one, other),), first[None, :], 1, {})
 
-    done, failures = repeats.run(split, HalfEnsembles.from_arrays)
+    earlier: list[HalfEnsembles] = []
+    if known is not None and repeats.continues(known):
+        rows = zip(known.pairs, known.samples, strict=True)
+        earlier = [HalfEnsembles((pair,), samples[None, :], 1, {}) for pair, samples in rows]
+    done, failures = repeats.run(split, HalfEnsembles.from_arrays, earlier)
     samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(one.samples for one in done)])
     return HalfEnsembles(tuple(one.pairs[0] for one in done), samples, repeats.n, repeats.settings, failures)
 

@@ -70,6 +70,7 @@ def left_out(
     n: int = 5,
     costs: tuple[ConstraintCost, ...] | None = None,
     random_state: RandomState = 0,
+    node_limit: int | None = None,
 ) -> tuple[LeftOut, ...]:
     """Tell why the strongest features that are not chosen are out, exactly: by deciding with each of them required.
 
@@ -83,6 +84,8 @@ def left_out(
         Of the same selection, if they are known already.
     random_state : int, Generator, RandomState or None, default 0
         For the hyperdirichlet prior and the genetic optimizer; the rest has no chance in it.
+    node_limit : int, optional
+        Nodes of branch and bound in each decision; what is not proved by then is marked as such. Default: no limit.
 
     Returns
     -------
@@ -99,11 +102,11 @@ def left_out(
     b 20 constraint ('cannot-link a, b',) ('a',) 20.0
     d 5 rival ('max-size 2',) ('c',) 10.0
     """
-    again = Again.of(selection, "the reason why a feature is left out", random_state)
+    again = Again.of(selection, "the reason why a feature is left out", random_state, node_limit)
     strongest = _strongest(selection, check_int("n", n, low=0))
     if len(strongest) == 0:
         return ()
-    costs = constraint_costs(selection, random_state) if costs is None else costs
+    costs = constraint_costs(selection, random_state, node_limit) if costs is None else costs
     neutral = again.without_prior() or ()
     return tuple(_reason(again, int(position), costs, neutral) for position in strongest)
 

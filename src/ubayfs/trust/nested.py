@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -146,11 +147,13 @@ def validate_procedure(
     options: Options,
     knowledge: PriorKnowledge | None = None,
     decide_for: DecideFor | None = None,
+    directory: Path | None = None,
 ) -> Validation:
     """Do what :func:`validate` does with data that are read already.
 
     `knowledge` is what else is known of the features, if it is more than the weights of the decision; `decide_for`
-    takes the place of the decision where that depends on the training part: ``(data, evidence) -> Decision``.
+    takes the place of the decision where that depends on the training part: ``(data, evidence) -> Decision``. Finished
+    folds are stored in `directory`, and read from there: it must belong to just this validation.
     """
     data, seed = procedure.data, as_seed_sequence(options.random_state)
     predictors = as_predictors(options.predictor, data.target.task)
@@ -160,7 +163,8 @@ def validate_procedure(
     n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
     # Where folds have no threads of their own, the runs of an ensemble have them, or the processes of joblib.
     n_jobs = options.n_jobs if n_threads == 1 else 1
-    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes, n_jobs)
+    asked = (predictors, options.baselines, options.sizes)
+    trial = Trial(procedure, decision, knowledge, decide_for, *asked, n_jobs, directory)
     outcomes, cancelled = _run_all(trial, folds, n_threads, options.on_progress)
     own, shuffles = ([found for fold, found in outcomes if fold.control is control] for control in (False, True))
     found = Validation(

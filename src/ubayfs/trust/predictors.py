@@ -1,8 +1,9 @@
 """Predictors and metrics by task, in one table, and the form in which predictors get features of a fold.
 
 The named predictors: "ridge", the logistic regression with an L2 penalty (C = 0.1, classes weighted equally) or ridge
-regression (penalty by generalized cross-validation), and "forest", a random forest of 100 trees. C = 0.1 was within
-0.01 of the best AUC for 10 chosen and for all features on BCW, COL, HD, LSVT, PRO and LEU; 1 lost up to 0.04.
+regression (penalty by generalized cross-validation), and "forest", a random forest of 100 trees. Of C = 0.01 to
+1, 0.1 was within 0.02 of the best AUC for 10 chosen and for all features on BCW, COL, HD, LSVT and PRO (2 x 5 folds);
+1 lost up to 0.05.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -169,9 +169,16 @@ class Repeats:
         if self.on_progress is not None and not self.stopped and self.on_progress(n_done, self.n) is False:
             self.stopped = True
 
-    def run(self, repeat: Callable[[int], _Found], read: _Read[_Found]) -> tuple[list[_Found], tuple[str, ...]]:
-        """Return what repeats have found, in their order, and why others failed; those that are stored are read."""
-        found = {number: stored for number in range(self.n) if (stored := self._load(number, read)) is not None}
+    def run(
+        self, repeat: Callable[[int], _Found], read: _Read[_Found], earlier: Sequence[_Found] = ()
+    ) -> tuple[list[_Found], tuple[str, ...]]:
+        """Return what repeats have found, in their order, and why others failed; those that are stored are read.
+
+        `earlier` is what the first ones are known to have found.
+        """
+        found = dict(enumerate(earlier[: self.n]))
+        others = range(len(found), self.n)
+        found |= {number: stored for number in others if (stored := self._load(number, read)) is not None}
         failures: dict[int, str] = {}
         self._report(len(found))
         left = iter([number for number in range(self.n) if number not in found])
@@ -239,6 +246,13 @@ class Repeats:
                 f"{len(failures)} of {self.n} {self.what} could not be used, and at least half must; the most frequent "
                 f"reason ({times}x) is: {reason}"
             )
+
+    def continues(self, known: Any) -> bool:
+        """Tell whether ensembles that are known are the first ones of these, and all of them could be run."""
+        if known is None or known.failures or not known.complete:
+            return False
+        same = identity(known.settings) == identity(self.settings)
+        return bool(same and known.settings["n_models"] == self.settings["n_models"])
 
     def _path(self, number: int) -> Path | None:
         return None if self.directory is None else self.directory / f"{self.what}-{number:05d}.npz"

@@ -5,7 +5,12 @@ k' their sizes and P the number of features that vary in the data:
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets; undefined for empty sets;
 - lower = mean of a, for studies of half the size; upper = 2 lower / (1 + lower), projected to the whole size;
-- interval = [lower - h, 2 x / (1 + x) at x = lower + h] with h = 1.96 sd(a) sqrt(1/n + 1/2), n pairs of halves;
+- interval = [lower - h, the larger projection of x = lower + h], h = 1.96 sd sqrt(1/n + 1/2), n pairs of halves. sd is
+  that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k: halves
+  that happen to share nothing say little. One projection is 2 x / (1 + x), right for a few strong signals. It is too
+  low for signals of about one strength, which pass the threshold of the k best of P together. Those reach the other,
+  Phi(sqrt(2) (z(f) - t) + t)^2 with f^2 = x, z the normal quantile and t = z(k/P), since twice the samples bring sqrt(2)
+  times the effect;
 - of the k members, k (phi + (1 - phi) k/P) are chosen again at an agreement phi.
 """
 
@@ -17,6 +22,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, check_int
 from ..constraints import ConstraintSystem
@@ -108,8 +114,11 @@ class Reproducibility:
         """Where the agreement of studies lies in about 95 % of cases; NaN with fewer than two splits."""
         if self.n_used < 2:
             return float("nan"), float("nan")
-        h = 1.96 * float(self._defined.std(ddof=1)) * (1 / self.n_used + 1 / 2) ** 0.5
-        return max(-1.0, self.lower - h), projected(min(1.0, self.lower + h))
+        k = max(self.size, 1)
+        by_counting = (k * max(self.lower, 0.0) * (1 - self.lower) + 1 / 3) ** 0.5 / k
+        h = 1.96 * max(float(self._defined.std(ddof=1)), by_counting) * (1 / self.n_used + 1 / 2) ** 0.5
+        highest = min(1.0, self.lower + h)
+        return max(-1.0, self.lower - h), max(projected(highest), _projected_alike(highest, k / max(self.n_varying, 1)))
 
     @property
     def chosen_again(self) -> tuple[float, float]:
@@ -149,6 +158,18 @@ def projected(agreement: float) -> float:
     (0.666..., -0.1)
     """
     return 2 * agreement / (1 + agreement) if agreement > 0 else agreement
+
+
+def _projected_alike(agreement: float, share: float) -> float:
+    """Return the agreement of studies of twice the size where all signals are of one strength; `share` is k/P.
+
+    >>> _projected_alike(0.25, 0.01)
+    0.69...
+    """
+    if not (0 < agreement < 1 and 0 < share < 1):
+        return agreement
+    threshold = ndtri(share)
+    return float(ndtr(2**0.5 * (ndtri(agreement**0.5) - threshold) + threshold) ** 2)
 
 
 def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:

@@ -80,7 +80,9 @@ class Substitute:
     stand_ins: tuple[StandIn, ...]
 
 
-def substitutes(selection: Selection, random_state: RandomState = 0) -> tuple[Substitute, ...]:
+def substitutes(
+    selection: Selection, random_state: RandomState = 0, node_limit: int | None = None
+) -> tuple[Substitute, ...]:
     """Tell for each member what is chosen without it, exactly, and which features stood in for it in the ensemble.
 
     Parameters
@@ -89,6 +91,8 @@ def substitutes(selection: Selection, random_state: RandomState = 0) -> tuple[Su
         From :func:`~ubayfs.decide` or :func:`~ubayfs.maximize`; one read from a file does not know the constraints.
     random_state : int, Generator, RandomState or None, default 0
         For the genetic optimizer; the rest has no chance in it.
+    node_limit : int, optional
+        Nodes of branch and bound in each decision; what is not proved by then is marked as such. Default: no limit.
 
     Returns
     -------
@@ -106,7 +110,7 @@ def substitutes(selection: Selection, random_state: RandomState = 0) -> tuple[Su
     >>> stand_in.feature, stand_in.votes, stand_in.votes_either, stand_in.shift
     ('c', 15, 35, 0.75)
     """
-    again = Again.of(selection, "substitutes", random_state)
+    again = Again.of(selection, "substitutes", random_state, node_limit)
     stand_ins = _stand_ins(selection)
     return tuple(
         _substitute(again, int(position), found) for position, found in zip(selection.indices, stand_ins, strict=True)

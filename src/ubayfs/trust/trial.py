@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
+from .._files import read_json, write_atomically
+from .._plain import decode, plain
 from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
 from ..data.target import Target
@@ -103,9 +108,22 @@ class Trial:
     baselines: tuple[str, ...]
     sizes: tuple[int, ...]
     n_jobs: int | None = 1
+    directory: Path | None = None  # where finished folds of just this validation are stored
 
     def run(self, fold: Fold, stop: Event) -> Outcome | None:
-        """Return what was found, or None if it was stopped."""
+        """Return what was found, or None if it was stopped; a fold that is stored is read."""
+        if self.directory is None:
+            return self._run(fold, stop)
+        path = self.directory / f"{'control' if fold.control else 'fold'}-{fold.repeat}-{fold.fold}.json"
+        with suppress(InputError):  # absent or damaged
+            return decode(Outcome, read_json(path))
+        found = self._run(fold, stop)
+        if found is not None and found.chosen is not None:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, json.dumps(plain(found)).encode())
+        return found
+
+    def _run(self, fold: Fold, stop: Event) -> Outcome | None:
         try:
             train = take_samples(fold.data, mask_of(fold.train, fold.data.n_samples))
             evidence = None if stop.is_set() else self._evidence(fold, train, stop)

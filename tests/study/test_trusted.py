@@ -1,0 +1,162 @@
+"""The trust section of a study: its values, its level, and what a validation is tied to."""
+
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ubayfs import max_size
+from ubayfs.exceptions import ConstraintError, InputError
+from ubayfs.study import DataSection, EvidenceSection, Study, TrustSection, resolve_study
+from ubayfs.study.trusted import TrustWork, chosen_level, decision_digest
+from ubayfs.trust.trust import Trust
+
+
+def watch(label, unit):
+    return nullcontext(lambda done, total: None)
+
+
+@pytest.fixture(scope="module")
+def resolved(tmp_path_factory):
+    """A study of 40 samples with one related feature."""
+    folder = tmp_path_factory.mktemp("study")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 8)), np.repeat([0, 1], 20)
+    X[:, 0] += 2 * y
+    pd.DataFrame(X, columns=list("abcdefgh")).assign(y=y).to_csv(folder / "t.csv", index=False)
+    evidence, trust = EvidenceSection("fisher", 10, n_features_per_model=2), TrustSection(n_shuffles=3, n_splits=2)
+    study = Study(DataSection("t.csv", target="y"), evidence, constraints=[max_size(2)], trust=trust, folder=folder)
+    return resolve_study(study)
+
+
+def changed(resolved, **parts):
+    return resolve_study(replace(resolved.study, **parts))
+
+
+@pytest.mark.parametrize(
+    ("given", "argument"),
+    [
+        ({"level": "some"}, "level"),
+        ({"n_shuffles": 0}, "n_shuffles"),
+        ({"cv": 1}, "cv"),
+        ({"sizes": [3, "x"]}, "sizes"),
+        ({"seed": None}, "seed"),
+        ({"max_supported": 0}, "max_supported"),
+    ],
+)
+def test_wrong_values_are_refused(given, argument):
+    with pytest.raises(InputError, match=argument):
+        TrustSection(**given)
+
+
+def test_sizes_are_sorted_and_each_there_once():
+    assert TrustSection(sizes=[5, 1, 5]).sizes == (1, 5)
+    assert TrustSection(sizes=4).sizes == (4,)
+
+
+def test_the_level_of_the_file_counts(resolved):
+    assert chosen_level(resolved) == "full"
+    assert chosen_level(changed(resolved, trust=TrustSection(level="none"))) == "none"
+    many = replace(resolved.study.evidence, n_models=10**6)
+    assert chosen_level(changed(resolved, evidence=many)) == "quick"
+
+
+def test_the_digest_changes_with_what_a_validation_depends_on(resolved):
+    evidence = resolved.collect()
+    digest = decision_digest(resolved, evidence)
+    study = resolved.study
+    same = [
+        {"decision": replace(study.decision, n_alternatives=1)},
+        {"trust": replace(study.trust, level="full", n_splits=9)},
+        {"evidence": replace(study.evidence, n_jobs=2)},
+    ]
+    other = [
+        {"constraints": (max_size(3),)},
+        {"constraints": (max_size(2, rho=2.0),)},
+        {"prior": replace(study.prior, weights={"features": {"b": 3}})},
+        {"blocks": {"all": ["a", "b"]}},
+        {"decision": replace(study.decision, min_votes=1)},
+        {"trust": replace(study.trust, cv=3)},
+        {"trust": replace(study.trust, sizes=(1,))},
+    ]
+    assert {decision_digest(changed(resolved, **parts), evidence) for parts in same} == {digest}
+    digests = [decision_digest(changed(resolved, **parts), evidence) for parts in other]
+    assert len({digest, *digests}) == len(other) + 1
+    again = changed(resolved, evidence=replace(study.evidence, seed=1)).collect()
+    assert decision_digest(resolved, again) != digest
+
+
+def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
+    evidence = resolved.collect()
+    work = TrustWork(resolved, evidence, Trust(), watch)
+    selection = work.study.decide(evidence)
+    work.find("quick", selection)
+    assert (work.trust.level, work.trust.null.n_done, work.trust.reproducibility.n_splits) == ("quick", 3, 2)
+    monkeypatch.setattr("ubayfs.study.trusted.collect_null", None)
+    monkeypatch.setattr("ubayfs.study.trusted.collect_halves", None)
+    again = TrustWork(resolved, evidence, work.trust, watch)
+    assert again.trust.reproducibility is None  # of a decision
+    again.find("quick", selection)
+    assert again.trust.reproducibility.lower == work.trust.reproducibility.lower
+    assert again.problems == {}
+
+
+def test_only_further_shuffles_and_splits_are_collected(resolved):
+    evidence, seen = resolved.collect(), []
+    work = TrustWork(resolved, evidence, Trust(), watch)
+    selection = work.study.decide(evidence)
+    work.find("quick", selection)
+    more = changed(resolved, trust=TrustSection(n_shuffles=5, n_splits=3))
+    again = TrustWork(more, evidence, work.trust, lambda label, unit: nullcontext(lambda *done: seen.append(done)))
+    again.find("quick", selection)
+    assert {(3, 5), (5, 5), (2, 3), (3, 3)} <= set(seen)
+    assert not {(0, 5), (2, 5), (0, 3), (1, 3)} & set(seen)
+    whole = TrustWork(more, evidence, Trust(), watch)
+    whole.find("quick", selection)
+    np.testing.assert_array_equal(again.trust.null.counts, whole.trust.null.counts)
+    assert again.trust.encode() == whole.trust.encode()
+    other = changed(resolved, trust=TrustSection(n_shuffles=5, n_splits=2, seed=1))
+    anew = TrustWork(other, evidence, work.trust, watch)
+    anew.find("quick", selection)
+    assert anew.trust.null.n_done == 5
+    assert (anew.trust.null.counts[:3] != work.trust.null.counts).any()
+
+
+def test_a_part_that_is_stopped_ends_the_work(resolved):
+    evidence = resolved.collect()
+    work = TrustWork(resolved, evidence, Trust(), lambda label, unit: nullcontext(lambda done, total: done < 2))
+    work.find("full", resolved.decide(evidence))
+    assert work.stopped
+    assert not work.complete
+    assert work.trust.null.n_done == 2
+    assert work.trust.halves is None
+    assert work.trust.validation is None
+
+
+def test_a_size_that_nobody_knows_yet(resolved):
+    """Checked with the most that it may be; decided only when the noise has told it."""
+    study = changed(resolved, constraints=(max_size("supported"),), trust=replace(resolved.study.trust, n_shuffles=19))
+    assert study.needs_noise
+    assert study.decision.constraints == (max_size(20),)
+    evidence = study.collect()
+    with pytest.raises(ConstraintError, match="noise"):
+        study.decide(evidence)
+    with pytest.raises(ConstraintError, match="noise"):
+        study.study.decide(evidence)
+    assert study.study.arguments(study.feature_names)["constraints"] == (max_size("supported"),)
+    work = TrustWork(study, evidence, Trust(), watch)
+    work.size()
+    assert work.study.supported == max(1, work.trust.noise.supported)
+    assert len(work.study.decide(evidence).features) == work.study.supported
+    assert work.study.standalone().constraints == (max_size("supported"),)
+
+
+def test_what_the_most_allows_is_checked_before_any_work(resolved):
+    from ubayfs import min_size
+
+    hard = {"rho": np.inf}
+    constraints = (max_size("supported", **hard), min_size(5, **hard))
+    with pytest.raises(InputError, match="max-size 3"):
+        changed(resolved, constraints=constraints, trust=TrustSection(max_supported=3))
