@@ -204,6 +204,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             store = None if store is None else os.path.join(store, "shuffles")
             null = collect_null(data, ensemble, N_SHUFFLES, seed, **watch, checkpoint=store)
             self.noise_ = noise_of(self.evidence_, null)
+            for advice in self.noise_.advice:
+                advice.warn()
         return self._decide(data)
 
     def transform(self, X: Any) -> Any:

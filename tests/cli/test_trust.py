@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from ubayfs.cli import console
-from ubayfs.cli.main import main
+from ubayfs.cli.main import build_parser, main
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study
 from ubayfs.trust.noise import noise_of
@@ -203,6 +203,7 @@ def test_a_cancel_keeps_what_is_done_and_trust_completes_it(folder, run, interru
     assert "complete it with: ubayfs trust results" in done.err
     assert states(folder / "results") == ("missing", "partial", "missing")
     assert "3 of 19 shuffles" in done.out
+    assert "repeats_cancelled" in [advice["code"] for advice in summary_of(folder / "results")["advice"]]
     (runs,) = Path("results").glob("unfinished*")
     seen = interrupted("nothing", 0)
     done = run("trust", "results")
@@ -294,3 +295,14 @@ def test_finished_folds_are_not_repeated(own, run, interrupted, monkeypatch):
     assert whole.complete
     assert whole.sets[:2] == partial.sets
     assert not list(own.glob("unfinished*"))
+
+
+def test_whoever_leaves_before_the_facts_loses_no_result(folder, run, monkeypatch):
+    def closed(facts):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("ubayfs.cli.steps.print_facts", closed)
+    parsed = build_parser().parse_args(["select", "study.yaml", "--trust", "quick", "--shuffles", "2", "--splits", "2"])
+    with pytest.raises(BrokenPipeError):
+        parsed.run(parsed)
+    assert states(folder / "results") == ("missing", "known", "known")

@@ -69,7 +69,7 @@ def test_the_digest_changes_with_what_a_validation_depends_on(resolved):
     study = resolved.study
     same = [
         {"decision": replace(study.decision, n_alternatives=1)},
-        {"trust": replace(study.trust, level="full", n_splits=9)},
+        {"trust": replace(study.trust, level="full", n_splits=9, n_shuffles=30)},
         {"evidence": replace(study.evidence, n_jobs=2)},
     ]
     other = [
@@ -129,7 +129,6 @@ def test_a_part_that_is_stopped_ends_the_work(resolved):
     work = TrustWork(resolved, evidence, Trust(), lambda label, unit: nullcontext(lambda done, total: done < 2))
     work.find("full", resolved.decide(evidence))
     assert work.stopped
-    assert not work.complete
     assert work.trust.null.n_done == 2
     assert work.trust.halves is None
     assert work.trust.validation is None
@@ -151,6 +150,15 @@ def test_a_size_that_nobody_knows_yet(resolved):
     assert work.study.supported == max(1, work.trust.noise.supported)
     assert len(work.study.decide(evidence).features) == work.study.supported
     assert work.study.standalone().constraints == (max_size("supported"),)
+
+
+def test_a_size_is_not_taken_from_shuffles_that_were_stopped(resolved):
+    """With fewer than 19 nothing passes: they would say that nothing is supported."""
+    study = changed(resolved, constraints=(max_size("supported"),), trust=TrustSection(n_shuffles=20))
+    stop = nullcontext(lambda done, total: done < 3)
+    work = TrustWork(study, study.collect(), Trust(), lambda label, unit: stop)
+    with pytest.raises(InputError, match="resume"):
+        work.size()
 
 
 def test_what_the_most_allows_is_checked_before_any_work(resolved):

@@ -86,6 +86,16 @@ def test_on_noise_the_estimator_warns_and_takes_one(planted):
     assert selector.get_support().sum() == 1
 
 
+def test_a_fit_that_is_stopped_among_the_shuffles_says_so(planted):
+    selector = UBayFSSelector(max_features="supported", random_state=0, **SETTINGS)
+    stop = iter([True, True, True, True])
+    selector.set_params(n_models=21, on_progress=lambda done, total: total == 21 or next(stop, False))
+    with pytest.warns() as caught:
+        selector.fit(*planted)
+    assert {warning.message.advice.code for warning in caught} == {"repeats_cancelled", "nothing_supported"}
+    assert selector.get_support().sum() == 1
+
+
 def test_a_fit_without_shuffles_cannot_be_decided_by_them(planted):
     selector = UBayFSSelector(max_features=2, random_state=0, **SETTINGS).fit(*planted)
     assert selector.noise_ is None

@@ -61,14 +61,10 @@ def run(arguments: argparse.Namespace) -> None:
             write = stack.enter_context(reserve(directory, study, force=arguments.force, source=arguments.study))
             if earlier is not None:
                 _ = earlier.summary  # a result that cannot be compared with is refused before the work
-        level = getattr(arguments, "trust", None)
-        resolved = resolve_study(
-            study,
-            data="if needed" if level is None else "read",
-            feature_names=evidence.feature_names,
-            n_models=evidence.n_models,
-        )
-        if resolved.needs_noise and resolved.data is None:
+        level, names, n_models = getattr(arguments, "trust", None), evidence.feature_names, evidence.n_models
+        table = "if needed" if level is None else "read"
+        resolved = resolve_study(study, data=table, feature_names=names, n_models=n_models)
+        if resolved.needs_noise and level is None:
             _check_noise(earlier, arguments.result)
         steps.check_fingerprint(study, resolved.data, evidence)
         if earlier is not None:

@@ -121,39 +121,52 @@ def finish(
     work = TrustWork(study, evidence, stored or Trust(), watched, runs)
     with advice_as_values():
         of_size = work.size()
-        study = work.study
-        selection = study.decide(evidence)
-    before, trust = {given.code for given in shown}, work.trust
-    known = answer(selection, study=study, trust=trust)
+        selection = work.study.decide(evidence)
+    known, before = answer(selection, study=work.study, trust=work.trust), {given.code for given in shown}
     echo_advice([*advice_facts(of_size), *(given for given in known["advice"] if given["code"] not in before)])
-    unread = None  # whoever reads the answer may have left, which must not lose the result
-    try:
-        print_answer(known)
-    except OSError as error:
-        unread = error
-    with advice_as_values():
-        if level is not None:
-            work.find(level, selection)
-        elif write is not None:
-            work.judge(selection)
-    for part, problem in work.problems.items():
-        echo_error(f"Note: {part} is not known: {problem}")
-    if work.trust is not trust:
-        known = answer(selection, study=study, trust=work.trust)
-    if unread is None:  # what is not known of a decision that is not written, no command finds out
-        print_facts(fact for fact in known["facts"] if write is not None or fact["state"] != "missing")
+    unread = _unread(print_answer, known)
+    if level is not None or write is not None:
+        known = _examined(work, selection, known, level)
+    echo_advice(advice_facts(work.trust.advice))
+    # What is not known of a decision that is not written, no command finds out.
+    facts = [fact for fact in known["facts"] if write is not None or fact["state"] != "missing"]
+    unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
-        n_written = _write(work, selection, known, write, earlier, of_size)
+        n_written = _write(work, selection, known, write, earlier, (*of_size, *work.trust.advice))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
-    if runs is not None and work.complete:
+    if runs is not None and not work.stopped:
         shutil.rmtree(runs, ignore_errors=True)  # the result holds all of them now
     elif runs is not None and directory is not None:
         echo_error(f"Not everything was done; complete it with: {shell_command('ubayfs', 'trust', directory)}")
     if unread is not None:
         raise unread
+
+
+def _unread(show: Callable[[Any], None], content: Any) -> OSError | None:
+    """Print, and return what kept it from being read: whoever reads may have left, which must not lose the result."""
+    try:
+        show(content)
+    except OSError as error:
+        return error
+    return None
+
+
+def _examined(work: TrustWork, selection: Selection, known: dict[str, Any], level: str | None) -> dict[str, Any]:
+    """Find out what a level asks for, or what the ensembles that are known tell; return the answer with it."""
+    from ..summary import answer
+
+    before = work.trust
+    with advice_as_values():
+        if level is None:
+            work.judge(selection)
+        else:
+            work.find(level, selection)
+    for part, problem in work.problems.items():
+        echo_error(f"Note: {part} is not known: {problem}")
+    return known if work.trust is before else answer(selection, study=work.study, trust=work.trust)
 
 
 def _write(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..constraints.supported import asks_for_supported
 from ..ensemble.checkpoint import identity
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
@@ -17,6 +18,7 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves, collect_null
+from ..trust.noise import FEWEST_SHUFFLES
 from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
 from ..trust.supported import sized_in_parts, supported_size
@@ -43,7 +45,9 @@ def decision_digest(study: ResolvedStudy, evidence: Evidence) -> str:
     """Return a digest of all that a validation depends on: the same exactly for the same decision on the same data."""
     asked, trust = study.standalone().to_dict(), study.study.trust
     decision = {key: value for key, value in asked.get("decision", {}).items() if key != "n_alternatives"}
-    folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed, trust.max_supported, trust.n_shuffles]
+    folds: list[Any] = [trust.cv, trust.n_repeats, trust.sizes, trust.seed]
+    if any(map(asks_for_supported, study.decision.constraints)):
+        folds += [trust.max_supported, trust.n_shuffles]
     ensemble = [identity(evidence.settings), evidence.settings.get("n_models")]
     parts = [*(asked.get(key) for key in ("prior", "blocks", "constraints")), decision, folds, ensemble]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
@@ -79,19 +83,13 @@ class TrustWork:
     def __post_init__(self) -> None:
         self.trust = self.trust.of(self.evidence, decision_digest(self.study, self.evidence))
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing was left undone because of a cancel."""
-        parts = (self.trust.null, self.trust.halves, self.trust.validation)
-        return not self.stopped or all(part is None or part.complete for part in parts)
-
     def size(self) -> tuple[Advice, ...]:
         """Find the number of features that the data support, if the decision waits for it; advice where it is none."""
         if not self.study.needs_noise:
             return ()
         self.find_noise()
-        if self.trust.noise is None:
-            why = self.problems.get("noise", "no shuffle was finished.")
+        if self.trust.noise is None or (self.stopped and self.trust.noise.null.n_done < FEWEST_SHUFFLES):
+            why = self.problems.get("noise", "they were stopped. Repeat the command to resume.")
             raise InputError(f"max_size: supported needs ensembles on shuffled targets: {why}", argument="constraints")
         size, advice = supported_size(self.trust.noise, self.study.study.trust.max_supported)
         self.study = self.study.sized(size)

@@ -30,9 +30,8 @@ from .facts import advice_facts
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
     from ..trust.trust import Trust
-    from ..trust.validation import Validation
 
-__all__ = ["advice_facts", "answer", "known_correlations", "summarize", "validation_sentences"]
+__all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
 FORMAT = 5
 
@@ -178,12 +177,6 @@ def summarize(
         "displays": plain(displays),
     }
     return found | sentences.all_sentences(found, messages)
-
-
-def validation_sentences(validation: Validation) -> list[str]:
-    """Return in words what a validation found."""
-    found = trust_facts.validation_facts(validation)
-    return [*trust_sentences.predicts(found)[1], *trust_sentences.compared(found)]
 
 
 def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:

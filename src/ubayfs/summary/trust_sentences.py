@@ -249,9 +249,10 @@ def compared(found: Facts) -> list[str]:
 
 def validation_sentences(found: Facts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
-    of_size = _of_validation(found)[-1:] if found["one_se_size"] is not None else []
-    compared = [_compared(row) for row in _baselines(found)]
-    return [*predicts(found)[1][:1], *_rests_on("validation", found), *compared, *of_size]
+    of_size = compared(found)[-1:] if found["one_se_size"] is not None else []
+    others = [_compared(row) for row in _baselines(found)]
+    score = predicts(found)[1]
+    return [*(score[:-1] if others else score), *_rests_on("validation", found), *others, *of_size]
 
 
 def _of_noise(trust: Facts) -> list[str]:

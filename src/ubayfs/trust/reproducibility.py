@@ -9,8 +9,8 @@ k' their sizes and P the number of features that vary in the data:
   that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k: halves
   that happen to share nothing say little. One projection is 2 x / (1 + x), right for a few strong signals. It is too
   low for signals of about one strength, which pass the threshold of the k best of P together. Those reach the other,
-  Phi(sqrt(2) (z(f) - t) + t)^2 with f^2 = x, z the normal quantile and t = z(k/P), since twice the samples bring sqrt(2)
-  times the effect;
+  Phi(sqrt(2) (z(f) - t) + t)^2 with f^2 = x, z the normal quantile and t = z(k/P), since twice the samples bring
+  sqrt(2) times the effect;
 - of the k members, k (phi + (1 - phi) k/P) are chosen again at an agreement phi.
 """
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._files import encode_record, load_record
 from ..ensemble.evidence import Evidence
-from ..exceptions import EnsembleError, InputError
+from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.registry import SELECTORS
 from .ensembles import HalfEnsembles, NullEnsembles, different_settings
 from .noise import Noise, noise_of
@@ -66,6 +66,12 @@ class Trust:
     def empty(self) -> bool:
         """Whether there is nothing to store."""
         return self.null is None and self.halves is None and self.validation is None
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What must be known: repeats that are too few, were cancelled or failed."""
+        parts = (self.noise, self.reproducibility, self.validation)
+        return tuple(advice for part in parts if part is not None for advice in part.advice)
 
     def of(self, evidence: Evidence, validated: str) -> Trust:
         """Return what holds for a decision on evidence: ensembles of its settings, a validation of just this decision.
