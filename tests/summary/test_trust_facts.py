@@ -169,7 +169,8 @@ def noise_facts(**changes):
             "a and b are in the set because of weights or constraints",
         ),
         ({"n_data": 0, "filled": ["a"]}, "none by data", "No chosen feature is there because of the data."),
-        ({"n_done": 7, "state": "partial"}, "about 6 of 10", "This rests on 7 of 20 shuffles."),
+        ({"n_done": 19, "state": "partial"}, "about 6 of 10", "This rests on 19 of 20 shuffles."),
+        ({"n_done": 7, "state": "partial"}, "not known yet", "7 shuffles of the target cannot tell; at least 19"),
     ],
 )
 def test_noise_in_words(changes, value, sentence):

@@ -64,7 +64,8 @@ def check_cause(out, selection, evidence, arguments):
     }
     if out.because == "constraint" and (out.rivals or not out.violated):
         assert demands <= set(out.constraints)
-        assert all(any(out.feature in best for best in every[k]) for k in out.constraints)
+        alone = [any(out.feature in best for best in every[k]) for k in out.constraints]
+        assert all(alone) or not any(alone)
     assert not demands or out.because == "constraint"
     if out.because == "constraint" and not out.rivals:
         assert out.violated
@@ -109,6 +110,12 @@ def test_constraints_that_only_together_keep_it_out():
     (out,) = left_out(selection)
     assert (out.because, out.constraints, out.rivals) == ("constraint", (1, 2), ())
     assert out.violated == ("exclude x1", "exclude x1")
+
+
+def test_two_links_to_a_rival_keep_it_out_together():
+    constraints = [max_size(2, rho=INF), cannot_link(["a", "b"], rho=INF), cannot_link(["a", "b", "d"], rho=INF)]
+    out, *_ = left_out(decide(evidence_of(20, 15, 12, 3), constraints=constraints))
+    assert (out.feature, out.because, out.constraints, out.rivals) == ("b", "constraint", (1, 2), ("a",))
 
 
 def test_hard_constraints_that_exclude_it_together():

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._plain import counted, listing, rounded
 from ..plotting.scores import METRICS, interval_text, method_name, metric_name, score_text
+from ..trust.noise import FEWEST_SHUFFLES
 
 Facts = Mapping[str, Any]
 
@@ -124,6 +125,11 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     if n == 0:
         return "none by data", ["No chosen feature is there because of the data.", *apart]
     expected, cautious = round(found["expected"]), round(found["cautious"])
+    if found["n_done"] < FEWEST_SHUFFLES:
+        return "not known yet", [
+            f"{counted(found['n_done'], 'shuffle')} of the target cannot tell; at least {FEWEST_SHUFFLES} are needed.",
+            *apart,
+        ]
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
         return f"perhaps all {n}" if n > 1 else "perhaps all", [
@@ -262,7 +268,7 @@ def _of_noise(trust: Facts) -> list[str]:
     return [
         f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
         "then is noise.",
-        supported(found, trust["n_chosen"]),
+        *([supported(found, trust["n_chosen"])] if found["n_done"] >= FEWEST_SHUFFLES else []),
         "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, "
         "and is not noise.",
     ]

@@ -33,8 +33,8 @@ class LeftOut:
         "tie"
             A set with it is just as good.
         "constraint"
-            It would be chosen without any one of `constraints`, or a set with it were as good as the best one; or,
-            where none alone suffices, no member has to leave for it, but it violates these.
+            It would be chosen without any one of `constraints`, or a set with it were as good as the best one. Where
+            none alone suffices: without all of them together, or no member has to leave for it, but it violates these.
         "prior"
             It would be chosen with the same weight for all features and nothing held unlikely.
         "rival"
@@ -141,7 +141,7 @@ def _reason(again: Again, position: int, costs: tuple[ConstraintCost, ...], neut
             violated = _newly_violated(again, answer.chosen)
             lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
             if loss > 0 and not lets_in:
-                lets_in = _ties(again, required, begin, costs)
+                lets_in = _ties(again, required, begin, costs) or _together(again, position, begin, costs)
             because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
     titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
     votes = None if loss is None else again.votes(loss)
@@ -175,16 +175,35 @@ def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintC
 
     Without such a constraint a set with the feature is as good as the best one.
     """
-    system, found = required.system, list[ConstraintCost]()
-    violated = {violation.position for violation in _newly_violated(again, begin)}
-    for cost in costs:
-        if cost.position not in violated or cost.limits_size or cost.gain is None:
+    found = list[ConstraintCost]()
+    for cost in _in_the_way(again, begin, costs):
+        if cost.gain is None:
             continue
-        rest = np.setdiff1d(np.arange(system.n_inequalities), system.rows_of(system.parts[cost.position]))
-        answer = again.decide(replace(required, system=system.take(rest)), begin, nearest=False)
+        answer = again.decide(_without(required, [cost]), begin, nearest=False)
         if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
             found.append(cost)
     return found
+
+
+def _together(again: Again, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return all constraints that the chosen set violates with one more feature, if it is chosen without them."""
+    found = [cost for cost in _in_the_way(again, begin, costs) if not cost.from_prior]
+    if len(found) < 2:
+        return []
+    answer = again.decide(_without(again.problem.utility, found), begin)
+    return found if answer.chosen is not None and answer.chosen[position] else []
+
+
+def _in_the_way(again: Again, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return the constraints that a set violates more than the chosen one does, but for limits of the size."""
+    violated = {violation.position for violation in _newly_violated(again, begin)}
+    return [cost for cost in costs if cost.position in violated and not cost.limits_size]
+
+
+def _without(utility: Utility, dropped: list[ConstraintCost]) -> Utility:
+    system = utility.system
+    rows = np.concatenate([system.rows_of(system.parts[cost.position]) for cost in dropped])
+    return replace(utility, system=system.take(np.setdiff1d(np.arange(system.n_inequalities), rows)))
 
 
 def _newly_violated(again: Again, chosen: Mask) -> tuple[Violation, ...]:
