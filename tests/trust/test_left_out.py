@@ -111,6 +111,16 @@ def test_constraints_that_only_together_keep_it_out():
     assert out.violated == ("exclude x1", "exclude x1")
 
 
+def test_constraints_that_only_together_hold_a_rival_in_its_place():
+    """A stronger feature than a member is out for a rival alone; that is because of both links, not of few places."""
+    links = [cannot_link(["a", "b"], rho=8), cannot_link(["b", "a", "d"], rho=8)]
+    selection = decide(evidence_of(20, 15, 12, 3), constraints=[max_size(2, rho=INF), *links])
+    assert selection.features == ("a", "c")
+    strong, weak = left_out(selection)
+    assert (strong.feature, strong.because, strong.constraints, strong.rivals) == ("b", "constraint", (1, 2), ("a",))
+    assert (weak.feature, weak.because) == ("d", "rival")
+
+
 def test_hard_constraints_that_exclude_it_together():
     selection = maximize([0.3, 0.2, 0.1], [max_size(3), must_link([1, 2], rho=INF), exclude(2), at_least_one([0])])
     found = {out.feature: out for out in left_out(selection)}

@@ -33,8 +33,8 @@ class LeftOut:
         "tie"
             A set with it is just as good.
         "constraint"
-            It would be chosen without any one of `constraints`, or a set with it were as good as the best one; or,
-            where none alone suffices, no member has to leave for it, but it violates these.
+            It would be chosen without any one of `constraints`, or a set with it were as good as the best one; where
+            none alone suffices, without all of them, or no member has to leave for it, but it violates these.
         "prior"
             It would be chosen with the same weight for all features and nothing held unlikely.
         "rival"
@@ -141,7 +141,7 @@ def _reason(again: Again, position: int, costs: tuple[ConstraintCost, ...], neut
             violated = _newly_violated(again, answer.chosen)
             lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
             if loss > 0 and not lets_in:
-                lets_in = _ties(again, required, begin, costs)
+                lets_in = _ties(again, required, begin, costs) or _together(again, position, begin, costs)
             because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
     titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
     votes = None if loss is None else again.votes(loss)
@@ -185,6 +185,19 @@ def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintC
         if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
             found.append(cost)
     return found
+
+
+def _together(again: Again, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return the constraints that the chosen set violates with one more feature, if that is chosen without them all."""
+    system = again.problem.utility.system
+    violated = {violation.position for violation in _newly_violated(again, begin)}
+    found = [cost for cost in costs if cost.position in violated and not cost.limits_size]
+    if len(found) < 2:
+        return []
+    rows = np.concatenate([system.rows_of(system.parts[cost.position]) for cost in found])
+    rest = system.take(np.setdiff1d(np.arange(system.n_inequalities), rows))
+    answer = again.decide(replace(again.problem.utility, system=rest), begin)
+    return found if answer.chosen is not None and answer.proved and answer.chosen[position] else []
 
 
 def _newly_violated(again: Again, chosen: Mask) -> tuple[Violation, ...]:
