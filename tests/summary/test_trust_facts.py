@@ -13,6 +13,7 @@ import ubayfs
 from trusts import made_trust, made_validation
 from ubayfs import Evidence, cannot_link, collect_evidence, decide, max_size, maximize, require
 from ubayfs.attribution import attribution
+from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.trust_facts import validation_facts
@@ -264,13 +265,24 @@ def test_what_is_missing_names_the_function_that_finds_it_out(selection):
 
 
 def test_what_rests_on_a_part_says_so(selection, trust):
-    null = replace(trust.null, counts=trust.null.counts[:9], n_models=trust.null.n_models[:9])
+    null = replace(trust.null, counts=trust.null.counts[:19], n_models=trust.null.n_models[:19])
     noise = noise_of(selection.posterior.evidence, null)
     validation = replace(made_validation(selection.feature_names), n_repeats=4, failures=("repeat 3: no set",))
     summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise, validation=validation))
-    assert "This rests on 9 of 20 shuffles." in words(summary, "noise")
+    assert "This rests on 19 of 20 shuffles." in words(summary, "noise")
     assert "This rests on 6 of 12 folds. The others could not be used: repeat 3: no set" in words(summary, "validation")
     assert fact(summary, "reproducibility")["state"] == "known"
+
+
+def test_too_few_shuffles_are_not_called_noise(selection, trust):
+    """With 9 shuffles p cannot be below 0.1, whatever the data are: nothing is known then, also of each feature."""
+    null = replace(trust.null, counts=trust.null.counts[:9], n_models=trust.null.n_models[:9])
+    noise = noise_of(selection.posterior.evidence, null)
+    summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise))
+    assert "Not known: 9 of 20 shuffles" in words(summary, "noise")
+    assert "may be noise" not in json.dumps(summary["sentences"])
+    assert {record["q"] for record in summary["chosen"]} == {None}
+    assert "cannot tell noise" in NoiseDisplay.from_selection(selection, noise).plot().figure.get_suptitle()
 
 
 def test_what_has_no_meaning_is_not_asked_for(data):
