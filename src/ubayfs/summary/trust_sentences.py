@@ -127,7 +127,7 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     if filled:
         are = "is" if len(filled) == 1 else "are"
         apart.append(
-            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, not because of votes, and "
+            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, and "
             f"{are} not counted here."
         )
     if n == 0:
