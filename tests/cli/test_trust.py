@@ -1,6 +1,7 @@
 """What a result may claim: collected by select and trust, used again by decide, never stale."""
 
 import json
+import shlex
 import shutil
 import signal
 from contextlib import contextmanager
@@ -227,7 +228,26 @@ def test_a_part_that_cannot_be_done_does_not_lose_the_result(folder, run, cells)
     assert done.code == 0, done.err
     assert "reproducibility is not known" in done.err
     assert "validation is not known" in done.err
-    assert states(folder / "results") == ("missing", "known", "missing")
+    assert states(folder / "results") == ("undefined", "known", "undefined")
+    assert "ubayfs trust" not in done.out  # it would fail in the same way
+    assert "Could not be found out: y has 3 samples of class 'malignant'" in done.out
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_command_names_the_directory_as_it_was_given(folder, run, tmp_path_factory, nested, monkeypatch):
+    directory = tmp_path_factory.mktemp("far away") / "out"
+    if nested:
+        Path("below").mkdir()
+        shutil.copy("cells.csv", "below/cells.csv")
+        shutil.copy("study.yaml", "below/study.yaml")
+        monkeypatch.chdir("below")
+        directory = Path("../out")
+    done = run("select", "study.yaml", "--trust", "none", "-o", directory)
+    assert done.code == 0, done.err
+    (command,) = {line.strip() for line in done.out.splitlines() if line.endswith("--level quick")}
+    _, *words = shlex.split(command)
+    assert run(*words, *SMALL).code == 0
+    assert states(directory) == ("missing", "known", "known")
 
 
 def test_without_a_target_only_the_reproducibility_has_a_meaning(folder, run):

@@ -100,7 +100,7 @@ def test_what_is_known_is_not_collected_again(resolved, monkeypatch):
     assert again.trust.reproducibility is None  # of a decision
     again.find("quick", selection)
     assert again.trust.reproducibility.lower == work.trust.reproducibility.lower
-    assert again.problems == {}
+    assert again.trust.problems == {}
 
 
 def test_only_further_shuffles_and_splits_are_collected(resolved):

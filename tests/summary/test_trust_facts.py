@@ -13,12 +13,14 @@ import ubayfs
 from trusts import made_trust, made_validation
 from ubayfs import Evidence, cannot_link, collect_evidence, decide, max_size, maximize, require
 from ubayfs.attribution import attribution
+from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
 from ubayfs.summary import answer, summarize
 from ubayfs.summary.trust_facts import validation_facts
 from ubayfs.summary.trust_sentences import supported, three_facts, validation_sentences, why_out
 from ubayfs.trust import agreement, constraint_costs, left_out, substitutes
 from ubayfs.trust.noise import noise_of
+from ubayfs.trust.validation import OURS
 
 PARTS = ["validation", "noise", "reproducibility"]
 
@@ -137,6 +139,25 @@ def test_how_it_predicts_is_told_with_the_hardest_baseline(summary, trust):
     assert alone[-1] == section[-1]  # on the sizes
 
 
+def test_a_baseline_that_chooses_the_same_sets_is_not_the_hardest_one(selection, trust):
+    """Without weights and constraints most votes are what is chosen: nothing is learned from it."""
+    others = [row for row in trust.validation.records if row.method == OURS]
+    same = (*trust.validation.records, *(replace(row, method="most votes") for row in others))
+    validation = replace(trust.validation, records=same)
+    summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
+    assert "most votes" not in words(summary, "validation")
+    assert (
+        "The same in every fold as most votes (without weights and constraints)." in summary["sentences"]["validation"]
+    )
+
+
+def test_intervals_are_of_values_that_a_score_can_have(trust):
+    perfect = tuple(replace(row, score=1.0 - 0.3 * (row.fold == 0)) for row in trust.validation.records)
+    scores = replace(trust.validation, records=perfect).scores
+    assert (scores.query("metric == 'auc'")["upper"] == 1).all()
+    assert (scores["lower"] >= 0).all()
+
+
 def test_a_worse_set_is_called_worse(selection, trust):
     better = tuple(
         replace(record, score=record.score + 0.3 * (record.method == "random")) for record in trust.validation.records
@@ -150,6 +171,7 @@ def noise_facts(**changes):
     known = {
         "state": "known", "n_done": 20, "n_asked": 20, "failures": [], "expected": 5.9, "cautious": 8.4, "n_data": 10,
         "filled": [], "p_value": 1 / 21, "passes": True, "supported": 3, "n_supported_chosen": 3, "limit": 0.2,
+        "enough": True, "fewest": 19,
     }  # fmt: skip
     missing = {"state": "missing", "reason": None}
     trust = {"result": None, "n_chosen": 10, "validation": missing, "reproducibility": missing}
@@ -160,7 +182,11 @@ def noise_facts(**changes):
     ("changes", "value", "sentence"),
     [
         ({}, "about 6 of 10", "about 6 (cautiously up to 8) of these 10 are expected to be unrelated to the target."),
-        ({"expected": 0.2, "cautious": 0.4}, "hardly any of 10", "hardly any of these 10 are expected"),
+        (
+            {"expected": 0.2, "cautious": 0.4},
+            "hardly any of 10",
+            "hardly ever give a feature this many votes: hardly any",
+        ),
         ({"passes": False, "p_value": 0.3}, "perhaps all 10", "Shuffled targets look the same (p = 0.3); all may be"),
         ({"n_data": 8, "filled": ["a", "b"]}, "about 6 of 8", "of the 8 that the data chose are expected"),
         (
@@ -170,7 +196,11 @@ def noise_facts(**changes):
         ),
         ({"n_data": 0, "filled": ["a"]}, "none by data", "No chosen feature is there because of the data."),
         ({"n_done": 19, "state": "partial"}, "about 6 of 10", "This rests on 19 of 20 shuffles."),
-        ({"n_done": 7, "state": "partial"}, "not known yet", "7 shuffles of the target cannot tell; at least 19"),
+        (
+            {"n_done": 7, "state": "partial", "enough": False, "passes": False, "p_value": 1 / 8},
+            "",
+            "Not known: 7 of 20 shuffles of the target can be used, and it takes at least 19. This finds it out:",
+        ),
     ],
 )
 def test_noise_in_words(changes, value, sentence):
@@ -180,12 +210,28 @@ def test_noise_in_words(changes, value, sentence):
 
 
 @pytest.mark.parametrize(
+    ("n_done", "n_asked", "n_failed", "options"),
+    [(7, 20, 0, ""), (10, 10, 0, " --shuffles 19"), (15, 20, 5, " --shuffles 24"), (7, 100, 0, "")],
+)
+def test_too_few_shuffles_show_the_command_that_adds_some(n_done, n_asked, n_failed, options):
+    few = {"n_done": n_done, "n_asked": n_asked, "failures": ["x"] * n_failed, "enough": False}
+    found = three_facts({**noise_facts(**few), "result": "results"})[1]
+    assert found["command"] == "ubayfs trust results --level quick" + options
+
+
+@pytest.mark.parametrize(
     ("n_supported", "n_inside", "n_chosen", "expected"),
     [
-        (3, 3, 10, "The data support 3 features; the other 7 places are filled."),
-        (1, 1, 2, "The data support 1 feature; the other 1 place is filled."),
-        (0, 0, 4, "The data support 0 features; all places are filled."),
-        (5, 4, 8, "The data support 5 features, 4 of which are in the set; the other 4 places are filled."),
+        (3, 3, 10, "The data support 3 features; the other 7 that were chosen may be noise."),
+        (1, 1, 2, "The data support 1 feature; the other one that was chosen may be noise."),
+        (0, 0, 4, "The data support 0 features; all 4 that were chosen may be noise."),
+        (0, 0, 1, "The data support 0 features; the one that was chosen may be noise."),
+        (
+            5,
+            4,
+            8,
+            "The data support 5 features, 4 of which are in the set; the other 4 that were chosen may be noise.",
+        ),
         (8, 8, 8, "The data support 8 features."),
     ],
 )
@@ -203,9 +249,11 @@ def test_what_the_data_support(n_supported, n_inside, n_chosen, expected):
 )
 def test_what_would_be_chosen_again_in_words(again, value, sentence):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
-    found = three_facts({**noise_facts(), "reproducibility": known})[2]
-    assert found["value"] == value
-    assert found["sentences"] == [f"In a new study of this size, {sentence}"]
+    for lowest, more in ((0.1, []), (-0.1, ["That is not clearly more than by chance."])):
+        facts = {**noise_facts(), "reproducibility": known | {"interval": [lowest, 0.5]}}
+        found = three_facts(facts)[2]
+        assert found["value"] == value
+        assert found["sentences"] == [f"In a new study of this size, {sentence}", *more]
 
 
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
@@ -217,13 +265,24 @@ def test_what_is_missing_names_the_function_that_finds_it_out(selection):
 
 
 def test_what_rests_on_a_part_says_so(selection, trust):
-    null = replace(trust.null, counts=trust.null.counts[:9], n_models=trust.null.n_models[:9])
+    null = replace(trust.null, counts=trust.null.counts[:19], n_models=trust.null.n_models[:19])
     noise = noise_of(selection.posterior.evidence, null)
     validation = replace(made_validation(selection.feature_names), n_repeats=4, failures=("repeat 3: no set",))
     summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise, validation=validation))
-    assert "This rests on 9 of 20 shuffles." in words(summary, "noise")
+    assert "This rests on 19 of 20 shuffles." in words(summary, "noise")
     assert "This rests on 6 of 12 folds. The others could not be used: repeat 3: no set" in words(summary, "validation")
     assert fact(summary, "reproducibility")["state"] == "known"
+
+
+def test_too_few_shuffles_are_not_called_noise(selection, trust):
+    """With 9 shuffles p cannot be below 0.1, whatever the data are: nothing is known then, also of each feature."""
+    null = replace(trust.null, counts=trust.null.counts[:9], n_models=trust.null.n_models[:9])
+    noise = noise_of(selection.posterior.evidence, null)
+    summary = summarize(selection, n_draws=0, trust=replace(trust, null=null, noise=noise))
+    assert "Not known: 9 of 20 shuffles" in words(summary, "noise")
+    assert "may be noise" not in json.dumps(summary["sentences"])
+    assert {record["q"] for record in summary["chosen"]} == {None}
+    assert "cannot tell noise" in NoiseDisplay.from_selection(selection, noise).plot().figure.get_suptitle()
 
 
 def test_what_has_no_meaning_is_not_asked_for(data):

@@ -122,10 +122,14 @@ def test_constraints_that_only_together_keep_it_out():
     assert out.violated == ("exclude x1", "exclude x1")
 
 
-def test_two_links_to_a_rival_keep_it_out_together():
-    constraints = [max_size(2, rho=INF), cannot_link(["a", "b"], rho=INF), cannot_link(["a", "b", "d"], rho=INF)]
-    out, *_ = left_out(decide(evidence_of(20, 15, 12, 3), constraints=constraints))
-    assert (out.feature, out.because, out.constraints, out.rivals) == ("b", "constraint", (1, 2), ("a",))
+def test_constraints_that_only_together_hold_a_rival_in_its_place():
+    """A stronger feature than a member is out for a rival alone; that is because of both links, not of few places."""
+    links = [cannot_link(["a", "b"], rho=8), cannot_link(["b", "a", "d"], rho=8)]
+    selection = decide(evidence_of(20, 15, 12, 3), constraints=[max_size(2, rho=INF), *links])
+    assert selection.features == ("a", "c")
+    strong, weak = left_out(selection)
+    assert (strong.feature, strong.because, strong.constraints, strong.rivals) == ("b", "constraint", (1, 2), ("a",))
+    assert (weak.feature, weak.because) == ("d", "rival")
 
 
 def test_hard_constraints_that_exclude_it_together():

@@ -115,6 +115,7 @@ def finish(
     """
     from ..study.trusted import TrustWork
     from ..summary import advice_facts, answer
+    from ..summary.trust_sentences import three_facts
     from ..trust.trust import Trust
 
     stored = None if earlier is None else earlier.trust
@@ -129,7 +130,8 @@ def finish(
         known = _examined(work, selection, known, level)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
-    facts = [fact for fact in known["facts"] if write is not None or fact["state"] != "missing"]
+    found = known["facts"] if directory is None else three_facts({**known["trust"], "result": str(directory)})
+    facts = [fact for fact in found if write is not None or fact["state"] != "missing"]
     unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
@@ -140,7 +142,8 @@ def finish(
     if runs is not None and not work.stopped:
         shutil.rmtree(runs, ignore_errors=True)  # the result holds all of them now
     elif runs is not None and directory is not None:
-        echo_error(f"Not everything was done; complete it with: {shell_command('ubayfs', 'trust', directory)}")
+        rest = shell_command("ubayfs", "trust", directory, *([] if level == "full" else ["--level", "quick"]))
+        echo_error(f"Not everything was done; complete it with: {rest}")
     if unread is not None:
         raise unread
 
@@ -164,7 +167,7 @@ def _examined(work: TrustWork, selection: Selection, known: dict[str, Any], leve
             work.judge(selection)
         else:
             work.find(level, selection)
-    for part, problem in work.problems.items():
+    for part, problem in work.trust.problems.items():
         echo_error(f"Note: {part} is not known: {problem}")
     return known if work.trust is before else answer(selection, study=work.study, trust=work.trust)
 

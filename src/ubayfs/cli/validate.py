@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     echo_advice(advice_facts(resolved.advice))
     with watched("folds", "folds") as on_progress, advice_as_values():
         validation = validate_study(resolved, on_progress)
-    scores = validation.scores.astype(object)
+    scores = validation.scores.round(9).astype(object)  # no 1e-17 where there is no difference
     rows: list[Any] = scores.where(scores.notna(), None).to_dict("records")
     echo(table(rows))
     echo()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Ints, Mask
-from .._plain import strictness
+from .._plain import price_text, strictness
 from ..constraints.constraint import KINDS
 from ..constraints.system import ConstraintSystem, Part
 from ..utility import Admissibility
@@ -25,7 +25,7 @@ _STYLES: dict[str, tuple[Any, str, str]] = {
     "at least": ((0, (6, 1.5)), "o", ""),
     "found in the data": (":", "o", ""),
     "required": (None, "^", "Triangle: required. "),
-    "excluded": (None, "X", "Cross: excluded; hollow when it is not chosen. "),
+    "excluded": (None, "X", "Cross: excluded or unlikely; hollow when it is not chosen. "),
 }
 
 _MOST_LANES = 12
@@ -48,6 +48,7 @@ class Link:
     violated: bool
     lane: int = 0  # column in which it is drawn; what shares a lane does not overlap
     relation: str = "together"  # of the members: a key of _STYLES
+    price: str = ""  # in words, if it has one
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
 
 def kind_in_words(constraint: Part) -> str:
     """Return the kind of a constraint as figures show it, such as ``must-link``."""
-    return constraint.kind.replace("_", "-")
+    return "unlikely" if constraint.from_prior else constraint.kind.replace("_", "-")
 
 
 def _given_by_names(constraint: Part) -> list[bool]:
@@ -136,6 +137,7 @@ def _listed_inequalities(system: ConstraintSystem, rows: Ints, place: Array, vio
 def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, violated: Mask) -> Link:
     kind, columns = kind_in_words(constraint), np.unique(system.A[rows].indices)
     relation, needed = _relation(system, constraint, rows)
+    price = None if constraint.constraint is None else constraint.constraint.price
     members, targets = (tuple(sorted(place[some][place[some] >= 0].tolist())) for some in (columns, needed))
     return Link(
         kind=kind,
@@ -147,6 +149,7 @@ def _link(system: ConstraintSystem, constraint: Part, rows: Ints, place: Array, 
         rho=float(system.rho[rows].max()),
         violated=bool(violated[rows].any()),
         relation=relation,
+        price="" if price is None else f"price {price_text(list(price) if isinstance(price, tuple) else price)}",
     )
 
 
@@ -238,7 +241,8 @@ def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
         if len(members) <= _OWN_LANES:
             for link in members:
                 hidden = link.n_members - len(link.members)
-                words = f"{short(link.label)}, {strictness(link.rho)}" + (f", {hidden} not shown" if hidden else "")
+                strict = link.price or strictness(link.rho)
+                words = f"{short(link.label)}, {strict}" + (f", {hidden} not shown" if hidden else "")
                 yield link.lane, words + (", violated" if link.violated else ""), link.violated
         else:
             n_violated = sum(link.violated for link in members)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._plain import counted, rounded
 from ..selection import Selection
-from ..trust.noise import SUPPORTED, Noise
+from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED, Noise
 from . import style
 from .base import Display, ReportData, leading, shown_of
 
@@ -79,6 +79,8 @@ class NoiseDisplay(Display):
         title = f"The data support {counted(self.supported, 'feature')}: votes beside those of shuffled targets"
         if not self.passes:
             title = f"Shuffled targets look the same (p = {rounded(self.p_value, 2)}): all may be noise"
+        if self.n_shuffles < FEWEST_SHUFFLES:
+            title = f"{counted(self.n_shuffles, 'shuffle')} cannot tell noise; it takes at least {FEWEST_SHUFFLES}"
         details = (
             f"{shown_of(len(self.features), self.n_features)}Bold: chosen. q: expected share of noise among features "
             f"with at least so many votes; up to {SUPPORTED:g} the data support them. Votes are those of "

@@ -12,7 +12,7 @@ METRICS: dict[str, tuple[str, str, float | None]] = {
 }
 METHODS = {
     "ubayfs": "ours",
-    "most votes": "most votes, no weights and constraints",
+    "most votes": "most votes (without weights and constraints)",
     "random": "as many random features",
     "forest": "as many by a random forest",
 }

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,8 +68,6 @@ class TrustWork:
         See `Watch`. A part that it stops is used as far as it is done, and no other one is begun after it.
     checkpoint : Path or None
         Finished repeats are stored below it.
-    problems : dict of str to str
-        Why a part could not be done.
     """
 
     study: ResolvedStudy
@@ -78,7 +76,6 @@ class TrustWork:
     watch: Watch
     checkpoint: Path | None = None
     stopped: bool = False
-    problems: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.trust = self.trust.of(self.evidence, decision_digest(self.study, self.evidence))
@@ -89,7 +86,7 @@ class TrustWork:
             return ()
         self.find_noise()
         if self.trust.noise is None or (self.stopped and self.trust.noise.null.n_done < FEWEST_SHUFFLES):
-            why = self.problems.get("noise", "they were stopped. Repeat the command to resume.")
+            why = self.trust.problems.get("noise", "they were stopped. Repeat the command to resume.")
             raise InputError(f"max_size: supported needs ensembles on shuffled targets: {why}", argument="constraints")
         size, advice = supported_size(self.trust.noise, self.study.study.trust.max_supported)
         self.study = self.study.sized(size)
@@ -154,7 +151,8 @@ class TrustWork:
 
                 return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
-            self.problems[part.partition("-")[0]] = str(error)
+            problems = {**self.trust.problems, part.partition("-")[0]: str(error)}
+            self.trust = replace(self.trust, problems=problems)
             return None
 
 

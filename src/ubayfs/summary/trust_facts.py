@@ -17,7 +17,7 @@ from ..selection import Selection
 from ..trust.agreement import agreement
 from ..trust.constraint_costs import constraint_costs
 from ..trust.left_out import left_out
-from ..trust.noise import SUPPORTED
+from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED
 from ..trust.substitutes import substitutes
 
 if TYPE_CHECKING:
@@ -51,12 +51,13 @@ def trust_facts(
         "noise": None if noise is None or reasons is None else _noise(selection, noise, reasons),
         "reproducibility": None if reproducibility is None else _reproducibility(reproducibility),
     }
-    states = {part: facts or _unknown(selection, part) for part, facts in found.items()}
+    problems: Mapping[str, str] = getattr(trust, "problems", {})
+    states = {part: facts or _unknown(selection, part, problems.get(part)) for part, facts in found.items()}
     return {"level": getattr(trust, "level", None), "result": result, "n_chosen": len(selection.features), **states}
 
 
-def _unknown(selection: Selection, part: str) -> dict[str, Any]:
-    """Return why something is not known: it was not examined, or has no meaning here."""
+def _unknown(selection: Selection, part: str, problem: str | None) -> dict[str, Any]:
+    """Return why something is not known: it was not examined, could not be done, or has no meaning here."""
     settings = selection.provenance.get("evidence", {})
     reason = None
     if selection.counts is None:
@@ -67,7 +68,9 @@ def _unknown(selection: Selection, part: str) -> dict[str, Any]:
         reason = "unsupervised"
     elif not selection.features:
         reason = "empty"
-    return {"state": "missing" if reason is None else "undefined", "reason": reason}
+    elif problem is not None:
+        reason = "failed"
+    return {"state": "missing" if reason is None else "undefined", "reason": reason, "problem": problem}
 
 
 def _state(n_done: int, n_asked: int, failures: Iterable[str]) -> dict[str, Any]:
@@ -86,6 +89,8 @@ def _noise(selection: Selection, noise: Noise, reasons: Attribution) -> dict[str
         "filled": list(found.filled),
         "p_value": noise.p_value,
         "passes": noise.passes,
+        "enough": noise.enough,
+        "fewest": FEWEST_SHUFFLES,
         "supported": noise.supported,
         "n_supported_chosen": int(supported[selection.mask].sum()),
         "limit": SUPPORTED,
@@ -141,7 +146,7 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
         i = record["position"]
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
         known = {
-            "q": None if noise is None else float(noise.q_values[i]),
+            "q": None if noise is None or not noise.enough else float(noise.q_values[i]),
             "chosen_again": None if again is None else str(again.labels[i]),
             "frequency": None if again is None else number(again.frequency[i]),
             "half_low": low,

@@ -7,7 +7,6 @@ from typing import Any
 
 from .._plain import counted, listing, rounded
 from ..plotting.scores import METRICS, interval_text, method_name, metric_name, score_text
-from ..trust.noise import FEWEST_SHUFFLES
 
 Facts = Mapping[str, Any]
 
@@ -22,6 +21,7 @@ _UNDEFINED = {
     "votes": "Has no answer here: the votes were made elsewhere, so that they cannot be repeated on other samples.",
     "unsupervised": "Has no meaning here: there is no target that the features could be related to.",
     "empty": "Has no answer here: no feature was chosen.",
+    "failed": "Could not be found out: {problem}",
 }
 # What finds out a missing fact: on the command line, and in Python.
 _COMMANDS = {
@@ -29,6 +29,7 @@ _COMMANDS = {
     "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
+_SAME_SETS = "The same in every fold as"
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
 
@@ -39,15 +40,18 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
         if found["state"] == "undefined":
-            value, sentences = "", [_UNDEFINED[found["reason"]]]
+            value, sentences = "", [_UNDEFINED[found["reason"]].format(problem=found["problem"])]
         elif found["state"] == "missing":
             value, sentences = "", ["Not examined yet. This finds it out:"]
-            on_command_line, in_python = _COMMANDS[part]
-            result = trust["result"]
-            command = in_python if result is None else on_command_line.format(_quoted(result))
+            command = _command(trust, part)
         else:
             value, sentences = told[part](found)
-            sentences += _rests_on(part, found)
+            if found.get("enough", True):
+                sentences += _rests_on(part, found)
+            else:
+                command, fewest = _command(trust, part), found["fewest"] + len(found["failures"])
+                if trust["result"] is not None and found["n_asked"] < fewest:
+                    command += f" --shuffles {fewest}"
         facts.append(
             {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
              "command": command}
@@ -55,10 +59,11 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
     return facts
 
 
-def _quoted(path: str) -> str:
+def _command(trust: Facts, part: str) -> str:
     import shlex
 
-    return shlex.quote(path)
+    on_command_line, in_python = _COMMANDS[part]
+    return in_python if trust["result"] is None else on_command_line.format(shlex.quote(trust["result"]))
 
 
 def _rests_on(part: str, found: Facts) -> list[str]:
@@ -84,14 +89,15 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
 def _closest(found: Facts) -> list[str]:
     """Return how ours compares with the baseline that comes closest to it, or beats it."""
     others = _baselines(found)
-    if not others:
-        return []
-    return [_compared(min(others, key=lambda row: row["difference"]))]
+    other_sets = [row for row in others if verdict(row) != _SAME_SETS] or others
+    return [_compared(min(other_sets, key=lambda row: row["difference"]))] if others else []
 
 
 def _compared(row: Facts) -> str:
-    numbers = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
-    return f"{verdict(row)} {method_name(row['method'])}: {numbers}."
+    words, name = verdict(row), method_name(row["method"])
+    if words == _SAME_SETS:
+        return f"{words} {name}."
+    return f"{words} {name}: {interval_text(row['difference'], row['difference_lower'], row['difference_upper'], '+')}."
 
 
 def _baselines(found: Facts) -> list[Facts]:
@@ -107,6 +113,8 @@ def _baselines(found: Facts) -> list[Facts]:
 def verdict(row: Facts) -> str:
     """Return how ours compares with one baseline, as far as the interval tells."""
     low, high = row["difference_lower"], row["difference_upper"]
+    if low == high == 0:
+        return _SAME_SETS
     if low is None or high is None or low <= 0 <= high:
         return "No clear difference from"
     return "Better than" if low > 0 else "Worse than"
@@ -119,27 +127,27 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     if filled:
         are = "is" if len(filled) == 1 else "are"
         apart.append(
-            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, not because of votes, and "
+            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, and "
             f"{are} not counted here."
         )
     if n == 0:
         return "none by data", ["No chosen feature is there because of the data.", *apart]
     expected, cautious = round(found["expected"]), round(found["cautious"])
-    if found["n_done"] < FEWEST_SHUFFLES:
-        return "not known yet", [
-            f"{counted(found['n_done'], 'shuffle')} of the target cannot tell; at least {FEWEST_SHUFFLES} are needed.",
-            *apart,
-        ]
+    if not found["enough"]:
+        done = f"{found['n_done']} of {counted(found['n_asked'], 'shuffle')} of the target"
+        return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}. This finds it out:"]
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
         return f"perhaps all {n}" if n > 1 else "perhaps all", [
             f"Shuffled targets look the same (p = {p}); all may be noise.", *apart
         ]  # fmt: skip
-    about = "hardly any" if expected == 0 else f"about {expected}"
+    about, start = f"about {expected}", "Shuffled targets give features with this many votes, too"
+    if expected == 0:
+        about, start = "hardly any", "Shuffled targets hardly ever give a feature this many votes"
     careful = f" (cautiously up to {cautious})" if cautious > expected else ""
+    are = "is" if expected == cautious == 1 else "are"
     return f"{about} of {n}", [
-        f"Shuffled targets give features with this many votes, too: {about}{careful} of {these} are expected to be "
-        "unrelated to the target.",
+        f"{start}: {about}{careful} of {these} {are} expected to be unrelated to the target.",
         *apart,
     ]
 
@@ -152,8 +160,8 @@ def supported(found: Facts, n_chosen: int) -> str:
     among = "" if inside == found["supported"] else f", {inside} of which are in the set"
     if not places:
         return f"{first}{among}."
-    rest = f"the other {counted(places, 'place is', 'places are')} filled" if inside else "all places are filled"
-    return f"{first}{among}; {rest}."
+    rest = f"{'the other' if inside else 'all'} {places} that were" if places > 1 else "the other one that was"
+    return f"{first}{among}; {rest if inside or places > 1 else 'the one that was'} chosen may be noise."
 
 
 def _again(found: Facts) -> tuple[str, list[str]]:
@@ -163,7 +171,10 @@ def _again(found: Facts) -> tuple[str, list[str]]:
     low, high = sorted(map(round, bounds))
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
     words = "hardly any" if high == 0 else f"about {about}"
-    return f"{about} of {k}", [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    if found["interval"][0] is not None and found["interval"][0] <= 0:
+        lines.append("That is not clearly more than by chance.")
+    return f"{about} of {k}", lines
 
 
 def cost_text(votes: float | None, score: float | None) -> str:
@@ -268,7 +279,7 @@ def _of_noise(trust: Facts) -> list[str]:
     return [
         f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
         "then is noise.",
-        *([supported(found, trust["n_chosen"])] if found["n_done"] >= FEWEST_SHUFFLES else []),
+        *([supported(found, trust["n_chosen"])] if found["enough"] else []),
         "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, "
         "and is not noise.",
     ]

@@ -112,6 +112,11 @@ class Noise:
         concentrated = squares >= (self.counts**2).sum()
         return float((1 + np.count_nonzero(concentrated)) / (len(concentrated) + 1))
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough shuffles to pass at all."""
+        return self.null.n_done >= FEWEST_SHUFFLES
+
     @cached_property
     def passes(self) -> bool:
         """Whether the votes differ from those of shuffled targets: p is at most 0.05."""
@@ -139,7 +144,7 @@ class Noise:
         null = self.null
         n_tried = null.n_done + len(null.failures)
         found = repeats_advice("shuffles", null.n_shuffles, n_tried, null.failures, not null.complete)
-        if null.n_done >= FEWEST_SHUFFLES or not null.complete:
+        if self.enough or not null.complete:
             return found
         fewest = FEWEST_SHUFFLES + len(null.failures)
         facts = {"n_done": null.n_done, "smallest": 1 / (null.n_done + 1), "limit": GATE, "fewest": fewest}

@@ -6,8 +6,8 @@ validation belongs to one decision. Noise and reproducibility of a decision are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,8 @@ class Trust:
         The evidence compared with `null`.
     reproducibility : Reproducibility or None
         Of the decision, by `halves`.
+    problems : dict of str to str
+        Why a part that was asked for could not be done; not stored.
     """
 
     level: str = "none"
@@ -61,6 +63,7 @@ class Trust:
     validated: str = ""
     noise: Noise | None = None
     reproducibility: Reproducibility | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:

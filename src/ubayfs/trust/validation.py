@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 OURS = "ubayfs"
 # Of the interval of a mean over folds.
 LEVEL = 0.95
+# What a score can be; intervals do not reach beyond.
+_RANGES = {"auc": (0.0, 1.0), "balanced_accuracy": (0.0, 1.0), "c_index": (0.0, 1.0), "r2": (-math.inf, 1.0),
+           "mean_absolute_error": (0.0, math.inf)}  # fmt: skip
 
 _FOLD_COLUMNS = ("repeat", "fold", "method", "predictor", "metric", "score", "n_features")
 _MEAN_COLUMNS = ("mean", "lower", "upper")
@@ -85,6 +88,15 @@ class FoldMean:
         error = math.sqrt((1 / n + 1 / (cv - 1)) * float(scores.var(ddof=1)))
         half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
         return cls(mean, mean - half, mean + half, error)
+
+    def within(self, metric: str) -> FoldMean:
+        """Return it with an interval of values that a metric can have.
+
+        >>> FoldMean(0.96, 0.91, 1.02, 0.03).within("auc").upper
+        1.0
+        """
+        low, high = _RANGES.get(metric, (-math.inf, math.inf))
+        return replace(self, lower=max(self.lower, low), upper=min(self.upper, high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +167,7 @@ class Validation:
         rows = []
         for (method, predictor, metric), scores in found.items():
             ours = found.get((OURS, predictor, metric)) or found.get((OURS, first, metric))
-            row = [method, predictor, metric, *_mean_of(list(scores.values()), self.cv)]
+            row = [method, predictor, metric, *_mean_of(list(scores.values()), self.cv, metric)]
             paired = [] if method == OURS or ours is None else [ours[fold] - scores[fold] for fold in scores]
             rows.append([*row, *_mean_of(paired, self.cv)])
         differences = ("difference", "difference_lower", "difference_upper")
@@ -185,7 +197,7 @@ class Validation:
         for record in self.size_records or ():
             found.setdefault((record.size or 0, record.metric), []).append(record.score)
         # Stable: metrics of a size stay in their order.
-        return {key: FoldMean.of(found[key], self.cv) for key in sorted(found, key=itemgetter(0))}
+        return {key: FoldMean.of(found[key], self.cv).within(key[1]) for key in sorted(found, key=itemgetter(0))}
 
     @cached_property
     def sizes(self) -> DataFrame | None:
@@ -229,7 +241,7 @@ class Validation:
         from pandas import DataFrame
 
         rows = [
-            [predictor, metric, *_mean_of(list(scores.values()), self.cv)]
+            [predictor, metric, *_mean_of(list(scores.values()), self.cv, metric)]
             for (_, predictor, metric), scores in _by_fold(self.control_records).items()
         ]
         return DataFrame(rows, columns=["predictor", "metric", *_MEAN_COLUMNS])
@@ -256,6 +268,6 @@ def _by_fold(records: Sequence[FoldScore]) -> dict[tuple[str, str, str], dict[Fo
     return found
 
 
-def _mean_of(scores: Sequence[float], cv: int) -> tuple[float, float, float]:
-    found = FoldMean.of(scores, cv)
+def _mean_of(scores: Sequence[float], cv: int, metric: str = "") -> tuple[float, float, float]:
+    found = FoldMean.of(scores, cv).within(metric)
     return found.mean, found.lower, found.upper
