@@ -209,9 +209,7 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
         name, size, shown = smallest_class(data)
         fewest = 2 * _FEWEST_IN_A_HALF if data.groups is None else 2
         if size < fewest:
-            rule = (
-                f"has {shown} of class {name!r}, but halves of the samples need at least {fewest} of each class."
-            )
+            rule = f"has {shown} of class {name!r}, but halves of the samples need at least {fewest} of each class."
             way_out = "Merge it with another class, or collect more."
             raise InputError.of("y" if data.groups is None else "groups", f"{rule} {way_out}")
     try:
