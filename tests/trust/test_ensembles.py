@@ -1,6 +1,7 @@
 """Shuffled and halved ensembles: what is shuffled and split, what is repeated, stored, cancelled and refused."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -300,6 +301,18 @@ def test_too_many_failures_are_an_error(table):
     for collect, what in ((collect_null, "shuffles"), (collect_halves, "splits")):
         with pytest.raises(EnsembleError, match=rf"3 of 4 {what} could not be used.*cannot do that"):
             collect(table, {**SMALL, "selector": never}, 4, random_state=0)
+
+
+def test_threads_leave_the_warning_filters_alone(table):
+    """Many estimators of scikit-learn set them for a while, and two threads at a time cannot restore them."""
+
+    def careless(X, y, n_features, rng):
+        warnings.simplefilter("ignore", ImportWarning)
+        return [0]
+
+    before = list(warnings.filters)
+    collect_null(table, {**SMALL, "selector": careless}, 4, random_state=0, n_jobs=2)
+    assert list(warnings.filters) == before
 
 
 def test_unexpected_errors_are_not_hidden(table):

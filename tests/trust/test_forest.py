@@ -1,13 +1,10 @@
-"""The random forest of validation: against that of scikit-learn, and without traces in the process."""
-
-import warnings
+"""The random forest of validation: against that of scikit-learn."""
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
-from ubayfs import max_size, validate
 from ubayfs.trust.forest import ForestClassifier, ForestRegressor
 
 
@@ -40,10 +37,3 @@ def test_labels_have_importances_together(rng):
     X, y = planted(rng, 60)
     found = ForestClassifier(20, random_state=0).fit(X, np.stack([y, 1 - y], axis=1)).feature_importances_
     assert set(np.argsort(found)[-2:]) == {0, 1}
-
-
-def test_forests_in_threads_leave_the_warning_filters_alone(rng):
-    before = list(warnings.filters)
-    validate(*planted(rng, 40), cv=2, n_repeats=1, n_models=3, predictor="forest", baselines="forest", n_jobs=2,
-             selector="fisher", constraints=[max_size(3)], random_state=0)  # fmt: skip
-    assert list(warnings.filters) == before

@@ -1,8 +1,7 @@
 """A random forest for the threads of folds.
 
-That of scikit-learn sets the warning filters of the whole process for each tree, so that two forests in two threads can
-leave them changed for good, and warn of it. Trees alone do not. With its forests, folds could not have threads, and a
-validation on two cores would take twice as long.
+That of scikit-learn sets the warning filters of the whole process for each tree, and warns when another thread has just
+emptied them. Trees alone do so for moments only. Without threads, a validation on two cores would take twice as long.
 """
 
 from __future__ import annotations
@@ -25,13 +24,16 @@ class _Forest(BaseEstimator):
 
     def fit(self, X: Floats, y: Array) -> _Forest:
         """Learn from X of shape (n_samples, n_features) and y of shape (n_samples,) or (n_samples, n_labels)."""
-        rng, n = np.random.default_rng(self.random_state), len(X)
+        rng, n, weights = np.random.default_rng(self.random_state), len(X), self._weights(y)
         X, self.trees_ = np.asarray(X, dtype=np.float32, order="C"), []
         for seed in rng.integers(2**31, size=self.n_trees).tolist():
-            drawn = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
+            drawn = weights * np.bincount(rng.integers(n, size=n), minlength=n)
             self.trees_.append(self._tree(seed).fit(X, y, sample_weight=drawn, check_input=False))
         self.feature_importances_ = np.mean([tree.feature_importances_ for tree in self.trees_], axis=0)
         return self
+
+    def _weights(self, y: Array) -> Floats:
+        return np.ones(len(y))
 
     def _mean(self, method: str, X: Floats) -> Floats:
         X = np.asarray(X, dtype=np.float32, order="C")
@@ -42,13 +44,14 @@ class _Forest(BaseEstimator):
 class ForestClassifier(ClassifierMixin, _Forest):
     """A forest of classes, which count equally however frequent they are."""
 
-    def _tree(self, seed: int) -> Any:
-        return DecisionTreeClassifier(max_features="sqrt", class_weight="balanced", random_state=seed)
+    def _weights(self, y: Array) -> Floats:
+        if y.ndim > 1:  # labels
+            return np.ones(len(y))
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return np.asarray(len(y) / (len(self.classes_) * np.bincount(codes)))[codes]
 
-    @property
-    def classes_(self) -> Array:
-        """The classes, of shape (n_classes,)."""
-        return np.asarray(self.trees_[0].classes_)
+    def _tree(self, seed: int) -> Any:
+        return DecisionTreeClassifier(max_features="sqrt", random_state=seed)
 
     def predict_proba(self, X: Floats) -> Floats:
         """Return the mean share of each class, of shape (n_samples, n_classes)."""

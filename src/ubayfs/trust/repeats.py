@@ -148,7 +148,9 @@ class Repeats:
             finally:
                 self._results.put(None)
 
-        with blas_limit(1), ThreadPoolExecutor(self.n_workers, thread_name_prefix="ubayfs-repeats") as pool:
+        pool_of_threads = ThreadPoolExecutor(self.n_workers, thread_name_prefix="ubayfs-repeats")
+        # Selectors and predictors of scikit-learn set the filters of warnings, and threads leave them in any order.
+        with blas_limit(1), warnings.catch_warnings(), pool_of_threads as pool:
             try:
                 workers = [pool.submit(work) for _ in range(self.n_workers)]
                 n_left = len(workers)
