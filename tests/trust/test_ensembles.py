@@ -322,8 +322,8 @@ def test_an_unsupervised_task_has_nothing_to_shuffle(rng):
 @pytest.mark.parametrize(
     ("y", "groups", "argument", "match"),
     [
-        (list("aaaaaaaabbb"), None, "y", r"3 sample\(s\) of class 'b'.*at least 4"),
-        (list("aaaaaaaabbbb"), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 5], "groups", r"1 group\(s\) of class 'b'"),
+        (list("aaaaaaaabbb"), None, "y", r"3 samples of class 'b'.*at least 4"),
+        (list("aaaaaaaabbbb"), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 5], "groups", r"1 group of class 'b'"),
         ([1.5, 2.0, 3.0], None, "train_size", "halves of the samples"),
         (np.arange(8) + 0.5, [1, 1, 1, 1, 1, 2, 2, 2], "train_size", "halves of the samples"),
     ],

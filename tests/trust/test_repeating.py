@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 import ubayfs
 from ubayfs import (
     Evidence,
+    Hyperdirichlet,
     InfeasibleError,
     InputError,
     collect_evidence,
@@ -116,7 +117,7 @@ def test_noise_is_that_of_its_parts(signals):
         {"blocks": {"a": ["g0", "g1"], "b": ["g2", "g3"]}, "weights": {"a": 5}, "constraints": FIVE},
         {"constraints": [FIVE, must_link(["g0", "g60"])], "min_votes": 1, "n_alternatives": 3},
         {"constraints": [FIVE, decorrelate(0.3)]},
-        {"prior": "hyperdirichlet", "constraints": FIVE},
+        {"prior": Hyperdirichlet(n_warmup=8, n_draws=16, max_draws=16), "constraints": FIVE},
     ],
     ids=["size", "words", "blocks", "links", "correlations", "hyperdirichlet"],
 )

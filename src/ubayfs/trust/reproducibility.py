@@ -33,9 +33,9 @@ from ..exceptions import Advice, InputError, OptimizationError
 from ..priors import PriorKnowledge
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import HalfEnsembles, different_settings, half_ensembles, repeats_advice
+from .ensembles import HalfEnsembles, different_settings, half_ensembles
 from .procedure import plan_halves, read_data, split_arguments, take_samples
-from .repeats import evidence_and_repeats
+from .repeats import evidence_and_repeats, repeats_advice
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
@@ -148,7 +148,8 @@ class Reproducibility:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: splits that were cancelled or could not be used."""
-        return repeats_advice("splits", self.n_splits, len(self.agreements), self.failures)
+        n_tried = len(self.agreements) + len(self.failures)
+        return repeats_advice("splits", self.n_splits, n_tried, self.failures, not self.complete)
 
 
 def projected(agreement: float) -> float:
@@ -242,16 +243,6 @@ def reproducibility_of(
             sets.append((one, other))
         except (InputError, OptimizationError) as error:
             failures.append(str(error))
-    return _of_sets(selection, evidence, halves, sets, tuple(failures))
-
-
-def _of_sets(
-    selection: Selection,
-    evidence: Evidence,
-    halves: HalfEnsembles,
-    sets: list[tuple[Mask, Mask]],
-    failures: tuple[str, ...],
-) -> Reproducibility:
     n_varying = int(np.count_nonzero(~evidence.constant))
     both = np.array(sets, dtype=bool).reshape(len(sets), 2, evidence.n_features)
     return Reproducibility(
@@ -262,7 +253,7 @@ def _of_sets(
         share_of_halves=both.mean(axis=(0, 1)) if sets else np.zeros(evidence.n_features),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
-        failures=failures,
+        failures=tuple(failures),
     )
 
 
