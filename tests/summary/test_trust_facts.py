@@ -256,6 +256,14 @@ def test_what_would_be_chosen_again_in_words(again, value, sentence):
         assert found["sentences"] == [f"In a new study of this size, {sentence}", *more]
 
 
+def test_what_weights_and_constraints_bring_back_is_not_reproduced_by_the_data():
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 3, "chosen_again": [3, 3]}
+    trust = {**noise_facts(n_data=1, filled=["a", "b"]), "reproducibility": known | {"interval": [0.9, 1]}}
+    assert three_facts(trust)[2]["sentences"][1:] == [
+        "That is with the same weights and constraints, which brought 2 of these into the set."
+    ]
+
+
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
     facts = summarize(selection, n_draws=0)["facts"]
     assert {found["state"] for found in facts} == {"missing"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,7 @@ _COMMANDS = {
     "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
+_OWN = "That is with the same weights and constraints, which brought {n} of these into the set."
 _SAME_SETS = "The same in every fold as"
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
@@ -46,6 +48,8 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
             command = _command(trust, part)
         else:
             value, sentences = told[part](found)
+            if part == "reproducibility" and trust["noise"].get("filled"):
+                sentences.append(_OWN.format(n=len(trust["noise"]["filled"])))
             if found.get("enough", True):
                 sentences += _rests_on(part, found)
             else:
@@ -60,8 +64,6 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
 
 
 def _command(trust: Facts, part: str) -> str:
-    import shlex
-
     on_command_line, in_python = _COMMANDS[part]
     return in_python if trust["result"] is None else on_command_line.format(shlex.quote(trust["result"]))
 
@@ -126,10 +128,8 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     apart = []
     if filled:
         are = "is" if len(filled) == 1 else "are"
-        apart.append(
-            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, and "
-            f"{are} not counted here."
-        )
+        named = listing(filled, _LISTED)
+        apart = [f"{named} {are} in the set because of weights or constraints, and {are} not counted here."]
     if n == 0:
         return "none by data", ["No chosen feature is there because of the data.", *apart]
     expected, cautious = round(found["expected"]), round(found["cautious"])
@@ -313,7 +313,7 @@ def _substitutes(facts: Facts) -> list[str]:
         return []
     lines = [
         "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
-        "is what the set loses by it, in votes."
+        "is what the set loses by it, in votes; weights count as votes, too."
     ]
     if facts["stand_ins"]:
         lines.append(
