@@ -332,7 +332,7 @@ def _substitutes(facts: Facts) -> list[str]:
 _WHY_OUT = {
     "constant": "it is the same in all samples",
     "min_votes": "it has fewer votes than were asked for",
-    "contradiction": "hard constraints exclude it: {titles}",
+    "contradiction": "excluded by {titles}",
     "tie": "a set with it would be just as good",
     "constraint": "kept out by {titles}",
     "prior": "kept out by the prior weights",
@@ -343,7 +343,7 @@ _WHY_OUT = {
 
 def why_out(entry: Facts) -> str:
     """Return why a feature with many votes is not in the set."""
-    titles, rivals = listing(entry["titles"], 3), listing(entry["rivals"], 5)
+    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
     instead = f"; in its place: {rivals}" if rivals and entry["because"] in ("constraint", "prior", "tie") else ""
     return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
 
