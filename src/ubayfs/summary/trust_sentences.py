@@ -124,7 +124,7 @@ def verdict(row: Facts) -> str:
 
 def _noise(found: Facts) -> tuple[str, list[str]]:
     n, filled = found["n_data"], found["filled"]
-    these = f"these {n}" if not filled else f"the {n} that the data chose"
+    these = f"of these {n}" if not filled else f"of the {n} that the data chose"
     apart = []
     if filled:
         are = "is" if len(filled) == 1 else "are"
@@ -138,18 +138,18 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
         return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}. This finds it out:"]
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
-        return f"perhaps all {n}" if n > 1 else "perhaps all", [
-            f"Shuffled targets look the same (p = {p}); all may be noise.", *apart
-        ]  # fmt: skip
+        value, all_of_them = ("perhaps all", "it") if n == 1 else (f"perhaps all {n}", "all")
+        return value, [f"Shuffled targets look the same (p = {p}); {all_of_them} may be noise.", *apart]
     about, start = f"about {expected}", "Shuffled targets give features with this many votes, too"
     if expected == 0:
         about, start = "hardly any", "Shuffled targets hardly ever give a feature this many votes"
     careful = f" (cautiously up to {cautious})" if cautious > expected else ""
     are = "is" if expected == cautious == 1 else "are"
-    return f"{about} of {n}", [
-        f"{start}: {about}{careful} of {these} {are} expected to be unrelated to the target.",
-        *apart,
-    ]
+    found_out = f"{about}{careful} {these} {are} expected to be unrelated to the target."
+    if n == 1:
+        one = "the one that the data chose" if filled else "this feature"
+        found_out = f"{one} is expected to be {'related' if expected == 0 else 'unrelated'} to the target."
+    return f"{about} of {n}", [f"{start}: {found_out}", *apart]
 
 
 def supported(found: Facts, n_chosen: int) -> str:
@@ -172,6 +172,8 @@ def _again(found: Facts) -> tuple[str, list[str]]:
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
     words = "hardly any" if high == 0 else f"about {about}"
     lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    if k == 1:
+        lines = [f"In a new study of this size, this feature would {'probably' if high else 'rarely'} be chosen again."]
     if found["interval"][0] is not None and found["interval"][0] <= 0:
         lines.append("That is not clearly more than by chance.")
     return f"{about} of {k}", lines
@@ -356,44 +358,3 @@ def _left_out(facts: Facts) -> list[str]:
     if not facts["left_out_known"]:
         return ["Not examined: under so many inequalities that would take long."]
     return ["None: no feature that was not chosen has as many votes as the weakest that was."]
-
-
-def opinion_and_data(facts: Facts) -> list[str]:
-    """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
-    records = [record for record in facts["chosen"] if record["reasons"]]
-    if not records or not (facts["constraints"] or facts["agreement"]):
-        return []
-    own = [record["feature"] for record in records if record["reasons"] != ["data"]]
-    line = "Your weights and constraints made no difference: the votes alone would choose these features, too."
-    if own:
-        are, rest = "is" if len(own) == 1 else "are", len(records) - len(own)
-        line = (
-            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or "
-            f"constraints: {listing(own, _LISTED)}."
-            + (f" The votes alone would choose the other {rest}, too." if rest else "")
-        )
-    return [line, *_weights_and_data(facts["agreement"])]
-
-
-def _weights_and_data(found: Facts | None) -> list[str]:
-    """Return whether the weights agree with the votes; that they do not is no conflict."""
-    if found is None:
-        return []
-    same = {key for key in ("none", "half") if set(found["at"][key]) == set(found["at"]["all"])}
-    lines = {
-        frozenset({"none", "half"}): ["With none or half of your weights the same set would be chosen."],
-        frozenset({"half"}): ["With half of your weights the same set would be chosen, with none another one."],
-    }.get(frozenset(same), [])
-    return [*_favored(found["p_value"]), *lines]
-
-
-def _favored(p_value: float | None) -> list[str]:
-    if p_value is None:
-        return []
-    p = rounded(p_value, 2)
-    if p_value <= 0.05:
-        return [f"Your favored features got more votes than random ones would (p = {p})."]
-    return [
-        f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
-        "these data may be too few to show it."
-    ]
