@@ -67,6 +67,12 @@ def figures_where_asked_for(request):
 def trust_where_asked_for(monkeypatch):
     """Repeating everything takes longer than most of what is tested; commands that ask for a level do it."""
     monkeypatch.setattr("ubayfs.study.trusted.level_for", lambda *work: "none")
+    small_forests(monkeypatch)
+
+
+def small_forests(patch):
+    """Let validations have forests of few trees."""
+    patch.setattr("ubayfs.trust.predictors.N_TREES", 5)
 
 
 @pytest.fixture

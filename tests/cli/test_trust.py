@@ -16,9 +16,9 @@ from ubayfs.cli.main import build_parser, main
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study
 from ubayfs.trust.noise import noise_of
-from ubayfs.trust.trial import Trial
+from ubayfs.trust.repeats import Repeats
 
-from .conftest import STUDY, summary_of
+from .conftest import STUDY, small_forests, summary_of
 
 SMALL = ["--shuffles", 19, "--splits", 2, "--cv", 2, "--repeats", 1]
 PARTS = ("validation", "noise", "reproducibility")
@@ -36,7 +36,9 @@ def trusted(tmp_path_factory, cells):
     cells.to_csv(folder / "cells.csv", index=False)
     (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
     options = [str(option) for option in ("--trust", "full", *SMALL)]
-    assert main(["select", str(folder / "study.yaml"), *options]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        small_forests(patch)
+        assert main(["select", str(folder / "study.yaml"), *options]) == 0
     (folder / "cells.csv").unlink()
     return folder / "results"
 
@@ -327,8 +329,8 @@ def test_finished_folds_are_not_repeated(own, run, interrupted, monkeypatch):
     assert partial.n_done == 2
     interrupted("nothing", 0)
     with monkeypatch.context() as patch:
-        evidence, made = Trial._evidence, []
-        patch.setattr(Trial, "_evidence", lambda self, *arguments: made.append(1) or evidence(self, *arguments))
+        ensemble, made = Repeats.ensemble, []
+        patch.setattr(Repeats, "ensemble", lambda self, *arguments: made.append(1) or ensemble(self, *arguments))
         done = run("trust", own, "--cv", 3)
     assert done.code == 0, done.err
     assert len(made) == 1

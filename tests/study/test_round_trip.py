@@ -88,6 +88,7 @@ CONSTRAINTS = {
         lambda p: st.builds(ubayfs.implies, st.just(p[:2]), st.just(p[2:4]), rho=rhos)
     ),
     "max_per_block": st.builds(ubayfs.max_per_block, sizes, rho=rhos, blocks=st.one_of(st.none(), st.just(["~", "7"]))),
+    "max_per_cluster": st.builds(ubayfs.max_per_cluster, sizes, st.floats(0.1, 0.9), rho=rhos),
     "cost_budget": st.builds(
         cost_budget,
         st.one_of(

@@ -44,6 +44,6 @@ def test_labels_have_importances_together(rng):
 
 def test_forests_in_threads_leave_the_warning_filters_alone(rng):
     before = list(warnings.filters)
-    validate(*planted(rng, 40), cv=2, n_repeats=2, n_models=3, predictor="forest", baselines="forest", n_jobs=2,
+    validate(*planted(rng, 40), cv=2, n_repeats=1, n_models=3, predictor="forest", baselines="forest", n_jobs=2,
              selector="fisher", constraints=[max_size(3)], random_state=0)  # fmt: skip
     assert list(warnings.filters) == before

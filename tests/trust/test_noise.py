@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ubayfs import Evidence, InputError, max_size, require
@@ -70,6 +70,7 @@ def problems(draw):
     return counts, draw(st.lists(row, min_size=n_shuffles, max_size=n_shuffles))
 
 
+@settings(max_examples=50)
 @given(problems())
 def test_every_number_is_that_of_the_formulas(problem):
     counts, null = problem

@@ -72,7 +72,7 @@ def test_places_that_noise_takes_are_counted(signals, selector):
 def test_noise_is_told_from_signals_in_few_cases_only():
     passed, above = [], 0
     for seed in range(12):
-        X, y = planted(seed, n_signals=0)
+        X, y = planted(seed, n_signals=0, n_samples=40, n_features=50)
         evidence = collect_evidence(X, y, **FISHER, random_state=seed)
         noise = estimate_noise(X, y, evidence=evidence, random_state=seed)
         estimate = noise.estimate(decide(evidence, constraints=FIVE))
@@ -123,8 +123,8 @@ def test_noise_is_that_of_its_parts(signals):
 def test_halves_are_decided_like_the_whole(signals, arguments):
     X, y = signals
     settings = {**FISHER, "n_models": 8}
-    found = reproduce(X, y, **settings, **arguments, n_splits=3, random_state=4)
-    halves = collect_halves(FeatureData.from_table(X, y), settings, 3, random_state=4)
+    found = reproduce(X, y, **settings, **arguments, n_splits=2, random_state=4)
+    halves = collect_halves(FeatureData.from_table(X, y), settings, 2, random_state=4)
     sets, parts = [], zip(halves.pairs, halves.samples, strict=True)
     for pair, first in parts:
         for half, samples in zip(pair, (first, ~first), strict=True):

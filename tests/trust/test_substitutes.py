@@ -19,10 +19,19 @@ from ubayfs import (
 from ubayfs.trust import substitutes
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_against_all_sets(seed):
-    selection, *_ = random_decision(seed)
-    found = substitutes(selection)
+SEEDS = range(20, 40)
+
+
+@pytest.fixture(scope="module")
+def replaced():
+    """Random selections and their substitutes, by seed."""
+    selections = {seed: random_decision(seed)[0] for seed in SEEDS}
+    return {seed: (selection, substitutes(selection)) for seed, selection in selections.items()}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_against_all_sets(replaced, seed):
+    selection, found = replaced[seed]
     assert [one.feature for one in found] == list(selection.features)
     for one, position in zip(found, selection.indices, strict=True):
         value, sets = best_sets(selection.problem.utility, selection.mask, lambda s, i=position: ~s[:, i])
@@ -38,8 +47,8 @@ def test_against_all_sets(seed):
         assert set(one.removed) == set(selection.features) - set(one.replaced_by)
 
 
-def test_some_members_are_not_replaceable_and_some_losses_are_zero():
-    found = [one for seed in range(40) for one in substitutes(random_decision(seed)[0])]
+def test_some_members_are_not_replaceable_and_some_losses_are_zero(replaced):
+    found = [one for _, members in replaced.values() for one in members]
     assert {one.replaceable for one in found} == {True, False}
     assert any(one.loss == 0 for one in found)
 

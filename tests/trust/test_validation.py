@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from ubayfs import (
     EnsembleError,
     EnsembleWarning,
+    Hyperdirichlet,
     InputError,
     Validation,
     collect_evidence,
@@ -46,6 +47,13 @@ def planted(n=60, p=40, n_signals=3, seed=0):
 def quick(X, y, **arguments):
     usual = {"selector": "fisher", "n_models": 10, "cv": 3, "n_repeats": 2, "random_state": 0, "baselines": False}
     return validate(X, y, **{"constraints": [max_size(3, rho=math.inf)], **usual, **arguments})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_forests():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ubayfs.trust.predictors.N_TREES", 10)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -213,9 +221,11 @@ def test_the_control_is_at_chance_where_the_target_is_predicted(found):
 
 
 def test_threads_do_not_change_the_result():
-    X, y = planted()
+    X, y = planted(p=12)
     arguments = {
-        "prior": "hyperdirichlet",
+        "prior": Hyperdirichlet(n_warmup=8, n_draws=16, max_draws=16),
+        "cv": 2,
+        "n_models": 5,
         "sizes": [2],
         "control": True,
         "predictor": ["ridge", "forest"],
@@ -345,7 +355,7 @@ def test_folds_that_fail_are_left_out_and_told():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"selector": failing([99])}, "folds could not be done.*no such samples"),
+        ({"selector": failing([99])}, "4 of 6 folds could not be used.*no such samples"),
         ({"constraints": [exact_size(2, rho=math.inf), exact_size(3, rho=math.inf)]}, "cannot hold together"),
         ({"predictor": LogisticRegression(C=-1)}, "InvalidParameterError"),
     ],
@@ -375,7 +385,7 @@ def test_cancelled_in_the_middle_shows_what_is_done():
 
     with pytest.warns(EnsembleWarning, match="cancelled after 2 of 6 folds"):
         got = quick(X, y, on_progress=watch, control=True)
-    assert calls == [(1, 12), (2, 12)]
+    assert calls == [(0, 12), (1, 12), (2, 12)]
     assert (got.n_done, got.n_folds, got.complete) == (2, 6, False)
     assert got.control.empty
     assert got.scores["mean"].notna().all()
@@ -386,7 +396,7 @@ def test_all_progress_is_told():
     X, y = planted()
     calls = []
     quick(X, y, n_repeats=1, n_jobs=2, on_progress=lambda done, total: calls.append((done, total)))
-    assert calls == [(1, 3), (2, 3), (3, 3)]
+    assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize(

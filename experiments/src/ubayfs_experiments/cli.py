@@ -1,7 +1,8 @@
 """Rerun the experiments of the UBayFS paper, with its competitors beside it.
 
 `list` shows the experiments and which data sets are available, `run` runs them (a stopped run can be resumed by the
-same command), and `report` compares the results with the paper's tables in one HTML file.
+same command), and `report` compares the results with the paper's tables in one HTML file. `calibration` shows what
+`run calibration` found: whether noise, reproducibility and validation hold.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def build_parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="show the experiments and the data sets")
     ran = commands.add_parser("run", help="run experiments by name, or all of them")
     reported = commands.add_parser("report", help="write the tables and the report (one HTML file) of a run")
+    calibrated = commands.add_parser("calibration", help="print the tables of `run calibration`, or put them in a page")
+    calibrated.add_argument("--page", type=Path, metavar="FILE", help="Markdown page whose tables are replaced")
     ran.add_argument("names", nargs="+", metavar="NAME", help="experiment: 1a, 1b, 1c, 1d, 2 ... (see `list`), or all")
     for command in (listed, ran):
         command.add_argument(
@@ -65,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
             metavar="DIRECTORY",
             help="directory of the paper's data sets (PRO.csv.gz ...); default: environment variable UBAYFS_DATA",
         )
-    for command in (ran, reported):
+    for command in (ran, reported, calibrated):
         command.add_argument(
             "-o",
             "--output",
@@ -87,6 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     listed.set_defaults(run=_list)
     ran.set_defaults(run=_run)
     reported.set_defaults(run=_report)
+    calibrated.set_defaults(run=_calibration)
     return parser
 
 
@@ -101,11 +105,11 @@ def _whole(low: int) -> Callable[[str], int]:
 
 def _list(arguments: argparse.Namespace) -> None:
     from .data.catalogue import SOURCES, data_directory, is_there
-    from .registry import EXPERIMENTS
+    from .registry import EXPERIMENTS, OTHERS
     from .tasks import Scale
 
     directory = data_directory(arguments.data_dir)
-    experiments = [(name, len(found.tasks(Scale())), found.title) for name, found in EXPERIMENTS.items()]
+    experiments = [(name, len(found.tasks(Scale())), found.title) for name, found in (EXPERIMENTS | OTHERS).items()]
     data = [
         (name, "yes" if is_there(source, directory) else "no", source.n_samples or "any", source.n_features,
          source.path or "not needed", source.title)
@@ -175,3 +179,18 @@ def _report(arguments: argparse.Namespace) -> None:
 
     written = write_report(arguments.output)
     print(f"Wrote {len(written)} files; open {written[-1]}")
+
+
+def _calibration(arguments: argparse.Namespace) -> None:
+    from . import store
+    from .analysis.calibration import TABLES, fill, markdown
+    from .designs.calibration import NAME
+    from .files import write_file
+
+    store.read_run(arguments.output)
+    frame = store.read_frames(arguments.output, [NAME])[NAME]
+    if arguments.page is None:
+        print("\n".join(markdown(name, frame) for name in TABLES))
+    else:
+        write_file(arguments.page, fill(arguments.page.read_text(encoding="utf-8"), frame).encode())
+        print(f"Wrote {arguments.page}")

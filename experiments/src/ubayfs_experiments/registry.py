@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from ubayfs import InputError
 
-from .designs import causes, controls, optimizers, real_world, simulation
+from .designs import calibration, causes, controls, optimizers, real_world, simulation
 from .tasks import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -19,11 +19,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         controls.EXPERIMENT,
     )
 }
-ALL = "all"
+ALL = "all"  # of the paper's; the others are run by name
+OTHERS: dict[str, Experiment] = {calibration.NAME: calibration.EXPERIMENT}
 
 
 def named(names: list[str]) -> list[Experiment]:
-    """Return experiments by name; "all" means all of them.
+    """Return experiments by name; "all" means all of the paper's.
 
     Raises
     ------
@@ -31,8 +32,9 @@ def named(names: list[str]) -> list[Experiment]:
         If there is no experiment of a name.
     """
     for name in names:
-        if name not in EXPERIMENTS and name != ALL:
-            known = [*EXPERIMENTS, ALL]
+        if name not in EXPERIMENTS | OTHERS and name != ALL:
+            known = [*EXPERIMENTS, *OTHERS, ALL]
             near = "".join(f" Did you mean {match!r}?" for match in get_close_matches(name.lower(), known, n=1))
             raise InputError(f"there is no experiment {name!r}.{near} Known experiments: {', '.join(known)}.")
-    return [experiment for key, experiment in EXPERIMENTS.items() if key in names or ALL in names]
+    paper = [experiment for key, experiment in EXPERIMENTS.items() if key in names or ALL in names]
+    return paper + [experiment for key, experiment in OTHERS.items() if key in names]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._arguments import RandomState
 from .._plain import number, plain
 from ..attribution import Attribution
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 # decision; and inequalities from which on a required feature may take minutes (7,129 genes with 212,807 pairs).
 _NODES = 200
 _MOST_INEQUALITIES = 10_000
+_STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 PARTS = ("validation", "noise", "reproducibility")  # in the order of a report
 
@@ -180,19 +183,29 @@ def explanations(selection: Selection, random_state: RandomState, blocks: Any) -
     limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
     costs = constraint_costs(selection, **limits)
     many = selection.problem.utility.system.n_inequalities > _MOST_INEQUALITIES
-    out = () if many else left_out(selection, costs=costs, **limits)
-    voted = [] if selection.counts is None else [n for n in selection.counts[selection.mask].tolist() if n]
-    weakest = min(voted, default=1)  # what has fewer votes is not strong
+    strong = [] if many else _strong(selection)
+    out = left_out(selection, len(strong), costs, **limits) if any(strong) else ()
     found: dict[str, Any] = {
         "substitutes": substitutes(selection, **limits),
         "costs": costs,
         "agreement": agreement(selection, blocks=blocks, **limits),
     }
     return {key: plain(values) for key, values in found.items()} | {
-        "left_out": [plain(entry) for entry in out if entry.count is None or entry.count >= weakest],
+        "left_out": [plain(entry) for entry, shown in zip(out, strong, strict=False) if shown],
         "left_out_known": not many,
         "stand_ins": _stand_ins(selection, found["substitutes"]),
     }
+
+
+def _strong(selection: Selection) -> list[bool]:
+    """Tell of the most important features that are out whether they have as many votes as the weakest voted member."""
+    out = np.flatnonzero(~selection.mask)
+    first = out[np.argsort(-selection.importance[out], kind="stable")[:_STRONGEST]]
+    if selection.counts is None:
+        return [True] * len(first)
+    voted = selection.counts[selection.mask & (selection.counts > 0)]
+    strong = (selection.counts[first] >= max(voted.min(initial=selection.counts.max()), 1)).tolist()
+    return strong[: len(strong) - strong[::-1].index(True)] if any(strong) else []
 
 
 def _stand_ins(selection: Selection, found: tuple[Substitute, ...]) -> list[dict[str, Any]]:

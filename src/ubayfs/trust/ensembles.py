@@ -17,8 +17,8 @@ from ..ensemble.checkpoint import differences, identifying
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, EnsembleError, InputError
-from .procedure import draw_half, plan_halves, shuffled, take_samples, with_target
-from .repeats import Repeats
+from .procedure import check_varies, draw_half, plan_halves, shuffled, take_samples, with_target
+from .repeats import EnsembleRepeats
 
 Pair = tuple[Evidence, Evidence]
 _ABOUT = "about"
@@ -222,11 +222,17 @@ def collect_null(
         If fewer than half of the shuffles could be run.
     """
     check_target(data)
-    repeats = Repeats.of("shuffles", data, ensemble, n_shuffles, random_state, n_jobs, on_progress, checkpoint)
+    options = (random_state, n_jobs, on_progress, checkpoint)
+    return null_ensembles(EnsembleRepeats.of("shuffles", data, ensemble, n_shuffles, *options), known)
+
+
+def null_ensembles(repeats: EnsembleRepeats, known: NullEnsembles | None = None) -> NullEnsembles:
+    """Do what :func:`collect_null` does, with arguments that are checked."""
+    data = repeats.procedure.data
 
     def shuffle(number: int) -> NullEnsembles:
         other = with_target(data, shuffled(data.target, data.groups, repeats.generator(number)))
-        found = repeats.ensemble(other, number)
+        found = repeats.again(other, number)
         counts, n_models = found.counts.astype(np.int32), np.array([found.n_models], dtype=np.int32)
         return NullEnsembles(counts[None, :], n_models, 1, {})
 
@@ -234,7 +240,7 @@ def collect_null(
     if known is not None and repeats.continues(known):
         rows = zip(known.counts, known.n_models, strict=True)
         earlier = [NullEnsembles(counts[None, :], np.array([n]), 1, {}) for counts, n in rows]
-    done, failures = repeats.run(shuffle, NullEnsembles.from_arrays, earlier)
+    done, failures = repeats.collect(shuffle, NullEnsembles.from_arrays, earlier)
     counts = np.concatenate([np.empty((0, data.n_features), dtype=np.int32), *(one.counts for one in done)])
     n_models = np.concatenate([np.empty(0, dtype=np.int32), *(one.n_models for one in done)])
     return NullEnsembles(counts, n_models, repeats.n, repeats.settings, failures)
@@ -266,22 +272,28 @@ def collect_halves(
     EnsembleError
         If the ensembles of fewer than half of the splits could be run.
     """
-    repeats = Repeats.of("splits", data, ensemble, n_splits, random_state, n_jobs, on_progress, checkpoint)
+    options = (random_state, n_jobs, on_progress, checkpoint)
+    return half_ensembles(EnsembleRepeats.of("splits", data, ensemble, n_splits, *options), known)
+
+
+def half_ensembles(repeats: EnsembleRepeats, known: HalfEnsembles | None = None) -> HalfEnsembles:
+    """Do what :func:`collect_halves` does, with arguments that are checked."""
+    data = repeats.procedure.data
     plan = plan_halves(data, repeats.settings["train_size"])
 
     def split(number: int) -> HalfEnsembles:
         first = draw_half(plan, repeats.generator(number))
         parts = [take_samples(data, samples) for samples in (first, ~first)]
         for part in parts:
-            _check_varies(part)
-        one, other = (repeats.ensemble(part, number, half) for half, part in enumerate(parts))
+            check_varies(part.target, "a half of the samples")
+        one, other = (repeats.again(part, number, half) for half, part in enumerate(parts))
         return HalfEnsembles(((one, other),), first[None, :], 1, {})
 
     earlier: list[HalfEnsembles] = []
     if known is not None and repeats.continues(known):
         rows = zip(known.pairs, known.samples, strict=True)
         earlier = [HalfEnsembles((pair,), samples[None, :], 1, {}) for pair, samples in rows]
-    done, failures = repeats.run(split, HalfEnsembles.from_arrays, earlier)
+    done, failures = repeats.collect(split, HalfEnsembles.from_arrays, earlier)
     samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(one.samples for one in done)])
     return HalfEnsembles(tuple(one.pairs[0] for one in done), samples, repeats.n, repeats.settings, failures)
 
@@ -291,9 +303,3 @@ def check_target(data: FeatureData) -> None:
     if data.target.values is None:
         rule = "is missing; noise is found by shuffling the target, and an unsupervised task has none."
         raise InputError.of("y", rule)
-
-
-def _check_varies(half: FeatureData) -> None:
-    values = half.target.values
-    if values is not None and (values == values[0]).all():
-        raise InputError.of("y", "is constant in a half of the samples.")

@@ -33,8 +33,8 @@ class LeftOut:
         "tie"
             A set with it is just as good.
         "constraint"
-            It would be chosen without any one of `constraints`, or a set with it were as good as the best one; where
-            none alone suffices, without all of them, or no member has to leave for it, but it violates these.
+            It would be chosen without any one of `constraints`, or a set with it were as good as the best one. Where
+            none alone suffices: without all of them together, or no member has to leave for it, but it violates these.
         "prior"
             It would be chosen with the same weight for all features and nothing held unlikely.
         "rival"
@@ -175,29 +175,35 @@ def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintC
 
     Without such a constraint a set with the feature is as good as the best one.
     """
-    system, found = required.system, list[ConstraintCost]()
-    violated = {violation.position for violation in _newly_violated(again, begin)}
-    for cost in costs:
-        if cost.position not in violated or cost.limits_size or cost.gain is None:
+    found = list[ConstraintCost]()
+    for cost in _in_the_way(again, begin, costs):
+        if cost.gain is None:
             continue
-        rest = np.setdiff1d(np.arange(system.n_inequalities), system.rows_of(system.parts[cost.position]))
-        answer = again.decide(replace(required, system=system.take(rest)), begin, nearest=False)
+        answer = again.decide(_without(required, [cost]), begin, nearest=False)
         if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
             found.append(cost)
     return found
 
 
 def _together(again: Again, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
-    """Return the constraints that the chosen set violates with one more feature, if that is chosen without them all."""
-    system = again.problem.utility.system
-    violated = {violation.position for violation in _newly_violated(again, begin)}
-    found = [cost for cost in costs if cost.position in violated and not cost.limits_size]
+    """Return all constraints that the chosen set violates with one more feature, if it is chosen without them."""
+    found = [cost for cost in _in_the_way(again, begin, costs) if not cost.from_prior]
     if len(found) < 2:
         return []
-    rows = np.concatenate([system.rows_of(system.parts[cost.position]) for cost in found])
-    rest = system.take(np.setdiff1d(np.arange(system.n_inequalities), rows))
-    answer = again.decide(replace(again.problem.utility, system=rest), begin)
-    return found if answer.chosen is not None and answer.proved and answer.chosen[position] else []
+    answer = again.decide(_without(again.problem.utility, found), begin)
+    return found if answer.chosen is not None and answer.chosen[position] else []
+
+
+def _in_the_way(again: Again, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+    """Return the constraints that a set violates more than the chosen one does, but for limits of the size."""
+    violated = {violation.position for violation in _newly_violated(again, begin)}
+    return [cost for cost in costs if cost.position in violated and not cost.limits_size]
+
+
+def _without(utility: Utility, dropped: list[ConstraintCost]) -> Utility:
+    system = utility.system
+    rows = np.concatenate([system.rows_of(system.parts[cost.position]) for cost in dropped])
+    return replace(utility, system=system.take(np.setdiff1d(np.arange(system.n_inequalities), rows)))
 
 
 def _newly_violated(again: Again, chosen: Mask) -> tuple[Violation, ...]:

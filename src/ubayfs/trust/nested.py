@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
 
 from .._arguments import RandomState, as_seed_sequence, check_choice, check_int, check_random_state
+from .._files import read_json, write_atomically
+from .._plain import decode, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, check_ensemble, check_progress
-from ..ensemble.workers import blas_limit, threads_for
-from ..exceptions import EnsembleError
+from ..ensemble.workers import threads_for
+from ..exceptions import InputError
 from ..priors import PriorKnowledge
 from ..workflow import Decision
 from .folds import assign_folds, check_folds
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
+from .repeats import Repeats
 from .supported import sized_in_parts
 from .trial import BASELINES, DecideFor, Fold, Outcome, Trial, child, joined
 from .validation import Validation
@@ -73,8 +76,8 @@ def validate(
         Threads over folds, or over an ensemble with predictors of your own; -1 for all processors. They do not change
         the result.
     on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each fold; returning False ends the validation, and what is done
-        makes the result.
+        Called as ``on_progress(done, total)``, first with 0 and whenever runs or folds are finished. When it returns
+        False, the folds that are done make the result.
     **arguments
         Those of :func:`collect_evidence` and :func:`decide`, such as `selector`, `groups`, `weights`, `constraints`.
 
@@ -161,24 +164,24 @@ def validate_procedure(
     decision.check(data.feature_names)
     folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
     n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
-    # Where folds have no threads of their own, the runs of an ensemble have them, or the processes of joblib.
-    n_jobs = options.n_jobs if n_threads == 1 else 1
-    asked = (predictors, options.baselines, options.sizes)
-    trial = Trial(procedure, decision, knowledge, decide_for, *asked, n_jobs, directory)
-    outcomes, cancelled = _run_all(trial, folds, n_threads, options.on_progress)
-    own, shuffles = ([found for fold, found in outcomes if fold.control is control] for control in (False, True))
+    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes)
+    repeats = Repeats("folds", len(folds), options.n_jobs, options.on_progress, n_threads)
+    outcomes, failures = _run_folds(trial, folds, repeats, directory)
+    own, shuffles = (
+        [found for k, found in outcomes.items() if folds[k].control is control] for control in (False, True)
+    )
     found = Validation(
         task=data.target.task,
         main_metric=predictors[0].metrics[0],
         cv=options.cv,
         n_repeats=options.n_repeats,
         feature_names=tuple(map(str, data.feature_names)),
-        sets=tuple(outcome.chosen for outcome in own if outcome.chosen is not None),
+        sets=tuple(outcome.chosen for outcome in own),
         records=joined(outcome.records for outcome in own),
         size_records=joined(outcome.size_records for outcome in own) if options.sizes else None,
         control_records=joined(outcome.records for outcome in shuffles) if options.control else None,
-        failures=joined(outcome.failures for outcome in (*own, *shuffles)),
-        cancelled=cancelled,
+        failures=(*failures.values(), *joined(outcome.failures for outcome in own)),
+        cancelled=len(outcomes) + len(failures) < len(folds),
     )
     for advice in found.advice:
         advice.warn()
@@ -199,34 +202,25 @@ def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, co
     return found
 
 
-def _run_all(
-    trial: Trial, folds: Sequence[Fold], n_threads: int, on_progress: Progress | None
-) -> tuple[list[tuple[Fold, Outcome]], bool]:
-    """Return what was found in the folds that were done, in their order, and whether the caller ended it early."""
-    stop, found, n_main = Event(), dict[int, Outcome](), sum(not fold.control for fold in folds)
-    for position, outcome in _outcomes(trial, folds, n_threads, stop):
-        found[position] = outcome
-        failed = [at for at, own in found.items() if own.chosen is None and not folds[at].control]
-        if 2 * len(failed) > n_main:
-            why = found[min(failed)].failures[0]
-            raise EnsembleError(f"{len(failed)} of {n_main} folds could not be done, the first: {why}")
-        if on_progress is not None and not stop.is_set() and on_progress(len(found), len(folds)) is False:
-            stop.set()
-    return [(folds[position], found[position]) for position in sorted(found)], stop.is_set() and len(found) < len(folds)
+def _run_folds(
+    trial: Trial, folds: Sequence[Fold], repeats: Repeats, directory: Path | None
+) -> tuple[dict[int, Outcome], dict[int, str]]:
+    """Return what is found in folds, and why others could not be done, by position; a fold that is stored is read."""
 
+    def path(position: int) -> Path:
+        assert directory is not None
+        fold = folds[position]
+        return directory / f"{'control' if fold.control else 'fold'}-{fold.repeat}-{fold.fold}.json"
 
-def _outcomes(trial: Trial, folds: Sequence[Fold], n_threads: int, stop: Event) -> Iterator[tuple[int, Outcome]]:
-    """Yield what was found in a fold, by its position, as folds are finished."""
-    if n_threads == 1:
-        for position, fold in enumerate(folds):
-            if (outcome := trial.run(fold, stop)) is not None:
-                yield position, outcome
-        return
-    with blas_limit(1), ThreadPoolExecutor(n_threads, "ubayfs-folds") as pool:
-        try:
-            running = {pool.submit(trial.run, fold, stop): position for position, fold in enumerate(folds)}
-            for done in as_completed(running):
-                if (outcome := done.result()) is not None:
-                    yield running[done], outcome
-        finally:
-            stop.set()  # whatever is under way ends early
+    def load(position: int) -> Outcome | None:
+        with suppress(InputError):  # absent or damaged
+            return None if directory is None else decode(Outcome, read_json(path(position)))
+        return None
+
+    def save(position: int, outcome: Outcome) -> None:
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+            write_atomically(path(position), json.dumps(plain(outcome)).encode())
+
+    n_needed = sum(not fold.control for fold in folds)
+    return repeats.run(lambda position: trial.run(folds[position], repeats), load, save, n_needed)

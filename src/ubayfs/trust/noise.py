@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import Array, Floats, RandomState, check_int
+from .._arguments import Array, Floats, RandomState
 from ..attribution import Attribution, attribution
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
-from .ensembles import NullEnsembles, check_target, collect_null, different_settings, repeats_advice
+from .ensembles import NullEnsembles, check_target, different_settings, null_ensembles, repeats_advice
 from .procedure import ENSEMBLE_ARGUMENTS, check_arguments, read_data
-from .repeats import Run
+from .repeats import evidence_and_repeats
 
 # The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
 GATE = 0.05
@@ -281,11 +281,11 @@ def estimate_noise(
     (1.4, 6.0)
     """
     check_arguments("estimate_noise", ensemble, ENSEMBLE_ARGUMENTS)
-    run = Run.of(check_int("n_shuffles", n_shuffles, low=1), random_state, n_jobs, on_progress, checkpoint)
     data = read_data(X, y, ensemble)
     check_target(data)
-    evidence, ensemble = run.evidence(data, evidence, ensemble)
-    noise = noise_of(evidence, collect_null(data, ensemble, n_shuffles, **run.options("shuffles")))
+    options = (n_shuffles, random_state, n_jobs, on_progress, checkpoint)
+    evidence, repeats = evidence_and_repeats("shuffles", data, evidence, ensemble, *options)
+    noise = noise_of(evidence, null_ensembles(repeats))
     for advice in noise.advice:
         advice.warn()
     return noise

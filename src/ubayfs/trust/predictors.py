@@ -20,6 +20,7 @@ from ..data.target import Target
 from ..exceptions import InputError
 
 RIDGE, FOREST = "ridge", "forest"
+N_TREES = 100  # of a forest
 
 
 @dataclass(frozen=True)
@@ -272,13 +273,13 @@ def _ridge() -> Any:
 def _forest_of_classes() -> Any:
     from .forest import ForestClassifier
 
-    return ForestClassifier()
+    return ForestClassifier(N_TREES)
 
 
 def _forest_of_numbers() -> Any:
     from .forest import ForestRegressor
 
-    return ForestRegressor()
+    return ForestRegressor(N_TREES)
 
 
 _OF_CLASSES = {"auc": _auc, "balanced_accuracy": _balanced_accuracy}

@@ -151,6 +151,13 @@ def with_target(data: FeatureData, target: Target) -> FeatureData:
     return other
 
 
+def check_varies(target: Target, where: str) -> None:
+    """Raise if the target of a part of the samples has but one value."""
+    values = target.values
+    if values is not None and (values == values[0]).all():
+        raise InputError.of("y", f"is constant in {where}.")
+
+
 def shuffled(target: Target, groups: Ints | None, rng: np.random.Generator) -> Target:
     """Return the target of other samples, at random: what belongs together in one sample of it stays together.
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._arguments import Array, Floats, Mask, RandomState, check_int
+from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
 from ..constraints import ConstraintSystem
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress
@@ -33,9 +33,9 @@ from ..exceptions import Advice, InputError, OptimizationError
 from ..priors import PriorKnowledge
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import HalfEnsembles, collect_halves, different_settings, repeats_advice
+from .ensembles import HalfEnsembles, different_settings, half_ensembles, repeats_advice
 from .procedure import plan_halves, read_data, split_arguments, take_samples
-from .repeats import Run
+from .repeats import evidence_and_repeats
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
@@ -332,15 +332,15 @@ def reproduce(
     >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be chosen again"
     'about 3.8 to 4.3 of these 5 would be chosen again'
     """
-    run = Run.of(check_int("n_splits", n_splits, low=1), random_state, n_jobs, on_progress, checkpoint)
-    ensemble, decision = split_arguments("reproduce", arguments, run.random_state)
+    seed = None if random_state is None else as_seed_sequence(random_state)
+    ensemble, decision = split_arguments("reproduce", arguments, seed)
     data = read_data(X, y, ensemble)
     decision.check(data.feature_names)
     plan_halves(data, ensemble.get("train_size", 0.75))
-    evidence, ensemble = run.evidence(data, evidence, ensemble)
+    options = (n_splits, seed, n_jobs, on_progress, checkpoint)
+    evidence, repeats = evidence_and_repeats("splits", data, evidence, ensemble, *options)
     selection = decision.make(evidence, data if any(c.needs_data for c in decision.constraints) else None)
-    halves = collect_halves(data, ensemble, n_splits, **run.options("splits"))
-    found = reproducibility_of(selection, halves, decision, data)
+    found = reproducibility_of(selection, half_ensembles(repeats), decision, data)
     for advice in found.advice:
         advice.warn()
     return found

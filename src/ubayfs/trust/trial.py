@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
-from threading import Event
 from typing import TypeVar
 
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask, mask_of
-from .._files import read_json, write_atomically
-from .._plain import decode, plain
 from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
 from ..data.target import Target
-from ..ensemble.collect import gather, run_ensemble, seed_of
-from ..ensemble.evidence import Evidence, check_failures
-from ..exceptions import InfeasibleError, InputError, UBayFSError
+from ..ensemble.collect import seed_of
+from ..ensemble.evidence import Evidence
+from ..exceptions import EnsembleError, InfeasibleError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..workflow import Decision
 from .predictors import FOREST, PREDICTION, RIDGE, Predictor, as_predictors, rotated, seeded, standardized
-from .procedure import Procedure, take_samples
+from .procedure import Procedure, check_varies, take_samples
+from .repeats import Cancelled, Repeats
 from .validation import OURS, FoldScore
 
 # Baselines, in the order of the table: the most votes without weights and constraints; random features; those that a
@@ -88,10 +83,10 @@ class Fold:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found in a fold; nothing was chosen (None) where it failed."""
+    """What was found in a fold; failures are sizes that the constraints do not allow."""
 
-    chosen: tuple[int, ...] | None = None
-    records: tuple[FoldScore, ...] = ()
+    chosen: tuple[int, ...]
+    records: tuple[FoldScore, ...]
     size_records: tuple[FoldScore, ...] = ()
     failures: tuple[str, ...] = ()
 
@@ -107,54 +102,33 @@ class Trial:
     predictors: tuple[Predictor, ...]
     baselines: tuple[str, ...]
     sizes: tuple[int, ...]
-    n_jobs: int | None = 1
-    directory: Path | None = None  # where finished folds of just this validation are stored
 
-    def run(self, fold: Fold, stop: Event) -> Outcome | None:
-        """Return what was found, or None if it was stopped; a fold that is stored is read."""
-        if self.directory is None:
-            return self._run(fold, stop)
-        path = self.directory / f"{'control' if fold.control else 'fold'}-{fold.repeat}-{fold.fold}.json"
-        with suppress(InputError):  # absent or damaged
-            return decode(Outcome, read_json(path))
-        found = self._run(fold, stop)
-        if found is not None and found.chosen is not None:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, json.dumps(plain(found)).encode())
-        return found
-
-    def _run(self, fold: Fold, stop: Event) -> Outcome | None:
+    def run(self, fold: Fold, repeats: Repeats) -> Outcome:
+        """Return what is found in a fold; EnsembleError that names the fold if it cannot be done."""
         try:
-            train = take_samples(fold.data, mask_of(fold.train, fold.data.n_samples))
-            evidence = None if stop.is_set() else self._evidence(fold, train, stop)
-            if evidence is None or stop.is_set():
-                return None
-            decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
-            decision = replace(decision, random_state=child(fold.seed, _DECISION), n_alternatives=0)
-            selection = decision.make(evidence, train, knowledge=self.knowledge)
-            judge = _Judge(fold, train.target, fold.data.target.take(fold.test), ~evidence.constant)
-            chosen = tuple(selection.indices.tolist())
-            records = [fold.records(OURS, own.name, judge.scores(own, chosen), len(chosen)) for own in self.predictors]
-            if fold.control:
-                return Outcome(chosen, joined(records))
-            for method in self.baselines:
-                records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
-            assert selection.posterior is not None  # there is evidence
-            over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
-            return Outcome(chosen, joined(records), over_sizes, failures)
+            return self._run(fold, repeats)
+        except Cancelled:
+            raise
         except Exception as error:  # also of selectors and predictors of the user
-            return Outcome(failures=(fold.failure(error),))
+            raise EnsembleError(fold.failure(error)) from error
 
-    def _evidence(self, fold: Fold, data: FeatureData, stop: Event) -> Evidence:
-        values = np.asarray(data.target.values)
-        if (values == values[0]).all():
-            raise InputError.of("y", "is constant in the training part.")
-        seed = seed_of(child(fold.seed, _EVIDENCE), None)
-        settings = {**self.procedure.settings, "n_samples": data.n_samples, "seed": seed}
-        runs = run_ensemble(data, self.procedure.selectors, settings, self.n_jobs, lambda *_: not stop.is_set())
-        evidence = gather(runs, data.feature_names, data.constant, settings)
-        check_failures(evidence.failures, len(runs))
-        return evidence
+    def _run(self, fold: Fold, repeats: Repeats) -> Outcome:
+        train = take_samples(fold.data, mask_of(fold.train, fold.data.n_samples))
+        check_varies(train.target, "the training part")
+        evidence = repeats.ensemble(self.procedure, train, seed_of(child(fold.seed, _EVIDENCE), None))
+        decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
+        decision = replace(decision, random_state=child(fold.seed, _DECISION), n_alternatives=0)
+        selection = decision.make(evidence, train, knowledge=self.knowledge)
+        judge = _Judge(fold, train.target, fold.data.target.take(fold.test), ~evidence.constant)
+        chosen = tuple(selection.indices.tolist())
+        records = [fold.records(OURS, own.name, judge.scores(own, chosen), len(chosen)) for own in self.predictors]
+        if fold.control:
+            return Outcome(chosen, joined(records))
+        for method in self.baselines:
+            records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
+        assert selection.posterior is not None  # there is evidence
+        over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
+        return Outcome(chosen, joined(records), over_sizes, failures)
 
     def _over_sizes(
         self, fold: Fold, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData

@@ -18,6 +18,8 @@ import pandas as pd
 from ubayfs import Blocks, InputError
 
 from .datasets import DataAbsent, Dataset, Source
+from .planted import SOURCES as _PLANTED
+from .planted import load_gauss
 from .synthetic import SOURCES as _SYNTHETIC
 from .synthetic import generate, read_authors
 
@@ -95,6 +97,7 @@ SOURCES: dict[str, Source] = {
             origin="data `golub` of the R package datamicroarray (Golub et al. 1999)",
         ),
         *_SYNTHETIC.values(),
+        *_PLANTED.values(),
     )
 }  # fmt: skip
 
@@ -141,6 +144,8 @@ def load(name: str, directory: Path | None, seed: int) -> Dataset:
         If the file is not what it should be.
     """
     source = SOURCES[name]
+    if name in _PLANTED:
+        return load_gauss(name)
     if source.synthetic:
         return generate(name, seed) if source.path is None else read_authors(name, _place(source, directory))
     if name == "BCW":
