@@ -18,7 +18,6 @@ from ubayfs import (
 )
 from ubayfs.trust import substitutes
 
-
 SEEDS = range(20, 40)
 
 

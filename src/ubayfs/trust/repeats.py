@@ -203,7 +203,7 @@ class EnsembleRepeats(Repeats):
             # With another number of models a repeat is another one, other than a run of an ensemble.
             Checkpoint.open(directory, {**settings, "repeat": {"what": what, "n_models": settings["n_models"]}})
         n_workers = min(n, threads_for(n_jobs))
-        own = {"procedure": procedure, "settings": settings, "directory": directory}
+        own: dict[str, Any] = {"procedure": procedure, "settings": settings, "directory": directory}
         return cls(what, n, n_jobs, on_progress, n_workers, **own)
 
     def _seed(self, *key: int) -> dict[str, Any]:
