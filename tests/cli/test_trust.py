@@ -233,6 +233,27 @@ def test_a_part_that_cannot_be_done_does_not_lose_the_result(folder, run, cells)
     assert "Could not be found out: y has 3 samples of class 'malignant'" in done.out
 
 
+@pytest.mark.filterwarnings("ignore:.*has no manifest")
+def test_the_ensemble_of_another_version_is_used(own, run, monkeypatch):
+    """Its summary cannot be read, and it has no trust; nothing else is lost."""
+    for name in ("manifest.json", "trust.npz"):
+        (own / name).unlink()
+    (own / "summary.json").write_text('{"format": 1}', encoding="utf-8")
+    votes = StoredResult(own).evidence.counts
+    done = run("decide", own, "--max-size", 3, "-o", "three")
+    assert done.code == 0, done.err
+    assert "results is of another version of ubayfs; only its ensemble and study are used." in done.err
+    assert states(Path("three")) == ("missing", "missing", "missing")
+    done = run("trust", own, "--level", "quick")
+    assert done.code == 2
+    assert (own / "summary.json").read_text() == '{"format": 1}'  # another answer does not take its place
+    _, *words = shlex.split(done.err.strip().partition("result of its own: ")[2])
+    assert run(*words).code == 0
+    again = Path("results-again")
+    assert states(again) == ("missing", "known", "known")
+    np.testing.assert_array_equal(StoredResult(again).evidence.counts, votes)
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_command_names_the_directory_as_it_was_given(folder, run, tmp_path_factory, nested, monkeypatch):
     directory = tmp_path_factory.mktemp("far away") / "out"

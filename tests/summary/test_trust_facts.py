@@ -256,6 +256,30 @@ def test_what_would_be_chosen_again_in_words(again, value, sentence):
         assert found["sentences"] == [f"In a new study of this size, {sentence}", *more]
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"expected": 0.2}, "hardly ever give a feature this many votes: this feature is expected to be related to"),
+        ({"expected": 0.9, "filled": ["b"]}, "the one that the data chose is expected to be unrelated to the target."),
+        ({"passes": False, "p_value": 0.3}, "Shuffled targets look the same (p = 0.3); it may be noise."),
+    ],
+)  # fmt: skip
+def test_one_feature_has_a_singular(changes, sentence):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "interval": [0.1, 1]}
+    few = noise_facts(n_data=1, cautious=1.0, **changes)
+    facts = three_facts({**few, "reproducibility": known | {"chosen_again": [0.1, 0.2]}})
+    assert sentence in " ".join(facts[1]["sentences"])
+    assert facts[2]["sentences"][0] == "In a new study of this size, this feature would rarely be chosen again."
+
+
+def test_what_weights_and_constraints_bring_back_is_not_reproduced_by_the_data():
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 3, "chosen_again": [3, 3]}
+    trust = {**noise_facts(n_data=1, filled=["a", "b"]), "reproducibility": known | {"interval": [0.9, 1]}}
+    assert three_facts(trust)[2]["sentences"][1:] == [
+        "That is with the same weights and constraints, which brought 2 of these into the set."
+    ]
+
+
 def test_what_is_missing_names_the_function_that_finds_it_out(selection):
     facts = summarize(selection, n_draws=0)["facts"]
     assert {found["state"] for found in facts} == {"missing"}

@@ -230,10 +230,10 @@ def test_finished_repeats_are_not_repeated(table, collect, tmp_path):
 
 def test_another_ensemble_in_the_checkpoint_is_refused(table, tmp_path):
     collect_null(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
-    for other in ({"n_models": 9}, {"selector": "mrmr"}):
-        with pytest.raises(EnsembleError, match="belongs to another ensemble"):
+    for other, words in (({"n_models": 9}, r"models of each \(stored"), ({"selector": "mrmr"}, r"selector \(stored")):
+        with pytest.raises(EnsembleError, match=f"belongs to another ensemble; these differ: {words}"):
             collect_null(table, {**SMALL, **other}, 2, random_state=1, checkpoint=tmp_path)
-    with pytest.raises(EnsembleError, match="belongs to another ensemble"):
+    with pytest.raises(EnsembleError, match="belongs to another ensemble; these differ: repeats"):
         collect_halves(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
 
 

@@ -270,6 +270,21 @@ def test_selectors_are_found_by_their_description_or_must_be_given(signals):
     assert error.value.argument == "selector"
 
 
+def test_halves_have_the_train_size_of_the_evidence(signals):
+    groups = np.arange(80) // 20  # two in a half: of these, half are a subsample, and three quarters are all
+    evidence = collect_evidence(*signals, **FISHER, groups=groups, train_size=0.5, random_state=0)
+    found = reproduce(*signals, groups=groups, evidence=evidence, constraints=FIVE, n_splits=2, random_state=0)
+    assert found.n_used == 2
+    with pytest.raises(InputError, match="takes all of them"):
+        reproduce(*signals, groups=groups, **FISHER, constraints=FIVE, n_splits=2)
+
+
+def test_sets_of_all_features_agree(signals):
+    X, y = signals
+    found = reproduce(X[["g0", "g1"]], y, **{**FISHER, "n_features_per_model": 1}, n_splits=3, random_state=0)
+    assert (found.size, found.n_used, found.lower, found.chosen_again) == (2, 3, 1.0, (2.0, 2.0))
+
+
 def test_evidence_must_be_of_the_same_data_and_settings(signals):
     X, y = signals
     evidence = collect_evidence(X, y, **FISHER, random_state=0)

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from ..study.study import read_draft
 
     stored = stored_at(arguments.result)
-    earlier = stored if isinstance(stored, StoredResult) else None
+    earlier = steps.comparable(stored) if isinstance(stored, StoredResult) else None
     study, evidence = stored.study, stored.evidence
     steps.check_whole(evidence, arguments.result)
     problems = study.new_problems()

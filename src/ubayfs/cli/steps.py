@@ -73,6 +73,14 @@ def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence
         )
 
 
+def comparable(stored: StoredResult) -> StoredResult | None:
+    """Return a result that what it knows can be taken from; of one of another version only evidence and study can."""
+    if not stored.of_another_version:
+        return stored
+    echo_error(f"Note: {stored.directory} is of another version of ubayfs; only its ensemble and study are used.")
+    return None
+
+
 def asked_for(study: Study) -> dict[str, Any]:
     """Return a study without what changes neither evidence nor a decision on it: paths, workers, versions, outputs."""
     plain = study.to_dict()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import options, steps
-from .console import echo_error
+from .console import echo_error, shell_command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Decide again, find out what is missing, and write the result again."""
+    from ..exceptions import InputError
     from ..results import StoredResult, reserve
     from ..study import resolve_study
     from ..trust.trust import higher
@@ -35,6 +36,12 @@ def run(arguments: argparse.Namespace) -> None:
     directory: Path = arguments.result
     stored = StoredResult(directory)
     evidence, section = stored.evidence, options.section_alone(stored.study, "trust", arguments)
+    if stored.of_another_version:
+        again = shell_command("ubayfs", "decide", directory, "--trust", arguments.trust, "-o", f"{directory}-again")
+        raise InputError(
+            f"{directory} is of another version of ubayfs, and this one may decide otherwise. Its ensemble can be used "
+            f"for a result of its own: {again}"
+        )
     _ = stored.trust, stored.summary  # read before they are replaced
     recorded = replace(section, level=higher(arguments.trust, stored.study.trust.level or "none"))
     study = steps.written_to(replace(stored.study, trust=recorded), directory)

@@ -115,6 +115,11 @@ class StoredResult(StoredEvidence):
             raise self._of_another_version(path)
         return content
 
+    @property
+    def of_another_version(self) -> bool:
+        """Whether its summary cannot be read by this version; evidence and study can be used all the same."""
+        return self._unchanged(read_json(self.directory / _SUMMARY)).get("format", FORMAT) != FORMAT
+
     @cached_property
     def trust(self) -> Trust | None:
         """Ensembles on shuffled targets and on halves, and the validation; None if the result has none of them."""

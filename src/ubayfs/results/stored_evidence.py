@@ -53,7 +53,7 @@ class StoredEvidence:
         self._files = FileSet(self.directory, self._names)
         if not self.directory.is_dir():
             parent = self.directory.parent
-            near = [path.name for path in parent.iterdir()] if parent.is_dir() else []
+            near = [path.name for path in parent.iterdir() if path.is_dir()] if parent.is_dir() else []
             what = "is a file" if self.directory.exists() else "does not exist"
             hint = did_you_mean(self.directory.name, near) if near else ""
             raise InputError(f"{self.directory} {what}; name the directory of a result.{hint}")

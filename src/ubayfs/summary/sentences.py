@@ -8,7 +8,8 @@ from typing import Any
 from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from .advice_messages import NOTES
-from .trust_sentences import chosen_columns, opinion_and_data, trust_sections
+from .opinion_sentences import opinion_and_data
+from .trust_sentences import chosen_columns, trust_sections
 
 Facts = Mapping[str, Any]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,7 @@ _COMMANDS = {
     "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
+_OWN = "That is with the same weights and constraints, which brought {n} of these into the set."
 _SAME_SETS = "The same in every fold as"
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
@@ -46,6 +48,8 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
             command = _command(trust, part)
         else:
             value, sentences = told[part](found)
+            if part == "reproducibility" and trust["noise"].get("filled"):
+                sentences.append(_OWN.format(n=len(trust["noise"]["filled"])))
             if found.get("enough", True):
                 sentences += _rests_on(part, found)
             else:
@@ -60,8 +64,6 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
 
 
 def _command(trust: Facts, part: str) -> str:
-    import shlex
-
     on_command_line, in_python = _COMMANDS[part]
     return in_python if trust["result"] is None else on_command_line.format(shlex.quote(trust["result"]))
 
@@ -122,14 +124,12 @@ def verdict(row: Facts) -> str:
 
 def _noise(found: Facts) -> tuple[str, list[str]]:
     n, filled = found["n_data"], found["filled"]
-    these = f"these {n}" if not filled else f"the {n} that the data chose"
+    these = f"of these {n}" if not filled else f"of the {n} that the data chose"
     apart = []
     if filled:
         are = "is" if len(filled) == 1 else "are"
-        apart.append(
-            f"{listing(filled, _LISTED)} {are} in the set because of weights or constraints, and "
-            f"{are} not counted here."
-        )
+        named = listing(filled, _LISTED)
+        apart = [f"{named} {are} in the set because of weights or constraints, and {are} not counted here."]
     if n == 0:
         return "none by data", ["No chosen feature is there because of the data.", *apart]
     expected, cautious = round(found["expected"]), round(found["cautious"])
@@ -138,18 +138,18 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
         return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}. This finds it out:"]
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
-        return f"perhaps all {n}" if n > 1 else "perhaps all", [
-            f"Shuffled targets look the same (p = {p}); all may be noise.", *apart
-        ]  # fmt: skip
+        value, all_of_them = ("perhaps all", "it") if n == 1 else (f"perhaps all {n}", "all")
+        return value, [f"Shuffled targets look the same (p = {p}); {all_of_them} may be noise.", *apart]
     about, start = f"about {expected}", "Shuffled targets give features with this many votes, too"
     if expected == 0:
         about, start = "hardly any", "Shuffled targets hardly ever give a feature this many votes"
     careful = f" (cautiously up to {cautious})" if cautious > expected else ""
     are = "is" if expected == cautious == 1 else "are"
-    return f"{about} of {n}", [
-        f"{start}: {about}{careful} of {these} {are} expected to be unrelated to the target.",
-        *apart,
-    ]
+    found_out = f"{about}{careful} {these} {are} expected to be unrelated to the target."
+    if n == 1:
+        one = "the one that the data chose" if filled else "this feature"
+        found_out = f"{one} is expected to be {'related' if expected == 0 else 'unrelated'} to the target."
+    return f"{about} of {n}", [f"{start}: {found_out}", *apart]
 
 
 def supported(found: Facts, n_chosen: int) -> str:
@@ -172,6 +172,8 @@ def _again(found: Facts) -> tuple[str, list[str]]:
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
     words = "hardly any" if high == 0 else f"about {about}"
     lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    if k == 1:
+        lines = [f"In a new study of this size, this feature would {'probably' if high else 'rarely'} be chosen again."]
     if found["interval"][0] is not None and found["interval"][0] <= 0:
         lines.append("That is not clearly more than by chance.")
     return f"{about} of {k}", lines
@@ -313,7 +315,7 @@ def _substitutes(facts: Facts) -> list[str]:
         return []
     lines = [
         "Each chosen feature was excluded and the decision made again, with the same weights and constraints. The cost "
-        "is what the set loses by it, in votes."
+        "is what the set loses by it, in votes; weights count as votes, too."
     ]
     if facts["stand_ins"]:
         lines.append(
@@ -332,7 +334,7 @@ def _substitutes(facts: Facts) -> list[str]:
 _WHY_OUT = {
     "constant": "it is the same in all samples",
     "min_votes": "it has fewer votes than were asked for",
-    "contradiction": "hard constraints exclude it: {titles}",
+    "contradiction": "excluded by {titles}",
     "tie": "a set with it would be just as good",
     "constraint": "kept out by {titles}",
     "prior": "kept out by the prior weights",
@@ -343,7 +345,7 @@ _WHY_OUT = {
 
 def why_out(entry: Facts) -> str:
     """Return why a feature with many votes is not in the set."""
-    titles, rivals = listing(entry["titles"], 3), listing(entry["rivals"], 5)
+    titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
     instead = f"; in its place: {rivals}" if rivals and entry["because"] in ("constraint", "prior", "tie") else ""
     return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
 
@@ -356,44 +358,3 @@ def _left_out(facts: Facts) -> list[str]:
     if not facts["left_out_known"]:
         return ["Not examined: under so many inequalities that would take long."]
     return ["None: no feature that was not chosen has as many votes as the weakest that was."]
-
-
-def opinion_and_data(facts: Facts) -> list[str]:
-    """Return whether weights and constraints made a difference, and whether the weights agree with the votes."""
-    records = [record for record in facts["chosen"] if record["reasons"]]
-    if not records or not (facts["constraints"] or facts["agreement"]):
-        return []
-    own = [record["feature"] for record in records if record["reasons"] != ["data"]]
-    line = "Your weights and constraints made no difference: the votes alone would choose these features, too."
-    if own:
-        are, rest = "is" if len(own) == 1 else "are", len(records) - len(own)
-        line = (
-            f"{len(own)} of {counted(len(records), 'chosen feature')} {are} there because of your weights or "
-            f"constraints: {listing(own, _LISTED)}."
-            + (f" The votes alone would choose the other {rest}, too." if rest else "")
-        )
-    return [line, *_weights_and_data(facts["agreement"])]
-
-
-def _weights_and_data(found: Facts | None) -> list[str]:
-    """Return whether the weights agree with the votes; that they do not is no conflict."""
-    if found is None:
-        return []
-    same = {key for key in ("none", "half") if set(found["at"][key]) == set(found["at"]["all"])}
-    lines = {
-        frozenset({"none", "half"}): ["With none or half of your weights the same set would be chosen."],
-        frozenset({"half"}): ["With half of your weights the same set would be chosen, with none another one."],
-    }.get(frozenset(same), [])
-    return [*_favored(found["p_value"]), *lines]
-
-
-def _favored(p_value: float | None) -> list[str]:
-    if p_value is None:
-        return []
-    p = rounded(p_value, 2)
-    if p_value <= 0.05:
-        return [f"Your favored features got more votes than random ones would (p = {p})."]
-    return [
-        f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
-        "these data may be too few to show it."
-    ]

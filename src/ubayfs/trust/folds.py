@@ -20,7 +20,8 @@ def check_folds(data: FeatureData, cv: int) -> None:
     n_units = data.n_samples if data.groups is None else len(np.unique(data.groups))
     needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST_NUMBERS * cv
     if n_units < needed:
-        raise InputError.of("cv", f"={cv} needs at least {needed} {kind}; there are {n_units}. Use a smaller cv.", cv)
+        rule = f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. Use fewer folds."
+        raise InputError.of("cv", rule, cv)
     if data.target.strata is None:
         return
     # With two folds, half of a class must be enough for subsamples to differ in it.
@@ -28,7 +29,8 @@ def check_folds(data: FeatureData, cv: int) -> None:
     name, size, shown = smallest_class(data)
     if size >= fewest:
         return
-    way_out = f"Use cv={size} or less" if size > 2 else "Merge it with another class, or drop its samples"
+    smaller = f"Use cv={size}{' or less' * (cv > size)}"
+    way_out = smaller if size > 2 else "Merge it with another class, or drop its samples"
     rule = f"has {shown} of class {name!r}, but cv={cv} needs at least {fewest} of each class. {way_out}."
     raise InputError.of(argument, rule, cv)
 

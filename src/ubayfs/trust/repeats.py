@@ -213,7 +213,7 @@ class EnsembleRepeats(Repeats):
         settings = {**procedure.settings, "seed": seed_of(random_state, directory)}
         if directory is not None:
             # With another number of models a repeat is another one, other than a run of an ensemble.
-            Checkpoint.open(directory, {**settings, "repeat": {"what": what, "n_models": settings["n_models"]}})
+            Checkpoint.open(directory, {**settings, "repeats": what, "models of each": settings["n_models"]})
         n_workers = min(n, threads_for(n_jobs))
         return cls(what, n, n_jobs, on_progress, n_workers, procedure=procedure, settings=settings, directory=directory)
 
