@@ -29,7 +29,7 @@ PARTS: dict[str, Callable[..., report.Section]] = {
     "trust": trust.trust,
     "validation": validation.validation,
 }
-# Only where asked for: half an hour; saved under its own name.
+# Only where asked for: three hours; saved under its own name.
 LONG_PARTS: dict[str, Callable[..., report.Section]] = {"hard": hard.hard}
 
 

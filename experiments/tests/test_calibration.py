@@ -1,6 +1,7 @@
 """The calibration: simulations say what ubayfs says, and the tables hold it beside what is true."""
 
 import sys
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -121,7 +122,9 @@ def test_halves_and_folds_are_said():
 
 
 @pytest.mark.filterwarnings("ignore:.*have no vote")  # of five models
-def test_facts_of_the_papers_data():
+def test_facts_of_the_papers_data(monkeypatch):
+    monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 10)
+    monkeypatch.setattr(calibration, "_validated", partial(calibration._validated, n_repeats=1))
     facts = simulate("BCW/facts-fisher").scores
     assert facts["auc"] > 0.97
     assert 0.3 < facts["auc shuffled"] < 0.7

@@ -64,7 +64,7 @@ from .priors import Posterior as Posterior
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
-from .trust.nested import validate as validate
+from .trust.cross_validation import validate as validate
 from .trust.noise import Noise as Noise
 from .trust.noise import estimate_noise as estimate_noise
 from .trust.reproducibility import Reproducibility as Reproducibility

@@ -288,7 +288,10 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
         constraints = as_constraints(self.constraints)
         if self.max_features is not None:
-            most = supported if self.max_features == SUPPORTED else check_int("max_features", self.max_features, low=1)
+            if self.max_features == SUPPORTED:
+                most = min(supported, check_int("max_supported", self.max_supported, low=1))
+            else:
+                most = check_int("max_features", self.max_features, low=1)
             constraints += (max_size(most, rho=math.inf),)
         return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 

@@ -30,13 +30,13 @@ def states(directory):
 
 
 @pytest.fixture(scope="session")
-def trusted(tmp_path_factory, cells):
+def trusted(tmp_path_factory, cells, without_figures):
     """The directory of a result of which everything is known; its data are gone."""
     folder = tmp_path_factory.mktemp("trusted")
     cells.to_csv(folder / "cells.csv", index=False)
     (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
     options = [str(option) for option in ("--trust", "full", *SMALL)]
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, without_figures():
         small_forests(patch)
         assert main(["select", str(folder / "study.yaml"), *options]) == 0
     (folder / "cells.csv").unlink()

@@ -9,7 +9,7 @@ from trusts import made_trust
 from ubayfs import Evidence, decide, max_size
 from ubayfs.plotting import ComparisonDisplay, HalvesDisplay, NoiseDisplay, PerformanceDisplay, ReportData
 from ubayfs.plotting.scores import METRICS, method_name, metric_name
-from ubayfs.trust.nested import BASELINES
+from ubayfs.trust.cross_validation import BASELINES
 from ubayfs.trust.noise import noise_of
 from ubayfs.trust.predictors import PREDICTION
 

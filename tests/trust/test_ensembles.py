@@ -229,10 +229,10 @@ def test_finished_repeats_are_not_repeated(table, collect, tmp_path):
 
 def test_another_ensemble_in_the_checkpoint_is_refused(table, tmp_path):
     collect_null(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
-    for other in ({"n_models": 9}, {"selector": "mrmr"}):
-        with pytest.raises(EnsembleError, match="belongs to another ensemble"):
+    for other, words in (({"n_models": 9}, r"models of each \(stored"), ({"selector": "mrmr"}, r"selector \(stored")):
+        with pytest.raises(EnsembleError, match=f"belongs to another ensemble; these differ: {words}"):
             collect_null(table, {**SMALL, **other}, 2, random_state=1, checkpoint=tmp_path)
-    with pytest.raises(EnsembleError, match="belongs to another ensemble"):
+    with pytest.raises(EnsembleError, match="belongs to another ensemble; these differ: repeats"):
         collect_halves(table, SMALL, 2, random_state=1, checkpoint=tmp_path)
 
 
@@ -322,8 +322,8 @@ def test_an_unsupervised_task_has_nothing_to_shuffle(rng):
 @pytest.mark.parametrize(
     ("y", "groups", "argument", "match"),
     [
-        (list("aaaaaaaabbb"), None, "y", r"3 sample\(s\) of class 'b'.*at least 4"),
-        (list("aaaaaaaabbbb"), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 5], "groups", r"1 group\(s\) of class 'b'"),
+        (list("aaaaaaaabbb"), None, "y", r"3 samples of class 'b'.*at least 4"),
+        (list("aaaaaaaabbbb"), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 5], "groups", r"1 group of class 'b'"),
         ([1.5, 2.0, 3.0], None, "train_size", "halves of the samples"),
         (np.arange(8) + 0.5, [1, 1, 1, 1, 1, 2, 2, 2], "train_size", "halves of the samples"),
     ],

@@ -55,8 +55,8 @@ def test_rare_labels_are_spread_over_the_folds():
     [
         (["a"] * 9 + ["b"] * 3, None, 5, "y", "3 samples of class 'b', but cv=5 .* Use cv=3"),
         (["a"] * 9 + ["b"] * 2, None, 3, "y", "2 samples of class 'b', .* Merge it"),
-        (["a"] * 9 + ["b"] * 3, None, 2, "y", "3 samples of class 'b', but cv=2 needs at least 4"),
-        (["a"] * 9 + ["b"] * 9, [0, 1, 2] * 6, 4, "cv", "needs at least 4 groups; there are 3"),
+        (["a"] * 9 + ["b"] * 3, None, 2, "y", r"'b', but cv=2 needs at least 4 of each class. Use cv=3\."),
+        (["a"] * 9 + ["b"] * 9, [0, 1, 2] * 6, 4, "cv", "cv is 4, which needs at least 4 groups; there are 3"),
         ([0] * 12 + [1] * 3, [0, 1, 2, 3] * 3 + [0, 1, 2], 4, "groups", "3 groups of class 0?1?, but cv=4"),
         (np.arange(5) / 3, None, 3, "cv", "needs at least 6 samples; there are 5"),
     ],

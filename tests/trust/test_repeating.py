@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 import ubayfs
 from ubayfs import (
     Evidence,
+    Hyperdirichlet,
     InfeasibleError,
     InputError,
     collect_evidence,
@@ -116,7 +117,7 @@ def test_noise_is_that_of_its_parts(signals):
         {"blocks": {"a": ["g0", "g1"], "b": ["g2", "g3"]}, "weights": {"a": 5}, "constraints": FIVE},
         {"constraints": [FIVE, must_link(["g0", "g60"])], "min_votes": 1, "n_alternatives": 3},
         {"constraints": [FIVE, decorrelate(0.3)]},
-        {"prior": "hyperdirichlet", "constraints": FIVE},
+        {"prior": Hyperdirichlet(n_warmup=8, n_draws=16, max_draws=16), "constraints": FIVE},
     ],
     ids=["size", "words", "blocks", "links", "correlations", "hyperdirichlet"],
 )
@@ -267,6 +268,21 @@ def test_selectors_are_found_by_their_description_or_must_be_given(signals):
     with pytest.raises(InputError, match="max_depth=2") as error:
         reproduce(*signals, evidence=evidence, selector="tree", constraints=FIVE, n_splits=1)
     assert error.value.argument == "selector"
+
+
+def test_halves_have_the_train_size_of_the_evidence(signals):
+    groups = np.arange(80) // 20  # two in a half: of these, half are a subsample, and three quarters are all
+    evidence = collect_evidence(*signals, **FISHER, groups=groups, train_size=0.5, random_state=0)
+    found = reproduce(*signals, groups=groups, evidence=evidence, constraints=FIVE, n_splits=2, random_state=0)
+    assert found.n_used == 2
+    with pytest.raises(InputError, match="takes all of them"):
+        reproduce(*signals, groups=groups, **FISHER, constraints=FIVE, n_splits=2)
+
+
+def test_sets_of_all_features_agree(signals):
+    X, y = signals
+    found = reproduce(X[["g0", "g1"]], y, **{**FISHER, "n_features_per_model": 1}, n_splits=3, random_state=0)
+    assert (found.size, found.n_used, found.lower, found.chosen_again) == (2, 3, 1.0, (2.0, 2.0))
 
 
 def test_evidence_must_be_of_the_same_data_and_settings(signals):

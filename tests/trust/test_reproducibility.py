@@ -10,8 +10,10 @@ from ubayfs.trust.reproducibility import Reproducibility, _projected_alike, agre
 
 def slow_agreement(first, second, n_varying):
     k, other = len(first), len(second)
-    if k == 0 or other == 0 or k == other == n_varying:
+    if k == 0 or other == 0:
         return math.nan
+    if k == other == n_varying:
+        return 1.0
     return (len(first & second) - k * other / n_varying) / ((k + other) / 2 - k * other / n_varying)
 
 

@@ -8,8 +8,8 @@ import pytest
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import EnsembleError
 from ubayfs.selectors.registry import SELECTORS
+from ubayfs.trust.cross_validation import validate
 from ubayfs.trust.ensembles import collect_halves, collect_null
-from ubayfs.trust.nested import validate
 from ubayfs.trust.trust import LEVELS, Trust, higher, level_for
 from ubayfs.workflow import collect_evidence
 

@@ -26,7 +26,7 @@ from ubayfs import (
     validate,
 )
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.trust.nested import Options, validate_procedure
+from ubayfs.trust.cross_validation import Options, validate_procedure
 from ubayfs.trust.procedure import Procedure
 from ubayfs.trust.validation import FoldMean, FoldScore
 from ubayfs.workflow import Decision

@@ -178,7 +178,7 @@ def _validated(
     on_progress: Progress | None,
     checkpoint: Path | None = None,
 ) -> Validation:
-    from ..trust.nested import Options, validate_procedure
+    from ..trust.cross_validation import Options, validate_procedure
 
     section = study.study.trust
     folds: dict[str, Any] = {"cv": section.cv, "n_repeats": section.n_repeats, "sizes": section.sizes or None}

@@ -1,7 +1,7 @@
 """Trust: what other samples would say, found by repeating the whole procedure on shuffled, halved or left-out data.
 
-`procedure` has what is repeated, `repeats` does it, `ensembles` has what was found. `noise` and `reproducibility` are
-made of that: after a changed decision only decisions are repeated.
+`procedure` has what is repeated, `repeats` does it; `noise`, `reproducibility` and `cross_validation` are made of that.
+`redecide` changes one decision: substitutes, features that are left out, costs of constraints, agreement with weights.
 """
 
 from .agreement import Agreement, agreement

@@ -14,7 +14,7 @@ from ..data.blocks import Blocks
 from ..priors import Posterior
 from ..selection import Selection
 from ..utility import ROUNDING
-from .again import Again
+from .redecide import Redecider
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def agreement(
     >>> round(found.statistic, 2), round(found.p_value, 1)
     (74.75, 0.2)
     """
-    again = Again.of(selection, "the agreement of prior and data", random_state, node_limit)
+    again = Redecider.of(selection, "the agreement of prior and data", random_state, node_limit)
     n_permutations = check_int("n_permutations", n_permutations, low=1)
     posterior, system = selection.posterior, again.problem.utility.system
     if posterior is None or not ((posterior.weights > posterior.weights.min()).any() or system.from_prior.any()):

@@ -10,7 +10,7 @@ from .._arguments import Mask, RandomState
 from ..constraints.system import ConstraintSystem, Part
 from ..selection import Selection
 from ..utility import Utility
-from .again import Again
+from .redecide import Redecider
 
 # Without a limit on the size, a decision in which other constraints touch more features than this is not made: the
 # number of pairs to be weighed against each other grows without bound.
@@ -96,7 +96,7 @@ def constraint_costs(
     max-size 2 5.01 ('d',) ()
     cannot-link a, b 5.0 ('b',) ('c',)
     """
-    again = Again.of(selection, "the costs of constraints", random_state, node_limit)
+    again = Redecider.of(selection, "the costs of constraints", random_state, node_limit)
     utility = again.problem.utility
     limits = size_limits(utility)
     return tuple(_cost(again, position, part, limits) for position, part in enumerate(utility.system.parts))
@@ -110,7 +110,7 @@ def size_limits(utility: Utility) -> Mask:
     return limits
 
 
-def _cost(again: Again, position: int, part: Part, limits: Mask) -> ConstraintCost:
+def _cost(again: Redecider, position: int, part: Part, limits: Mask) -> ConstraintCost:
     utility = again.problem.utility
     system, others = utility.system, np.ones(utility.system.n_inequalities, dtype=bool)
     others[system.rows_of(part)] = False
@@ -128,7 +128,7 @@ def _cost(again: Again, position: int, part: Part, limits: Mask) -> ConstraintCo
     )  # fmt: skip
 
 
-def _change(again: Again, system: ConstraintSystem) -> Change:
+def _change(again: Redecider, system: ConstraintSystem) -> Change:
     """Decide under other constraints, which the chosen set satisfies as well."""
     answer = again.decide(replace(again.problem.utility, system=system), again.selection.mask)
     assert answer.chosen is not None

@@ -16,7 +16,7 @@ from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import differences, identifying
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, EnsembleError, InputError
+from ..exceptions import EnsembleError, InputError
 from .procedure import check_varies, draw_half, plan_halves, shuffled, take_samples, with_target
 from .repeats import EnsembleRepeats
 
@@ -159,16 +159,6 @@ def different_settings(settings: Mapping[str, Any], evidence: Evidence) -> list[
         before, now = ({name: own[name] for name in known} for own in (settings, part))
         found += differences(before, now, ("there", "in the evidence"))
     return list(dict.fromkeys(found))
-
-
-def repeats_advice(what: str, n: int, n_done: int, failures: tuple[str, ...]) -> tuple[Advice, ...]:
-    """Return what must be known of repeats: some failed, or were cancelled."""
-    found = list[Advice]()
-    if failures:
-        found.append(Advice("repeats_failed", {"what": what, "n": n, "n_failed": len(failures), "error": failures[0]}))
-    if n_done + len(failures) < n:
-        found.append(Advice("repeats_cancelled", {"what": what, "n": n, "n_done": n_done + len(failures)}))
-    return tuple(found)
 
 
 def _text(content: Mapping[str, Any]) -> Array:

@@ -6,8 +6,9 @@ import numpy as np
 
 from .._arguments import Ints
 from ..data.feature_data import FeatureData
-from ..data.target import Target, plain
+from ..data.target import Target
 from ..exceptions import InputError
+from .procedure import smallest_class
 
 # Test samples of a fold in a regression: R2 needs as many.
 _FEWEST_NUMBERS = 2
@@ -15,23 +16,22 @@ _FEWEST_NUMBERS = 2
 
 def check_folds(data: FeatureData, cv: int) -> None:
     """Raise unless every fold can have test and training samples of every class, and whole groups."""
-    units = np.arange(data.n_samples) if data.groups is None else data.groups
     kind, argument = ("samples", "y") if data.groups is None else ("groups", "groups")
-    codes, n_units = data.target.strata, len(np.unique(units))
-    needed = cv if codes is not None or data.groups is not None else _FEWEST_NUMBERS * cv
+    n_units = data.n_samples if data.groups is None else len(np.unique(data.groups))
+    needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST_NUMBERS * cv
     if n_units < needed:
-        raise InputError.of("cv", f"={cv} needs at least {needed} {kind}; there are {n_units}. Use a smaller cv.", cv)
-    if codes is None:
+        rule = f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. Use fewer folds."
+        raise InputError.of("cv", rule, cv)
+    if data.target.strata is None:
         return
     # With two folds, half of a class must be enough for subsamples to differ in it.
     fewest = 4 if cv == 2 and data.groups is None else cv
-    sizes = [len(np.unique(units[codes == code])) for code in range(data.target.n_classes)]
-    smallest = int(np.argmin(sizes))
-    if sizes[smallest] >= fewest:
+    name, size, shown = smallest_class(data)
+    if size >= fewest:
         return
-    name, size = plain(np.asarray(data.target.classes)[smallest]), sizes[smallest]
-    way_out = f"Use cv={size} or less" if size > 2 else "Merge it with another class, or drop its samples"
-    rule = f"has {size} {kind} of class {name!r}, but cv={cv} needs at least {fewest} of each class. {way_out}."
+    smaller = f"Use cv={size}{' or less' * (cv > size)}"
+    way_out = smaller if size > 2 else "Merge it with another class, or drop its samples"
+    rule = f"has {shown} of class {name!r}, but cv={cv} needs at least {fewest} of each class. {way_out}."
     raise InputError.of(argument, rule, cv)
 
 

@@ -1,7 +1,8 @@
 """A random forest for the threads of folds.
 
 That of scikit-learn sets the warning filters of the whole process for each tree, so that two forests in two threads can
-leave them changed for good, and warn of it. Trees alone do not.
+leave them changed for good, and warn of it. Trees alone do not. With its forests, folds could not have threads, and a
+validation on two cores would take twice as long.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ class _Forest(BaseEstimator):
 
     def fit(self, X: Floats, y: Array) -> _Forest:
         """Learn from X of shape (n_samples, n_features) and y of shape (n_samples,) or (n_samples, n_labels)."""
-        rng, n, weights = np.random.default_rng(self.random_state), len(X), self._weights(y)
+        rng, n = np.random.default_rng(self.random_state), len(X)
         X, self.trees_ = np.asarray(X, dtype=np.float32, order="C"), []
         for seed in rng.integers(2**31, size=self.n_trees).tolist():
-            drawn = weights * np.bincount(rng.integers(n, size=n), minlength=n)
+            drawn = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
             self.trees_.append(self._tree(seed).fit(X, y, sample_weight=drawn, check_input=False))
         self.feature_importances_ = np.mean([tree.feature_importances_ for tree in self.trees_], axis=0)
         return self
@@ -41,14 +42,13 @@ class _Forest(BaseEstimator):
 class ForestClassifier(ClassifierMixin, _Forest):
     """A forest of classes, which count equally however frequent they are."""
 
-    def _weights(self, y: Array) -> Floats:
-        if y.ndim > 1:  # labels
-            return np.ones(len(y))
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return np.asarray(len(y) / (len(self.classes_) * np.bincount(codes)))[codes]
-
     def _tree(self, seed: int) -> Any:
-        return DecisionTreeClassifier(max_features="sqrt", random_state=seed)
+        return DecisionTreeClassifier(max_features="sqrt", class_weight="balanced", random_state=seed)
+
+    @property
+    def classes_(self) -> Array:
+        """The classes, of shape (n_classes,)."""
+        return np.asarray(self.trees_[0].classes_)
 
     def predict_proba(self, X: Floats) -> Floats:
         """Return the mean share of each class, of shape (n_samples, n_classes)."""
@@ -61,9 +61,6 @@ class ForestClassifier(ClassifierMixin, _Forest):
 
 class ForestRegressor(RegressorMixin, _Forest):
     """A forest of numbers."""
-
-    def _weights(self, y: Array) -> Floats:
-        return np.ones(len(y))
 
     def _tree(self, seed: int) -> Any:
         return DecisionTreeRegressor(max_features=1 / 3, random_state=seed)

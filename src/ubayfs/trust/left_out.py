@@ -12,8 +12,8 @@ from ..optimize.base import Limit
 from ..optimize.infeasibility import explain_conflict
 from ..selection import Selection, Violation
 from ..utility import Utility, score_tolerance
-from .again import Again
 from .constraint_costs import ConstraintCost, constraint_costs
+from .redecide import Redecider
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def left_out(
     b 20 constraint ('cannot-link a, b',) ('a',) 20.0
     d 5 rival ('max-size 2',) ('c',) 10.0
     """
-    again = Again.of(selection, "the reason why a feature is left out", random_state, node_limit)
+    again = Redecider.of(selection, "the reason why a feature is left out", random_state, node_limit)
     strongest = _strongest(selection, check_int("n", n, low=0))
     if len(strongest) == 0:
         return ()
@@ -120,7 +120,7 @@ def _strongest(selection: Selection, n: int) -> Ints:
     return positions[np.argsort(-selection.importance[positions], kind="stable")][:n]
 
 
-def _reason(again: Again, position: int, costs: tuple[ConstraintCost, ...], neutral: tuple[str, ...]) -> LeftOut:
+def _reason(again: Redecider, position: int, costs: tuple[ConstraintCost, ...], neutral: tuple[str, ...]) -> LeftOut:
     selection, name = again.selection, str(again.problem.feature_names[position])
     count = None if selection.counts is None else int(selection.counts[position])
     rivals: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ def _cause(
     return "constraint", tuple(sorted({v.position for v in violated if v.position is not None}))
 
 
-def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+def _ties(again: Redecider, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
     """Return the constraints that the chosen set violates with one more feature, `begin`, but for which it would fit.
 
     Without such a constraint a set with the feature is as good as the best one.
@@ -185,7 +185,7 @@ def _ties(again: Again, required: Utility, begin: Mask, costs: tuple[ConstraintC
     return found
 
 
-def _together(again: Again, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+def _together(again: Redecider, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
     """Return all constraints that the chosen set violates with one more feature, if it is chosen without them."""
     found = [cost for cost in _in_the_way(again, begin, costs) if not cost.from_prior]
     if len(found) < 2:
@@ -194,7 +194,7 @@ def _together(again: Again, position: int, begin: Mask, costs: tuple[ConstraintC
     return found if answer.chosen is not None and answer.chosen[position] else []
 
 
-def _in_the_way(again: Again, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+def _in_the_way(again: Redecider, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
     """Return the constraints that a set violates more than the chosen one does, but for limits of the size."""
     violated = {violation.position for violation in _newly_violated(again, begin)}
     return [cost for cost in costs if cost.position in violated and not cost.limits_size]
@@ -206,14 +206,14 @@ def _without(utility: Utility, dropped: list[ConstraintCost]) -> Utility:
     return replace(utility, system=system.take(np.setdiff1d(np.arange(system.n_inequalities), rows)))
 
 
-def _newly_violated(again: Again, chosen: Mask) -> tuple[Violation, ...]:
+def _newly_violated(again: Redecider, chosen: Mask) -> tuple[Violation, ...]:
     """Return what a set violates more than the chosen one does."""
     before = {violation.label: violation.amount for violation in again.selection.metrics.violations}
     after = again.problem.measure(chosen).violations
     return tuple(violation for violation in after if violation.amount > before.get(violation.label, 0.0))
 
 
-def _conflict(again: Again, required: Utility) -> tuple[int, ...]:
+def _conflict(again: Redecider, required: Utility) -> tuple[int, ...]:
     """Return the constraints that together exclude a feature which is required by the last inequality."""
     seconds = getattr(again.optimizer, "time_limit", None)
     conflict = explain_conflict(required, Limit(None if seconds is None else time.monotonic() + seconds))

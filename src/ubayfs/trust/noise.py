@@ -29,9 +29,9 @@ from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
-from .ensembles import NullEnsembles, check_target, different_settings, null_ensembles, repeats_advice
+from .ensembles import NullEnsembles, check_target, different_settings, null_ensembles
 from .procedure import ENSEMBLE_ARGUMENTS, check_arguments, read_data
-from .repeats import evidence_and_repeats
+from .repeats import evidence_and_repeats, repeats_advice
 
 # The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
 GATE = 0.05
@@ -142,7 +142,8 @@ class Noise:
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: shuffles that are too few, were cancelled or failed."""
         null = self.null
-        found = repeats_advice("shuffles", null.n_shuffles, null.n_done, null.failures)
+        n_tried = null.n_done + len(null.failures)
+        found = repeats_advice("shuffles", null.n_shuffles, n_tried, null.failures, not null.complete)
         if self.enough or not null.complete:
             return found
         fewest = FEWEST_SHUFFLES + len(null.failures)

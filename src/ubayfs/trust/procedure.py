@@ -205,9 +205,13 @@ def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
 
 def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
     """Return the strata and groups that halves respect; InputError if a class or subsamples have too few for halves."""
-    codes = data.target.strata
-    if codes is not None:
-        _check_classes(data, codes)
+    if data.target.strata is not None:
+        name, size, shown = smallest_class(data)
+        fewest = 2 * _FEWEST_IN_A_HALF if data.groups is None else 2
+        if size < fewest:
+            rule = f"has {shown} of class {name!r}, but halves of the samples need at least {fewest} of each class."
+            way_out = "Merge it with another class, or collect more."
+            raise InputError.of("y" if data.groups is None else "groups", f"{rule} {way_out}")
     try:
         plan = plan_subsamples(data, train_size)
         half = draw_half(plan, np.random.default_rng(0))
@@ -219,16 +223,10 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
     return plan
 
 
-def _check_classes(data: FeatureData, codes: Ints) -> None:
-    """Raise if halves of the samples cannot represent every class."""
+def smallest_class(data: FeatureData) -> tuple[Any, int, str]:
+    """Return the class of the fewest samples, or groups if there are any: its name, how many, and that in words."""
     units = np.arange(data.n_samples) if data.groups is None else data.groups
-    fewest, kind = (2 * _FEWEST_IN_A_HALF, "sample(s)") if data.groups is None else (2, "group(s)")
-    sizes = [len(np.unique(units[codes == code])) for code in range(data.target.n_classes)]
+    sizes = [len(np.unique(units[data.target.strata == code])) for code in range(data.target.n_classes)]
     smallest = int(np.argmin(sizes))
-    if sizes[smallest] < fewest:
-        name = plain(np.asarray(data.target.classes)[smallest])
-        rule = (
-            f"has {sizes[smallest]} {kind} of class {name!r}, but halves of the samples need at least {fewest} of each "
-            "class. Merge it with another class, or collect more."
-        )
-        raise InputError.of("y" if data.groups is None else "groups", rule)
+    size, unit = sizes[smallest], "sample" if data.groups is None else "group"
+    return plain(np.asarray(data.target.classes)[smallest]), size, f"{size} {unit}{'s' * (size != 1)}"

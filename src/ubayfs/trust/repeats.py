@@ -30,7 +30,7 @@ from ..ensemble.collect import (
 )
 from ..ensemble.evidence import Evidence, check_failures
 from ..ensemble.workers import blas_limit, threads_for
-from ..exceptions import EnsembleError, EnsembleWarning, InputError
+from ..exceptions import Advice, EnsembleError, EnsembleWarning, InputError
 from .procedure import ENSEMBLE, Procedure, same_ensemble
 
 _KIND, _VERSION = "ubayfs repeated ensembles", 1
@@ -38,6 +38,16 @@ _KIND, _VERSION = "ubayfs repeated ensembles", 1
 _KEYS = {"shuffles": 2**31, "splits": 2**31 + 1}
 
 T = TypeVar("T")
+
+
+def repeats_advice(what: str, n: int, n_done: int, failures: tuple[str, ...], cancelled: bool) -> tuple[Advice, ...]:
+    """Return what must be known of repeats: some failed, or were cancelled."""
+    found = list[Advice]()
+    if failures:
+        found.append(Advice("repeats_failed", {"what": what, "n": n, "n_failed": len(failures), "error": failures[0]}))
+    if cancelled:
+        found.append(Advice("repeats_cancelled", {"what": what, "n": n, "n_done": n_done}))
+    return tuple(found)
 
 
 class Cancelled(Exception):  # noqa: N818 - not an error
@@ -201,10 +211,9 @@ class EnsembleRepeats(Repeats):
         settings = {**procedure.settings, "seed": seed_of(random_state, directory)}
         if directory is not None:
             # With another number of models a repeat is another one, other than a run of an ensemble.
-            Checkpoint.open(directory, {**settings, "repeat": {"what": what, "n_models": settings["n_models"]}})
+            Checkpoint.open(directory, {**settings, "repeats": what, "models of each": settings["n_models"]})
         n_workers = min(n, threads_for(n_jobs))
-        own: dict[str, Any] = {"procedure": procedure, "settings": settings, "directory": directory}
-        return cls(what, n, n_jobs, on_progress, n_workers, **own)
+        return cls(what, n, n_jobs, on_progress, n_workers, procedure=procedure, settings=settings, directory=directory)
 
     def _seed(self, *key: int) -> dict[str, Any]:
         seed = self.settings["seed"]
@@ -236,7 +245,7 @@ class EnsembleRepeats(Repeats):
 
     def continues(self, known: Any) -> bool:
         """Tell whether ensembles that are known are the first ones of these, and all of them could be run."""
-        if known is None or known.failures or not known.complete:
+        if known.failures or not known.complete:
             return False
         same = identity(known.settings) == identity(self.settings)
         return bool(same and known.settings["n_models"] == self.settings["n_models"])

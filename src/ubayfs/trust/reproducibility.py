@@ -3,7 +3,8 @@
 The whole procedure is repeated on complementary halves of the samples. With S and S' the sets of two such halves, k and
 k' their sizes and P the number of features that vary in the data:
 
-- agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets; undefined for empty sets;
+- agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
+  features; undefined for empty sets;
 - lower = mean of a, for studies of half the size; upper = 2 lower / (1 + lower), projected to the whole size;
 - interval = [lower - h, the larger projection of x = lower + h], h = 1.96 sd sqrt(1/n + 1/2), n pairs of halves. sd is
   that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k: halves
@@ -33,9 +34,9 @@ from ..exceptions import Advice, InputError, OptimizationError
 from ..priors import PriorKnowledge
 from ..selection import Selection, check_selection
 from ..workflow import Decision
-from .ensembles import HalfEnsembles, different_settings, half_ensembles, repeats_advice
+from .ensembles import HalfEnsembles, different_settings, half_ensembles
 from .procedure import plan_halves, read_data, split_arguments, take_samples
-from .repeats import evidence_and_repeats
+from .repeats import evidence_and_repeats, repeats_advice
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
@@ -148,7 +149,8 @@ class Reproducibility:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: splits that were cancelled or could not be used."""
-        return repeats_advice("splits", self.n_splits, len(self.agreements), self.failures)
+        n_tried = len(self.agreements) + len(self.failures)
+        return repeats_advice("splits", self.n_splits, n_tried, self.failures, not self.complete)
 
 
 def projected(agreement: float) -> float:
@@ -185,12 +187,14 @@ def agreement(first: Mask, second: Mask, n_varying: int) -> Floats:
     --------
     >>> agreement(np.array([[1, 1, 0, 0]] * 3, dtype=bool), np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]]) > 0, 4)
     array([ 1.,  0., nan])
+    >>> agreement(np.ones((1, 4), dtype=bool), np.ones((1, 4), dtype=bool), 4)  # nothing else could be chosen
+    array([1.])
     """
     k, other, common = first.sum(axis=1), second.sum(axis=1), (first & second).sum(axis=1)
     expected = k * other / max(n_varying, 1)
     most = (k + other) / 2 - expected
-    defined = (k > 0) & (other > 0) & (most > 0)
-    return np.where(defined, (common - expected) / np.where(defined, most, 1.0), np.nan)
+    found = np.where(most > 0, (common - expected) / np.where(most > 0, most, 1.0), 1.0)
+    return np.where((k > 0) & (other > 0), found, np.nan)
 
 
 def reproducibility_of(
@@ -242,16 +246,6 @@ def reproducibility_of(
             sets.append((one, other))
         except (InputError, OptimizationError) as error:
             failures.append(str(error))
-    return _of_sets(selection, evidence, halves, sets, tuple(failures))
-
-
-def _of_sets(
-    selection: Selection,
-    evidence: Evidence,
-    halves: HalfEnsembles,
-    sets: list[tuple[Mask, Mask]],
-    failures: tuple[str, ...],
-) -> Reproducibility:
     n_varying = int(np.count_nonzero(~evidence.constant))
     both = np.array(sets, dtype=bool).reshape(len(sets), 2, evidence.n_features)
     return Reproducibility(
@@ -262,7 +256,7 @@ def _of_sets(
         share_of_halves=both.mean(axis=(0, 1)) if sets else np.zeros(evidence.n_features),
         vote_share=_vote_share(halves, evidence.n_features),
         n_splits=halves.n_splits,
-        failures=failures,
+        failures=tuple(failures),
     )
 
 
@@ -336,7 +330,8 @@ def reproduce(
     ensemble, decision = split_arguments("reproduce", arguments, seed)
     data = read_data(X, y, ensemble)
     decision.check(data.feature_names)
-    plan_halves(data, ensemble.get("train_size", 0.75))
+    if evidence is None:  # before it is collected; the train_size of evidence that is given is known to its repeats
+        plan_halves(data, ensemble.get("train_size", 0.75))
     options = (n_splits, seed, n_jobs, on_progress, checkpoint)
     evidence, repeats = evidence_and_repeats("splits", data, evidence, ensemble, *options)
     selection = decision.make(evidence, data if any(c.needs_data for c in decision.constraints) else None)

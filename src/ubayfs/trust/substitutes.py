@@ -11,7 +11,7 @@ from ..data.correlation import absolute_correlations
 from ..priors import Posterior
 from ..selection import Selection
 from ..utility import STANDARD_ERRORS
-from .again import Again
+from .redecide import Redecider
 
 # Runs without a member from which it is told what they chose instead, and how many such features are shown.
 FEWEST_RUNS = 10
@@ -110,14 +110,14 @@ def substitutes(
     >>> stand_in.feature, stand_in.votes, stand_in.votes_either, stand_in.shift
     ('c', 15, 35, 0.75)
     """
-    again = Again.of(selection, "substitutes", random_state, node_limit)
+    again = Redecider.of(selection, "substitutes", random_state, node_limit)
     stand_ins = _stand_ins(selection)
     return tuple(
         _substitute(again, int(position), found) for position, found in zip(selection.indices, stand_ins, strict=True)
     )
 
 
-def _substitute(again: Again, position: int, stand_ins: tuple[StandIn, ...]) -> Substitute:
+def _substitute(again: Redecider, position: int, stand_ins: tuple[StandIn, ...]) -> Substitute:
     name, answer = str(again.problem.feature_names[position]), again.without_feature(position)
     if answer.chosen is None:
         return Substitute(name, False, (), (), (), None, None, answer.proved, stand_ins)

@@ -17,10 +17,10 @@ from ..exceptions import Advice, EnsembleError, InputError
 from ..selectors.registry import SELECTORS
 from .ensembles import HalfEnsembles, NullEnsembles, different_settings
 from .noise import Noise, noise_of
+from .validation import Validation
 
 if TYPE_CHECKING:
     from .reproducibility import Reproducibility
-    from .validation import Validation
 
 LEVELS = ("none", "quick", "full")
 
@@ -117,23 +117,16 @@ class Trust:
             part, _, key = name.partition(".")
             parts.setdefault(part, {})[key] = array
         try:
+            validation = metadata["validation"]
             return cls(
                 metadata["level"],
                 NullEnsembles.from_arrays(parts["null"]) if parts["null"] else None,
                 HalfEnsembles.from_arrays(parts["halves"]) if parts["halves"] else None,
-                _validation(metadata["validation"]),
+                None if validation is None else Validation.from_dict(validation),
                 metadata["validated"],
             )
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise EnsembleError(f"{path} is {_KIND}, but its parts do not fit together ({error!r}).") from error
-
-
-def _validation(content: Any) -> Validation | None:
-    if content is None:
-        return None
-    from .validation import Validation
-
-    return Validation.from_dict(content)
 
 
 def higher(first: str, second: str) -> str:

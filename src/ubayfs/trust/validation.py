@@ -13,6 +13,7 @@ import numpy as np
 
 from .._plain import decode, plain
 from ..exceptions import Advice
+from .repeats import repeats_advice
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -150,13 +151,7 @@ class Validation:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What must be known: folds that were cancelled or could not be done."""
-        found = list[Advice]()
-        if self.failures:
-            facts = {"n_failed": len(self.failures), "n": self.n_folds, "what": "folds", "error": self.failures[0]}
-            found.append(Advice("repeats_failed", facts))
-        if self.cancelled:
-            found.append(Advice("repeats_cancelled", {"n_done": self.n_done, "n": self.n_folds, "what": "folds"}))
-        return tuple(found)
+        return repeats_advice("folds", self.n_folds, self.n_done, self.failures, self.cancelled)
 
     @cached_property
     def scores(self) -> DataFrame:

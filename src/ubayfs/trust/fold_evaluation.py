@@ -92,7 +92,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class FoldEvaluation:
     """What is done in every fold."""
 
     procedure: Procedure

@@ -20,12 +20,12 @@ from ..ensemble.workers import threads_for
 from ..exceptions import InputError
 from ..priors import PriorKnowledge
 from ..workflow import Decision
+from .fold_evaluation import BASELINES, DecideFor, Fold, FoldEvaluation, Outcome, child, joined
 from .folds import assign_folds, check_folds
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
 from .supported import sized_in_parts
-from .trial import BASELINES, DecideFor, Fold, Outcome, Trial, child, joined
 from .validation import Validation
 
 # What seeds of a repeat are for, in their keys.
@@ -164,9 +164,11 @@ def validate_procedure(
     decision.check(data.feature_names)
     folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
     n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
-    trial = Trial(procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes)
+    evaluation = FoldEvaluation(
+        procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes
+    )
     repeats = Repeats("folds", len(folds), options.n_jobs, options.on_progress, n_threads)
-    outcomes, failures = _run_folds(trial, folds, repeats, directory)
+    outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
     own, shuffles = (
         [found for k, found in outcomes.items() if folds[k].control is control] for control in (False, True)
     )
@@ -203,7 +205,7 @@ def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, co
 
 
 def _run_folds(
-    trial: Trial, folds: Sequence[Fold], repeats: Repeats, directory: Path | None
+    evaluation: FoldEvaluation, folds: Sequence[Fold], repeats: Repeats, directory: Path | None
 ) -> tuple[dict[int, Outcome], dict[int, str]]:
     """Return what is found in folds, and why others could not be done, by position; a fold that is stored is read."""
 
@@ -223,4 +225,4 @@ def _run_folds(
             write_atomically(path(position), json.dumps(plain(outcome)).encode())
 
     n_needed = sum(not fold.control for fold in folds)
-    return repeats.run(lambda position: trial.run(folds[position], repeats), load, save, n_needed)
+    return repeats.run(lambda position: evaluation.run(folds[position], repeats), load, save, n_needed)

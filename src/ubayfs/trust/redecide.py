@@ -30,7 +30,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Again:
+class Redecider:
     """Decides again, with the optimizer of a selection."""
 
     selection: Selection
@@ -40,7 +40,9 @@ class Again:
     node_limit: int | None = None  # of branch and bound, in each decision
 
     @classmethod
-    def of(cls, selection: Selection, purpose: str, random_state: RandomState, node_limit: int | None = None) -> Again:
+    def of(
+        cls, selection: Selection, purpose: str, random_state: RandomState, node_limit: int | None = None
+    ) -> Redecider:
         """Prepare for what changes of a selection are made for."""
         problem = problem_of(selection, purpose)
         optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
