@@ -349,3 +349,10 @@ def test_whoever_leaves_before_the_facts_loses_no_result(folder, run, monkeypatc
     with pytest.raises(BrokenPipeError):
         parsed.run(parsed)
     assert states(folder / "results") == ("missing", "known", "known")
+
+
+def test_a_table_is_not_suggested_in_place_of_itself(folder, run):
+    done = run("trust", "cells.csv")
+    assert done.code == 2
+    assert "is a file; name the directory of a result." in done.err
+    assert "Did you mean" not in done.err
