@@ -66,7 +66,7 @@ constraints:
 decision:
   min_votes: -1
   n_alternative: 3
-outputs: {figures: [gif]}
+outputs: {figures: [gif, png, bmp]}
 """
     assert places_of(folder, text) == [
         (("data", "target"), 3),
@@ -89,7 +89,8 @@ outputs: {figures: [gif]}
         (("constraints", 5, "max_per_block", "blocks", 0), 22),
         (("decision", "min_votes"), 24),
         (("decision", "n_alternative"), 25),
-        (("outputs", "figures"), 26),
+        (("outputs", "figures", 0), 26),
+        (("outputs", "figures", 2), 26),
     ]
 
 

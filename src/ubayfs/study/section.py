@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from .._arguments import nearest
@@ -83,8 +84,12 @@ class Section:
             value = value.item()
         if key.in_parts:
             return key.check(value, report)
-        with reported(report):
-            return key.check(name, value)
+        wrong = _wrong_entries(partial(key.check, name), value) if isinstance(cls.defaults()[name], tuple) else []
+        for path, rule in wrong:
+            report(path, rule)
+        if not wrong:
+            with reported(report):
+                return key.check(name, value)
         return None
 
     @classmethod
@@ -145,3 +150,12 @@ class Section:
         if isinstance(value, str):
             return value
         return f"[{', '.join(value)}]" if isinstance(value, tuple) else json.dumps(plain(value))
+
+
+def _wrong_entries(check: Callable[[Any], Any], value: Any) -> list[tuple[Path, str]]:
+    """Return the position of each wrong entry of a list, if there are several entries, and what is wrong with it."""
+    found: list[tuple[Path, str]] = []
+    for position, entry in enumerate(value if isinstance(value, list | tuple) and len(value) > 1 else ()):
+        with reported(lambda path, rule: found.append((path, rule)), (position,)):
+            check([entry])
+    return found
