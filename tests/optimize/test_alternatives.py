@@ -63,7 +63,7 @@ def test_a_set_not_found_in_time_is_not_taken_for_one_that_does_not_exist(monkey
     utility = utility_of([0.5, 0.3, 0.2], [one_row([1, 1, 1], 2, np.inf)])
     best = Exact().maximize(utility)
 
-    def too_late(self, utility):
+    def too_late(self, utility, limit=None):
         raise OptimizationError("time_limit was reached")
 
     monkeypatch.setattr(Exact, "search", too_late)
