@@ -277,7 +277,7 @@ class Advice:
         ),
         "few_shuffles": (
             UBayFSWarning,
-            "with {n_done} shuffled targets, votes cannot be told from chance whatever they are: p is at least "
+            "with {n_done} shuffled targets, no votes can be distinguished from chance: p is at least "
             "{smallest:.2g}, above {limit}. Use n_shuffles={fewest} or more.",
         ),
         "repeats_failed": (

@@ -37,7 +37,7 @@ _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    told = {"validation": predicts, "noise": _noise, "reproducibility": _again}
+    answers = {"validation": predicts, "noise": _noise, "reproducibility": _again}
     facts = []
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
@@ -47,7 +47,7 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
             value, sentences = "", ["Not examined yet. This finds it out:"]
             command = _command(trust, part)
         else:
-            value, sentences = told[part](found)
+            value, sentences = answers[part](found)
             if part == "reproducibility" and trust["noise"].get("filled"):
                 sentences.append(_OWN.format(n=len(trust["noise"]["filled"])))
             if found.get("enough", True):
@@ -306,7 +306,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
     return lines
 
 
-_SAME = 0.8  # correlation from which on two features are said to measure the same thing
+_SAME = 0.8  # correlation from which on two features are taken to measure the same thing
 
 
 def _substitutes(facts: Facts) -> list[str]:

@@ -246,7 +246,7 @@ def estimate_noise(
         Collected on the same data; its settings are those of the shuffled ensembles. A `selector` other than one by
         name must be given again. Default: it is collected first, as ``collect_evidence`` with the same arguments.
     n_shuffles : int, default 20
-        Each takes as long as the evidence. With fewer than 19 no votes can be told from chance.
+        Each takes as long as the evidence. With fewer than 19 no votes can be distinguished from chance.
     random_state, n_jobs
         As in :func:`~ubayfs.collect_evidence`.
     on_progress : callable, optional

@@ -89,7 +89,7 @@ def as_predictors(given: Any, task: str) -> tuple[Predictor, ...]:
     """Return predictors that are given by name, as a scikit-learn estimator, or as a list of these."""
     prediction = PREDICTION.get(task)
     if prediction is None:
-        rule = "is missing: how well features predict can only be told with a target."
+        rule = "is missing: how well features predict cannot be known without a target."
         raise InputError.of("y", rule)
     found: dict[str, Predictor] = {}
     for one in given if isinstance(given, list | tuple) else [given]:

@@ -69,7 +69,7 @@ class Repeats:
     _results: SimpleQueue[Any] = field(default_factory=SimpleQueue)
 
     def ensemble(self, procedure: Procedure, data: FeatureData, seed: Mapping[str, Any], **about: Any) -> Evidence:
-        """Run an ensemble on other data of the same features; what is told `about` it goes into its settings."""
+        """Run an ensemble on other data of the same features; `about` is added to its settings."""
         settings = {**procedure.settings, "seed": seed, "n_samples": data.n_samples, **about}
         n_jobs = self.n_jobs if self.n_workers == 1 else 1
         outcomes = run_ensemble(data, procedure.selectors, settings, n_jobs, self._watch)

@@ -13,7 +13,7 @@ from ..selection import Selection
 from ..utility import STANDARD_ERRORS
 from .redecide import Redecider
 
-# Runs without a member from which it is told what they chose instead, and how many such features are shown.
+# The fewest runs without a member that show what models chose instead, and how many such features are shown.
 FEWEST_RUNS = 10
 _SHOWN = 3
 
