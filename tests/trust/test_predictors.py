@@ -154,7 +154,7 @@ def test_without_features_nothing_is_known():
         (StandardScaler(), "binary", "predictor", "scikit-learn estimator that can predict"),
         (LogisticRegression, "binary", "predictor", "scikit-learn estimator that can predict"),
         ([], "binary", "predictor", "is empty"),
-        ("ridge", "unsupervised", "y", "only be told with a target"),
+        ("ridge", "unsupervised", "y", "cannot be known without a target"),
     ],
 )
 def test_wrong_predictors_are_refused(given, task, argument, words):
