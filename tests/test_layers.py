@@ -35,6 +35,7 @@ LAYERS = [
     ["report"],
     ["results"],
     ["comparison"],
+    ["app"],
     ["__init__"],
     ["cli"],
     ["__main__"],
