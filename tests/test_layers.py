@@ -37,6 +37,7 @@ LAYERS = [
     ["comparison"],
     ["app"],
     ["__init__"],
+    ["app"],
     ["cli"],
     ["__main__"],
 ]
