@@ -1,0 +1,17 @@
+"""The screen data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..view.fields import heading
+from ..view.frame import page
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+
+@page("data")
+def draw_data(bench: Workbench) -> None:
+    """Draw the screen."""
+    heading("Data")
