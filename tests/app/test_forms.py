@@ -137,7 +137,7 @@ def test_very_many_inequalities_are_not_made_to_be_counted():
 
 def test_sentences_tell_constraints_apart():
     sentences = [sentence(example) for example in EXAMPLES]
-    assert len(set(sentences)) == len({(e.kind, e.arguments[0]) for e in EXAMPLES}) - 0
+    assert len(set(sentences)) == len(EXAMPLES)
     assert sentences[0] == "At most 3 features"
     assert sentence(EXAMPLES[9]) == "All or none of the blocks blood and other"
     assert sentence(ubayfs.linear(np.ones((2, 6)), 1.0)) == "2 inequalities on 6 columns"

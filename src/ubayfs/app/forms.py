@@ -37,7 +37,7 @@ _LABELS = {
     "costs": "Costs: a name and a number per line",
     "blocks": "Blocks (empty: all)",
 }
-_LINE = re.compile(r"(.*\S)\s*[,;=:\s]\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)")
+_LINE = re.compile(r"(.*?\S)\s*[,;=:\s]\s*([-+]?[\d.,]+(?:[eE][-+]?\d+)?)")
 _MOST_ROWS = 1_000_000  # inequalities that are counted by making them
 
 
@@ -160,7 +160,7 @@ def _typed(entry: Field, value: Any) -> Any:
     if entry.input == "names":
         return [str(name).strip() for name in value] if value else None
     if entry.input == "numbers":
-        return read_numbers(value) if isinstance(value, str) else value
+        return read_numbers(value) if isinstance(value, str) else None
     if entry.name == "blocks":
         return True if value == "blocks" else None
     if isinstance(value, str) and entry.input != "choice":

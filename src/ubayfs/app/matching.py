@@ -100,7 +100,7 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
     """
     problems: list[str] = []
     # Pasted text is text, even if it looks like the name of a file.
-    knowledge = read_rows(source if isinstance(source, Path) else f"{source}\n", problems.append)
+    knowledge = read_rows(source if isinstance(source, Path) else f"{source}\n,", problems.append)
     if knowledge is None:
         raise InputError(problems[0])
     matcher = NameMatcher(features, read_aliases(aliases, problems.append, folder))
@@ -116,7 +116,7 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
                 doubts.setdefault(found.name, _doubt(row, found, matcher, n_hints=len(doubts)))
                 continue
             rows.append(row._replace(feature=found.feature))
-            if found.feature != found.name.strip():
+            if found.feature.strip() != found.name.strip():
                 translated[found.name] = found.feature
             if row.block is not None:
                 sets[row.block][found.feature] = None

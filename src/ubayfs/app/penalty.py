@@ -54,14 +54,14 @@ def in_words(rho: float, scale: Scale) -> str:
     """Return what a first and a second violation cost.
 
     >>> in_words(Scale(100, 1000.0).rho(0.2), Scale(100, 1000.0))
-    'Violated by 1 it costs 20 votes, by 2 about 39.2, of 100 models.'
+    'Violated by 1 it costs 20 votes, by 2 40, of 100 models.'
     """
     if rho == math.inf:
         return "It is never violated, whatever the votes are."
     if rho == 0:
         return "It has no effect: a violation costs nothing."
     first, second = (f"{scale.votes(violation, rho):.3g}" for violation in (1.0, 2.0))
-    return f"Violated by 1 it costs {first} votes, by 2 about {second}, of {scale.n_models:,} models."
+    return f"Violated by 1 it costs {first} votes, by 2 {second}, of {scale.n_models:,} models."
 
 
 def penalty_svg(rho: float, farthest: int = 5) -> Markup:
