@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from ..utility import log_row_admissibility, relaxation_of_cost
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 320, 170, 40, 36, 10, 10
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 340, 180, 48, 42, 10, 36
 _N_POINTS = 60
+_LEVELS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999)  # where the axis may end
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def admissibility(violation: Any, rho: float) -> Any:
     >>> float(admissibility(1.0, 1.0).round(3))
     0.538
     """
-    return np.exp(log_row_admissibility(violation, rho))
+    return np.exp(log_row_admissibility(violation, rho)) if rho else np.ones_like(violation, dtype=float)
 
 
 def in_words(rho: float, scale: Scale) -> str:
@@ -64,47 +65,38 @@ def in_words(rho: float, scale: Scale) -> str:
     return f"Violated by 1 it costs {first} votes, by 2 {second}, of {scale.n_models:,} models."
 
 
-def penalty_svg(rho: float, farthest: int = 5) -> Markup:
-    """Return a drawing of the admissibility against the amount of violation, with points at whole amounts.
+def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:
+    """Return a drawing of admissibility (left) and cost in votes (right) against the amount of violation.
 
-    >>> penalty_svg(1.0).count("<circle")
+    The axis ends below the curve, since a price that matters takes a few votes of thousands.
+
+    >>> penalty_svg(1.0, Scale(100, 1000.0)).count("<circle")
     6
     """
-    whole = np.arange(farthest + 1.0)
-    if rho == math.inf:  # a step: any violation at all leaves nothing
-        line = [(0.0, 1.0), (0.0, 0.0), (float(farthest), 0.0)]
-    else:
-        x = np.linspace(0.0, farthest, _N_POINTS)
-        line = list(zip(x.tolist(), admissibility(x, max(rho, 1e-300)).tolist(), strict=True))
-    points = [(at, 1.0 if at == 0 else float(admissibility(at, max(rho, 1e-300)))) for at in whole.tolist()]
-    path = " ".join(f"{_x(at, farthest):.1f},{_y(value):.1f}" for at, value in line)
-    dots = Markup().join(
-        Markup('<circle cx="{:.1f}" cy="{:.1f}" r="3"/>').format(_x(at, farthest), _y(value)) for at, value in points
-    )
-    label = "; ".join(f"violated by {at:g}: {value:.2f}" for at, value in points)
+    amounts = np.linspace(0.0, farthest, _N_POINTS)
+    line = [(0.0, 1.0), (0.0, 0.0), (float(farthest), 0.0)]  # a hard rule: any violation at all leaves nothing
+    if rho != math.inf:
+        line = list(zip(amounts.tolist(), admissibility(amounts, rho).tolist(), strict=True))
+    points = [(float(at), float(admissibility(at, rho))) for at in range(farthest + 1)]
+    lowest = max(level for level in _LEVELS if level <= points[-1][1])
+
+    def place(at: float, value: float) -> tuple[float, float]:
+        height = (_HEIGHT - _TOP - _BOTTOM) * (1.0 - value) / (1.0 - lowest)
+        return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * at / farthest, 1), round(_TOP + height, 1)
+
+    parts = []
+    for level in (lowest, (1.0 + lowest) / 2, 1.0):
+        _, y = place(0.0, level)
+        cost = f"{scale.strength * scale.total * (1.0 - level):.3g}"
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" class="y">{level:.6g}</text>')
+        parts.append(f'<text x="{_WIDTH - _RIGHT + 6}" y="{y + 4}">{cost}</text>')
+    parts += [f'<text x="{place(at, 1)[0]}" y="{_HEIGHT - 20}" class="x">{at:g}</text>' for at, _ in points]
+    parts.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 4}" class="x">violated by (left: admissibility, right: votes)</text>')
+    parts.append(f'<polyline points="{" ".join("{},{}".format(*place(*point)) for point in line)}"/>')
+    parts += ['<circle cx="{}" cy="{}" r="3"/>'.format(*place(*point)) for point in points]
+    label = "; ".join(f"violated by {at:g}: {value:.4g}" for at, value in points)
     return Markup(
-        '<svg class="penalty" viewBox="0 0 {w} {h}" role="img" aria-label="Admissibility. {label}">{axes}'
-        '<polyline points="{path}"/>{dots}</svg>'
-    ).format(w=_WIDTH, h=_HEIGHT, label=label, axes=_axes(farthest), path=path, dots=dots)
-
-
-def _x(amount: float, farthest: int) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * amount / farthest
-
-
-def _y(value: float) -> float:
-    return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (1.0 - value)
-
-
-def _axes(farthest: int) -> Markup:
-    levels = Markup().join(
-        Markup('<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text x="{}" y="{:.1f}" class="y">{}</text>')
-        .format(_LEFT, _WIDTH - _RIGHT, _y(level), _y(level), _LEFT - 6, _y(level) + 4, f"{level:g}")
-        for level in (0.0, 0.5, 1.0)
-    )  # fmt: skip
-    amounts = Markup().join(
-        Markup('<text x="{:.1f}" y="{}" class="x">{}</text>').format(_x(at, farthest), _HEIGHT - _BOTTOM + 15, at)
-        for at in range(farthest + 1)
+        f'<svg class="penalty" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Admissibility. {label}">'
+        f"{''.join(parts)}</svg>"
     )
-    title = Markup('<text x="{:.1f}" y="{}" class="x">violated by</text>').format(_x(farthest / 2, farthest), _HEIGHT - 4)
-    return levels + amounts + title
