@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from nicegui import context, ui
 
-from .live import PLACES, guarded, html, live
-from .parts import text
+from .live import PLACES, guarded, html, live, on
+from .parts import notice, text
 
 if TYPE_CHECKING:
     from ..workbench import Workbench
@@ -24,6 +24,15 @@ SCREENS = {
     "evidence": "Evidence",
     "answer": "Answer",
     "versions": "Versions",
+}
+# What a first visit is told about each screen.
+TOUR = {
+    "data": "Choose your files. What is a feature and what is to be explained is found out; you correct it.",
+    "know": "State which features you expect to matter, in words or votes, before you see what the data say.",
+    "rules": "At most ten features, never these two together, ...: what a practical set must look like.",
+    "evidence": "Many models vote for features, each on a part of the samples.",
+    "answer": "The best set, with the proof and a reason for each feature. Change your mind; it follows at once.",
+    "versions": "Name an answer, compare it with another one, export it.",
 }
 Page = Callable[["Workbench"], Awaitable[None] | None]
 PAGES: dict[str, Page] = {}  # filled by the decorator below when the modules of `pages` are imported
@@ -72,7 +81,7 @@ def outer_frame(title: str) -> Iterator[ui.element]:
     header = ui.element("header").classes("top")
     header.move(client.layout, 0)
     with header:
-        html('<a class="skip" href="#content">Skip to the content</a>')
+        ui.link("Skip to the content", "#content").classes("skip")
         ui.link("ubayfs", "/").classes("brand").props('title="All studies"')
     PLACES[client] = html("").props("id=content tabindex=-1").classes("messages")
     yield header
@@ -87,8 +96,22 @@ def frame(bench: Workbench, screen: str) -> Iterator[None]:
             _screens(bench, screen)
             _changes(bench)
             _status(bench)
+        _tour(bench, screen)
         _problems(bench)
         yield
+
+
+def _tour(bench: Workbench, screen: str) -> None:
+    """Draw the step of the tour, which is hidden unless the browser is on it (static/app.js)."""
+    order = list(SCREENS)
+    step = order.index(screen) + 1
+    with ui.element("aside").classes("panel tour").props('hidden aria-label="Tour"'):
+        html(text(f"Step {step} of {len(order)}: {SCREENS[screen]}"), tag="h2")
+        html(text(TOUR[screen]), tag="p")
+        with ui.element("div").classes("row"):
+            if step < len(order):
+                ui.link(f"Next: {SCREENS[order[step]]}", address(bench, order[step])).classes("button main")
+            html("End the tour", tag="button").on("click", js_handler="() => window.ubayfs.tour('')")
 
 
 def _name(bench: Workbench) -> None:
@@ -107,14 +130,22 @@ def _screens(bench: Workbench, screen: str) -> None:
 
 def _changes(bench: Workbench) -> None:
     """Draw undo and redo; the keys Ctrl+Z and Ctrl+Shift+Z press them (static/app.js)."""
+    actions = {"undo": ("Ctrl+Z", bench.undo), "redo": ("Ctrl+Shift+Z", bench.redo)}
+    buttons = {}
+    with ui.element("div").classes("changes"):
+        for name, (keys, action) in actions.items():
+            buttons[name] = button(name.capitalize(), lambda _, action=action: action())
+            buttons[name].props(f'id={name} aria-keyshortcuts="{keys.replace("Ctrl", "Control")}"')
 
-    @live(bench, "state", classes="changes")
-    def changes() -> None:
-        for name, key, action in (("Undo", "Ctrl+Z", bench.undo), ("Redo", "Ctrl+Shift+Z", bench.redo)):
-            possible, label = getattr(bench, f"can_{name.lower()}"), getattr(bench, f"{name.lower()}_label")
-            button(name, guarded(lambda _, action=action: action()), enabled=possible).props(
-                f'id={name.lower()} aria-keyshortcuts="{key.replace("Ctrl", "Control")}"'
-            ).props["title"] = f"{name}: {label} ({key})" if possible else f"Nothing to {name.lower()}"
+    def refresh() -> None:
+        for name, element in buttons.items():
+            possible, label = getattr(bench, f"can_{name}"), getattr(bench, f"{name}_label")
+            element.props["disabled"] = not possible
+            element.props["title"] = f"{name.capitalize()}: {label} ({actions[name][0]})" if possible else ""
+            element.update()
+
+    refresh()
+    on(bench, "state", refresh)
 
 
 def _status(bench: Workbench) -> None:
@@ -150,7 +181,6 @@ def time_left(seconds: float) -> str:
 
 def _problems(bench: Workbench) -> None:
     """Show what is wrong with the study on every page: contradictions are named at once."""
-    from .parts import notice
 
     @live(bench, "problems")
     def problems() -> None:
@@ -168,8 +198,6 @@ def button(label: str, action: Callable[..., Any], *, enabled: bool = True, clas
 
 def missing(message: str) -> None:
     """Draw the page of a study or screen that is not there."""
-    from .parts import notice
-
     with outer_frame("Not found"):
         html(text("There is nothing here"), tag="h1")
         html(notice("error", message, ""))

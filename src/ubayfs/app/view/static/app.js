@@ -28,6 +28,18 @@ window.ubayfs = {
     }
     input.value = "";
   },
+  // Give a box another value, unless somebody is typing there.
+  show(id, value) {
+    const box = document.getElementById(id);
+    if (!box || (box === document.activeElement && box.type !== "checkbox" && box.tagName !== "SELECT")) return;
+    if (box.type === "checkbox") box.checked = value; else box.value = value;
+    if (box.dataset.draft) sessionStorage.removeItem(draft_key(box));
+  },
+  // The tour is a matter of the browser: on or off in all of its pages.
+  tour(state) {
+    localStorage.setItem("ubayfs-tour", state);
+    for (const step of document.querySelectorAll(".tour")) step.hidden = state !== "on";
+  },
   forget(draft) { sessionStorage.removeItem(`draft:${location.pathname}:${draft}`); },
 };
 
@@ -37,7 +49,12 @@ const is_text = (box) => box && (box.matches?.("input:not([type=checkbox]), text
 document.addEventListener("input", (event) => {
   if (event.target.dataset?.draft) sessionStorage.setItem(draft_key(event.target), event.target.value);
 });
+// What was typed into a box of one line is handed on when it changes; a text of several lines by its own button.
+document.addEventListener("change", (event) => {
+  if (event.target.dataset?.draft && event.target.tagName === "INPUT") sessionStorage.removeItem(draft_key(event.target));
+});
 new MutationObserver(() => {
+  for (const step of document.querySelectorAll(".tour[hidden]")) step.hidden = localStorage.getItem("ubayfs-tour") !== "on";
   for (const box of document.querySelectorAll("[data-draft]:not([data-restored])")) {
     box.dataset.restored = "yes";
     const kept = sessionStorage.getItem(draft_key(box));
