@@ -14,7 +14,7 @@ from ..knowledge.scale import DEFAULT_WEIGHT, VOTES
 from ..priors.knowledge import PriorKnowledge, pooled
 from .components import text
 from .diagnostics import Report, below, known_only, reported
-from .knowledge_files import KnowledgeFiles
+from .names import KnowledgeFiles
 from .weights import LEVELS, WeightResolver, Weights, file_form, read_weights
 
 _FILES = ("table", "sheet")

@@ -31,8 +31,7 @@ from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
 from .experts import expert_tables, with_experts
-from .knowledge_files import KnowledgeFiles
-from .names import GeneSetBlocks, Names, PrefixBlocks, TableBlocks, is_pattern
+from .names import GeneSetBlocks, KnowledgeFiles, Names, PrefixBlocks, TableBlocks, is_pattern
 from .resolved import ResolvedStudy
 from .schema import DataSection
 from .study import Study

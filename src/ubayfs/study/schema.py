@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import check_choice, check_int, check_real
+from .._arguments import check_bool, check_choice, check_int, check_real
 from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.reading_rules import (
     DETECTION_RULES,
@@ -31,10 +31,9 @@ from ..trust.supported import MAX_SUPPORTED
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
-from .components import FAMILIES
+from .components import FAMILIES, Option, Section, setting
 from .diagnostics import Report, reported
 from .experts import Expert, expert_form, read_experts, read_times, time
-from .section import Option, Section, setting
 from .weights import Weights, file_form, read_weights
 
 _count = partial(check_int, low=0)
@@ -373,7 +372,7 @@ class OutputSection(Section):
         option=Option("--figures", "FORMAT", action="append")
     )
     reduced_table: bool = setting(
-        False, components.yes_or_no, "write the data table with the selected features only",
+        False, check_bool, "write the data table with the selected features only",
         option=Option("--reduced-table", parse=bool)
     )
     n_draws: int = setting(

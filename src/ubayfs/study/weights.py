@@ -184,6 +184,26 @@ def _levels_of_frame(frame: Any) -> dict[str, Any]:
     return levels
 
 
+def read_set_weights(value: Any, report: Report) -> Any:
+    """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+        return value
+    found: dict[str | tuple[str | int, ...], Any] = {}
+    for position, entry in enumerate(value):
+        if set(entry) != {"set", "weight"}:
+            report((position,), f"must hold the keys 'set' and 'weight'; got {dict(entry)!r}.")
+            continue
+        members = entry["set"]
+        members = tuple(members) if isinstance(members, list) else members
+        if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
+            report((position, "set"), f"must list features, or name a block; got {entry['set']!r}.")
+        elif members in found:
+            report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
+        else:
+            found[members] = entry["weight"]
+    return found
+
+
 # -- the weights of the features at hand -------------------------------------------------------------------------------
 
 
