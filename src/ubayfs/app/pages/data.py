@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
                 with ui.element("div").classes("row file"):
                     html(text(Path(path).name), tag="strong")
                     if len(tables) > 1:
-                        entry("Block", block, lambda name, block=block: _rename(bench, block, name))
+                        entry("Block", block, partial(_rename, bench, block))
                         others = {name: file for name, file in tables.items() if name != block}
                         button("Remove", lambda _, others=others: take(others, samples))
                         if samples is None:
