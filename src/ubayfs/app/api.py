@@ -79,7 +79,7 @@ def feature_rows(bench: Workbench) -> dict[str, Any]:
     Votes are null until the knowledge is confirmed.
     """
     facts = bench.facts
-    if facts is None:
+    if facts is None or "feature_names" not in facts:
         return {"revision": bench.revision, "rows": [], "votes": None}
     names, stated = facts["feature_names"], bench.stated
     blocks = facts.get("block_of") or {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import webbrowser
@@ -22,7 +23,7 @@ _PORTS = 20  # that are tried, from the default on
 
 def build(library: Library) -> None:
     """Register the pages and addresses of the app with NiceGUI."""
-    from nicegui import app, run, ui
+    from nicegui import app, ui
 
     from . import api, pages  # noqa: F401  # the screens register themselves
     from .pages.studies import draw_studies
@@ -43,7 +44,7 @@ def build(library: Library) -> None:
         try:
             if screen not in SCREENS:
                 raise InputError(f"there is no screen {screen!r}.")
-            bench = await run.io_bound(library.open, study)
+            bench = await asyncio.to_thread(library.open, study)
         except UBayFSError as error:
             missing(str(error))
             return

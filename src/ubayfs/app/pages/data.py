@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
 from nicegui import app, ui
 
 from ...exceptions import InputError
@@ -69,7 +71,7 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
                 with ui.element("div").classes("row file"):
                     html(text(Path(path).name), tag="strong")
                     if len(tables) > 1:
-                        entry("Block", block, lambda name, block=block: _rename(bench, block, name))
+                        entry("Block", block, partial(_rename, bench, block))
                         others = {name: file for name, file in tables.items() if name != block}
                         button("Remove", lambda _, others=others: take(others, samples))
                         if samples is None:
@@ -163,26 +165,36 @@ def _draw_table(bench: Workbench) -> None:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
                 html(text(waiting), tag="p").classes("empty")
                 return
-            _figures(facts)
+            if "n_samples" in facts:
+                _draw_figures(facts)
+            missing = facts.get("missing")
+            if missing:
+                html(notice("info", missing["words"], "Missing values:"))
             for advice in facts.get("notices", ()):
                 html(notice("info", advice["message"]))
-            _preview(facts)
+            if "preview" in facts:
+                _draw_preview(facts)
 
 
-def _figures(facts: Mapping[str, Any]) -> None:
+def _draw_figures(facts: Mapping[str, Any]) -> None:
     classes = facts.get("classes") or {}
-    shares = ", ".join(f"{name}: {count:,}" for name, count in dict(classes).items()) if classes else ""
-    figures = [(f"{facts['n_samples']:,}", "samples", ""), (f"{facts['n_features']:,}", "features", "")]
-    figures.append((str(facts["task"]), "task", shares))
-    figures.append((f"{facts.get('n_missing', 0):,}", "missing values", ""))
-    cells = [
+    shares = ", ".join(f"{name}: {count:,}" for name, count in classes.items())
+    groups = "" if facts.get("n_groups") is None else f"of {facts['n_groups']:,} groups"
+    figures = [
+        (f"{facts['n_samples']:,}", "samples", groups), (f"{facts['n_features']:,}", "features", ""),
+        (facts["task"], "task", shares), (f"{facts.get('missing_cells', 0):,}", "empty cells", ""),
+    ]  # fmt: skip
+    cells = (
         f'<div><dt>{text(what)}</dt><dd class="value">{text(value)}</dd><dd class="remark">{text(remark)}</dd></div>'
         for value, what, remark in figures
-    ]
+    )
     html("".join(cells), tag="dl").classes("key")
 
 
-def _preview(facts: Mapping[str, Any]) -> None:
-    preview = facts.get("preview")
-    if preview:
-        html(table(preview["columns"], preview["rows"], "The first samples and features"))
+def _draw_preview(facts: Mapping[str, Any]) -> None:
+    preview, types = facts["preview"], facts.get("types", {})
+    named = Markup('{}<br><span class="kind">{}</span>')
+    titles = ["", *(named.format(text(name), types.get(name, "")) for name in preview["columns"])]
+    rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
+    caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
+    html(table(titles, rows, caption)).classes("preview")

@@ -74,11 +74,11 @@ def _draw_run(bench: Workbench) -> None:
 
     async def ask() -> None:
         try:
-            seconds = await asyncio.wrap_future(bench.request("estimate"))
+            found = await asyncio.wrap_future(bench.request("estimate"))
         except UBayFSError:
-            estimate.set_content("")
-        else:
-            estimate.set_content(text(f"All runs take {duration(seconds)} on this machine."))
+            found = {"n_left": 0}
+        left = found["n_left"]
+        estimate.set_content(text(f"{left:,} runs take {duration(found['seconds'])} on this machine." if left else ""))
 
     def asked() -> None:
         if bench.facts is not None and bench.status != "collecting":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from nicegui import run, ui
+from nicegui import ui
 
 from ..view.fields import entry, heading, panel
 from ..view.frame import SCREENS, TOUR, button, outer_frame
@@ -51,7 +52,7 @@ def _draw_study(library: Library, study: dict[str, Any]) -> None:
             ask.set_visibility(False)
 
         async def remove() -> None:
-            await run.io_bound(library.remove, study["id"])
+            await asyncio.to_thread(library.remove, study["id"])
             ui.navigate.reload()
 
         ask = button("Remove", lambda _: sure())
@@ -68,7 +69,7 @@ def _draw_new(library: Library) -> None:
 
         async def create() -> None:
             show_message("info", "Making the study ...", "")
-            _open(await run.io_bound(library.create, str(name.value).strip() or "My study"))
+            _open(await asyncio.to_thread(library.create, str(name.value).strip() or "My study"))
 
         button("Make the study", lambda _: create(), classes="main")
 
@@ -76,7 +77,7 @@ def _draw_new(library: Library) -> None:
 def _draw_tour(library: Library) -> None:
     async def demo() -> None:
         show_message("info", "Opening the demo study ...", "")
-        study = await run.io_bound(library.demo)
+        study = await asyncio.to_thread(library.demo)
         await ui.run_javascript("window.ubayfs.tour('on')")
         _open(study)
 

@@ -63,7 +63,7 @@ class Field:
 
     def written(self, value: Any) -> Any:
         """Return a value as the browser takes it."""
-        return "" if value is None else str(value)
+        return value if isinstance(value, bool) else "" if value is None else str(value)
 
     def show(self, value: Any) -> None:
         """Show another value, unless somebody is typing there."""
@@ -153,7 +153,6 @@ def tick(label: str, value: bool, change: Change | None = None, hint: str = "", 
     with field.control, ui.element("label"):
         box = ui.element("input").props("type=checkbox" + (" checked" if value else ""))
         html(text(label), tag="span")
-    field.written = bool  # type: ignore[method-assign]
     field.holds(box, "(e) => emit(e.target.checked)")
     return field
 
