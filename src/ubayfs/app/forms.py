@@ -70,10 +70,11 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The features and blocks that rules can be about."""
+    """The features and blocks that rules can be about; blocks that a file has are not known."""
 
     features: list[str]
     blocks: Blocks | None = None
+    in_file: bool = False
 
     @cached_property
     def names(self) -> Names:
@@ -189,7 +190,9 @@ def _strictness(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(constraint: Constraint, known: Known, report: Report) -> Constraint | None:
-    return expand_constraint(constraint, known.names, Names(known.block_names, "block"), report)
+    return expand_constraint(
+        constraint, known.names, Names(None if known.in_file else known.block_names, "block"), report
+    )
 
 
 def read_numbers(text: str) -> dict[str, float] | None:
@@ -260,7 +263,7 @@ def n_inequalities(constraint: Constraint, known: Known) -> int | None:
     if given.get("n") == SUPPORTED:
         return 1
     n_pairs = math.prod(len(names) for key, names in given.items() if key.endswith("features"))
-    if constraint.needs_data or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
+    if constraint.needs_data or known.in_file or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
         return None
     try:
         expanded = _expanded(constraint, known, lambda path, message: None)

@@ -148,14 +148,14 @@ def _default(bench: Workbench) -> None:
 
 def _experts(bench: Workbench) -> None:
     with panel("Several experts", "Each states words under a name, without seeing those of the others or the votes."):
-        known = suggestions(list(getattr(bench.state.study.prior, "experts", None) or {}))
+        known = suggestions(list(bench.state.study.prior.experts or {}))
         hint = "Empty: there is one expert."
         entry("Words are given by", bench.state.expert, bench.set_expert, hint, listed=known.html_id)
 
         @live(bench, "state")
         def experts() -> None:
             prior = bench.state.study.prior
-            names = list(getattr(prior, "experts", None) or {})
+            names = list(prior.experts or {})
             if not names:
                 return
             if bench.state.confirmed is None:

@@ -16,7 +16,19 @@ from ...data.blocks import Blocks
 from ...knowledge.scale import number_or_word, votes
 from ...study.names import PrefixBlocks
 from ..forms import (
-    MUST, OWN, PRICE, RHO, Field, Form, Known, form_of, has_form, n_inequalities, read_form, values_of, with_strictness,
+    MUST,
+    OWN,
+    PRICE,
+    RHO,
+    Field,
+    Form,
+    Known,
+    form_of,
+    has_form,
+    n_inequalities,
+    read_form,
+    values_of,
+    with_strictness,
 )  # fmt: skip
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
@@ -47,13 +59,12 @@ _AMOUNTS = {
 
 def known_names(bench: Workbench) -> Known:
     """Return the features and blocks that rules can be about."""
-    facts, given = bench.facts or {}, bench.state.study.blocks
-    names = facts.get("feature_names", [])
+    names, given = (bench.facts or {}).get("feature_names", []), bench.state.study.blocks
     if isinstance(given, PrefixBlocks):
-        given = Blocks(given.members(names))
-    elif not isinstance(given, Blocks):
-        given = Blocks(facts["blocks"]) if facts.get("blocks") else None
-    return Known(names, given)
+        members = given.members(names)
+        given = Blocks.of(members) if members else None
+    own = given if isinstance(given, Blocks) else None
+    return Known(names, own, in_file=given is not own)
 
 
 def scale_of(bench: Workbench) -> Scale:
@@ -61,9 +72,9 @@ def scale_of(bench: Workbench) -> Scale:
     study, facts = bench.state.study, bench.facts or {}
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
-    cast = n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4)))
-    if bench.votes is not None and len(bench.votes):
-        cast = max(float(bench.votes.sum()), 1.0)
+    cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
+    if bench.votes is not None and bench.votes.any():
+        cast = float(bench.votes.sum())
     weights = study.prior.weights
     default = getattr(weights, "default", 0.01)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
@@ -181,7 +192,8 @@ class Editor:
     """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
 
     def __init__(self, bench: Workbench) -> None:
-        self.bench, self.position = bench, None
+        self.bench = bench
+        self.position: int | None = None  # of the rule that is changed
         self.values: dict[str, Any] = {}
         self.fields: dict[str, Any] = {}
         with panel("Add a rule") as self.panel:
@@ -203,7 +215,7 @@ class Editor:
         rule = self.bench.state.rules[i]
         self.start(form_of(rule.constraint.kind), values_of(rule.constraint), rule.why)
         self.position = i
-        self.send.set_content(f"Change rule {i + 1}")
+        self.send.content = f"Change rule {i + 1}"
         ui.run_javascript(
             "document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()"
         )

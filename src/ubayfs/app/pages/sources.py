@@ -46,7 +46,7 @@ class Intake:
         facts, study = self.bench.facts, self.bench.state.study
         if facts is None:
             raise InputError("the data are not read yet; names are matched with their features.")
-        found = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
         self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
         self.ticked = set()
         self.show(found)
