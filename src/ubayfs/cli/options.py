@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..constraints import Constraint
     from ..ensemble.evidence import Evidence
     from ..study import Study, Weights
+    from ..study.components import Section
     from ..study.diagnostics import Problems
-    from ..study.section import Section
 
     S = TypeVar("S", bound=Section)
 

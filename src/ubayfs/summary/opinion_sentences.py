@@ -1,4 +1,4 @@
-"""Sentences on what an expert brought in: whether weights and constraints made a difference, and agree with votes."""
+"""Sentences on what an expert brought in: what weights and constraints changed, and whether they agree with votes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from .._plain import counted, listing, rounded
 Facts = Mapping[str, Any]
 
 _LISTED = 12
+_SETS = {
+    "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
+    "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
+    "data_alone": "By the data alone (neither prior nor constraints, at most the same size, no feature without a vote)",
+}
 
 
 def opinion_and_data(facts: Facts) -> list[str]:
@@ -51,3 +56,35 @@ def _favored(p_value: float | None) -> list[str]:
         f"Your favored features got no more votes than random ones would (p = {p}). That does not make them wrong: "
         "these data may be too few to show it."
     ]
+
+
+def less_knowledge(facts: Facts) -> list[str]:
+    """Return what less knowledge would change."""
+    records = facts["chosen"]
+    lines = [
+        _compared(lead, facts["sets"][key], len(records))
+        for key, lead in _SETS.items()
+        if records and facts["sets"][key] is not None
+    ]
+    if not lines:
+        return []
+    lines.append(
+        "Several sets may be equally good; the one that shares most with the chosen set is meant. So read each line "
+        "as: this set or an equally good one."
+    )
+    tied = [record["feature"] for record in records if record["tied"]]
+    if tied:
+        which = "it is" if len(tied) == 1 else "each of them is"
+        lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
+    return lines
+
+
+def _compared(lead: str, change: Facts, n: int) -> str:
+    filling = change.get("filling")
+    fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
+    if not change["added"] and not change["removed"]:
+        return f"{lead}: the same set would be chosen.{fills}"
+    changed = "".join(
+        f" {key.capitalize()}: {listing(change[key], _LISTED)}." for key in ("removed", "added") if change[key]
+    )
+    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"

@@ -7,18 +7,13 @@ from typing import Any
 
 from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
-from .advice_messages import NOTES
-from .opinion_sentences import opinion_and_data
+from ..exceptions import Advice
+from .opinion_sentences import less_knowledge, opinion_and_data
 from .trust_sentences import chosen_columns, trust_sections
 
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_SETS = {
-    "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
-    "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
-    "data_alone": "By the data alone (neither prior nor constraints, at most the same size, no feature without a vote)",
-}
 _LEGEND = {
     ("data",): (
         "the votes alone are enough: without prior and constraints this set, or an equally good one, has it, too"
@@ -35,6 +30,52 @@ _LEGEND = {
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie"}
 
+# Advice for a reader of a report, who may know neither Python nor the command line.
+_ADVICE = {
+    "time_limit": (
+        "The search was ended by its time limit: the set has the score {value:.6g}, and no set has a higher one than "
+        "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
+    ),
+    "size_not_limited": (
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
+        "nothing speaks against them. A maximal size would make the choice meaningful."
+    ),
+    "without_votes": (
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason. A minimal number of votes of 1 excludes such features."
+    ),
+    "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
+    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
+    "no_votes": (
+        "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
+    ),
+    "runs_without_choice": (
+        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+        "runs without a vote."
+    ),
+    "many_features_per_model": (
+        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
+    ),
+    "lone_values": (
+        "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
+        "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
+    ),
+    "chains_disagree": (
+        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
+        "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
+    ),
+}
+# What was done with files and names stands with the data; among the warnings it would hide them.
+NOTES = frozenset(
+    {
+        "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
+        "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
+        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
+        "highest_weight",
+    }
+)  # fmt: skip
+
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
     """Return all sentences of a report; further messages come before the advice."""
@@ -47,7 +88,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
-            "knowledge": [*opinion_and_data(facts), *_knowledge(facts)],
+            "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
             "constraints": _constraints(facts),
             "data": [given["message"] for given in advice if given["code"] in NOTES],
             "ensemble": _ensemble(facts),
@@ -57,6 +98,11 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         },
         "legend": _legend(facts["chosen"]),
     }
+
+
+def advice_message(advice: Advice) -> str:
+    """Return advice in words that neither Python nor the command line are needed for."""
+    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
 
 
 def constraint_label(entry: Facts) -> str:
@@ -224,38 +270,6 @@ def _chosen(facts: Facts) -> list[str]:
             "choice between them is by their position in the table."
         )
     return lines
-
-
-def _knowledge(facts: Facts) -> list[str]:
-    """Return what less knowledge would change."""
-    records = facts["chosen"]
-    lines = [
-        _compared(lead, facts["sets"][key], len(records))
-        for key, lead in _SETS.items()
-        if records and facts["sets"][key] is not None
-    ]
-    if not lines:
-        return []
-    lines.append(
-        "Several sets may be equally good; the one that shares most with the chosen set is meant. So read each line "
-        "as: this set or an equally good one."
-    )
-    tied = [record["feature"] for record in records if record["tied"]]
-    if tied:
-        which = "it is" if len(tied) == 1 else "each of them is"
-        lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
-    return lines
-
-
-def _compared(lead: str, change: Facts, n: int) -> str:
-    filling = change.get("filling")
-    fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
-    if not change["added"] and not change["removed"]:
-        return f"{lead}: the same set would be chosen.{fills}"
-    changed = "".join(
-        f" {key.capitalize()}: {listing(change[key], _LISTED)}." for key in ("removed", "added") if change[key]
-    )
-    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
 def _held(facts: Facts) -> str:
