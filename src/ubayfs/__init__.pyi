@@ -61,6 +61,7 @@ from .priors import Dirichlet as Dirichlet
 from .priors import GeneralizedDirichlet as GeneralizedDirichlet
 from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import Posterior as Posterior
+from .priors import pool_experts as pool_experts
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data

@@ -153,7 +153,7 @@ def pair_problem(seed, n=60, n_pairs=500, tied=0, size=6):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
-    monkeypatch.setattr("ubayfs.optimize.conflict_groups._MOST_GROUPED", 0)  # which would leave out as much, for good
+    monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", 0)  # which would leave out as much, for good
     utility = pair_problem(seed, n=120, n_pairs=2500, tied=90)
     lazy = Exact().maximize(utility)
     monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)

@@ -7,7 +7,7 @@ import pytest
 
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.optimize import Exact, Genetic
-from ubayfs.optimize.nearest import best_near, nearest_best
+from ubayfs.optimize.alternatives import best_near, nearest_best
 from ubayfs.utility import score_tolerance
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
-from ubayfs.optimize.flips import Flips
 from ubayfs.optimize.local_search import LocalSearch
-from ubayfs.optimize.tabu_search import TabuSearch
+from ubayfs.optimize.tabu_search import Flips, TabuSearch
 from ubayfs.utility import Utility, score_tolerance
 
 INF = np.inf

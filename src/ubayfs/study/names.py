@@ -295,11 +295,11 @@ class KnowledgeFiles:
         """Return the aliases of a section, if it names a file of them."""
         return read_aliases(source, partial(self.problems, (key, "aliases")), self.folder)
 
-    def table(self, source: Any, key: str, *columns: str) -> Knowledge | None:
-        """Return the table of a section, if it is there and has the columns that are needed."""
+    def table(self, source: Any, at: Path, *columns: str) -> Knowledge | None:
+        """Return the table of a section or of an expert, if it is there and has the columns that are needed."""
         if source.table is None:
             return None
-        path: Path = (key, "table")
+        path: Path = (*at, "table")
         place = (source.table, source.sheet)
         if place not in self._tables:
             file = self.folder / source.table
@@ -308,7 +308,7 @@ class KnowledgeFiles:
         with reported(self.problems, path):
             if table is None:
                 return None
-            if not (key == "prior" and {"cost", "why", "source"} & set(table.columns)):
+            if not (at[0] == "prior" and {"cost", "why", "source"} & set(table.columns)):
                 table.require(*columns)
             return replace(table, unknown=self.unknown)
         return None
@@ -323,7 +323,7 @@ class KnowledgeFiles:
         """Return the blocks of a table, or of a file of gene sets."""
         if isinstance(given, TableBlocks):
             path: Path = ("blocks", "table")
-            table = self.table(given, "blocks", "feature", "block")
+            table = self.table(given, ("blocks",), "feature", "block")
         else:
             path = ("blocks", "gene_sets")
             table = read_rows(self.folder / given.gene_sets, partial(self.problems, path), only=given.only)

@@ -30,6 +30,7 @@ from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
+from .experts import expert_tables, with_experts
 from .names import GeneSetBlocks, KnowledgeFiles, Names, PrefixBlocks, TableBlocks, is_pattern
 from .resolved import ResolvedStudy
 from .schema import DataSection
@@ -216,12 +217,13 @@ class _Resolver:
             self.n_features = range(len(self.features), len(self.features) + 1)
         names = self.features
         aliases = self.files.aliases(study.prior.aliases, "prior")
-        table = self.files.table(study.prior, "prior", "weight")
+        table = self.files.table(study.prior, ("prior",), "weight")
         table = None if table is None else replace(table, aliases=aliases)
         self._check_ensemble()
+        tables = expert_tables(study.prior.experts or {}, self.files, aliases)
         if names is None:  # there is nothing to compare names with
             if isinstance(study.blocks, TableBlocks):
-                self.files.table(study.blocks, "blocks", "feature", "block")
+                self.files.table(study.blocks, ("blocks",), "feature", "block")
             return None
         self.names = Names(names)
         blocks = self._blocks()
@@ -229,7 +231,7 @@ class _Resolver:
         given_weights = study.prior.weights
         if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
             given_weights = Weights()  # there may be one for each feature
-        known = resolver.resolve(given_weights, table)
+        known = with_experts(resolver.resolve(given_weights, table), study.prior, resolver, tables)
         prior = self._prior(known.weights, blocks)
         if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
             self.files.check_costs(table)
@@ -238,8 +240,7 @@ class _Resolver:
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
             for i, given in enumerate(with_costs(constraint, known.costs) for constraint in sized)
         ]
-        if known.unlikely:
-            constraints.append(held_unlikely(known.unlikely))
+        constraints += held_unlikely(known.unlikely)
         known_blocks = blocks if problems.is_sound("blocks") else None
         system = check_constraints(constraints, names, self.n_features, known_blocks, self.data, problems)
         if problems.found:

@@ -23,9 +23,10 @@ from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..exceptions import Advice
-from ..priors import PriorKnowledge
+from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
+from .experts import Expert
 from .names import GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Weights
@@ -145,14 +146,22 @@ class ResolvedStudy:
         """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
         from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
-        if isinstance(prior.weights, Weights) and (from_files or prior.weights.lists):
-            reasons = tuple((name, tuple(texts.items())) for name, texts in self.prior.reasons.items())
-            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()), reasons=reasons)
-            prior = replace(prior, weights=weights, table=None, sheet=None, aliases=None, unknown="skip")
+        given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
+        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
+            weights = _written_out(self.prior.agreed or self.prior, prior.weights.default)
+            experts = {name: Expert(_written_out(known)) for name, known in self.prior.experts.items()}
+            prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
+            prior = replace(prior, aliases=None, unknown="skip")
         if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):
             blocks = self.decision.blocks or None  # files are blocks where the study has none
         constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
         return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
+
+
+def _written_out(known: PriorKnowledge, default: float = DEFAULT_WEIGHT) -> Weights:
+    """Return what is stated of features by their names."""
+    reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
+    return Weights(default, features=tuple(known.stated.items()), reasons=reasons)
 
 
 # -- what another version took for granted -----------------------------------------------------------------------------

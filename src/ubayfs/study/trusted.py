@@ -18,10 +18,9 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves, collect_null
-from ..trust.noise import FEWEST_SHUFFLES
+from ..trust.noise import FEWEST_SHUFFLES, sized_in_parts, supported_size
 from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
-from ..trust.supported import sized_in_parts, supported_size
 from ..trust.trust import Trust, higher, level_for
 from .resolved import ResolvedStudy
 
