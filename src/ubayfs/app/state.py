@@ -17,6 +17,10 @@ from ..study.schema import SECTIONS
 from ..study.study import Study, study_of
 from ..study.weights import Weights
 
+# Files and folders in the directory of a study.
+STUDY, APP, HISTORY = "study.yaml", "app.json", "history.jsonl"
+VERSIONS, VERSION, EXPORTS = "versions", "version.json", "exports"
+
 # Votes or a word (None: nothing is stated any more), and why (None: as it is).
 Word = tuple[Stated | None, str | None]
 

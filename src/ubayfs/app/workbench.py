@@ -6,6 +6,7 @@ Every edit is in the log, on disk, before it is answered. Nothing here computes;
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -22,10 +23,10 @@ from ..exceptions import InputError, UBayFSError
 from ..results.file_set import FileSet
 from ..study.study import Study, load_study
 from .history import History, now
-from .state import Rule, State, Word
+from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
+from .worker import Worker
 
-STUDY, APP, HISTORY = "study.yaml", "app.json", "history.jsonl"
-VERSIONS, VERSION = "versions", "version.json"
+_MOST_STARTS = 3  # times that a worker that died is started again by itself
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Workbench:
     state : State
     facts : dict or None
         Of the data, once they are read; None before.
+    table : dict or None
+        Of the table, also while something is wrong with its columns: columns, types, preview, notices.
     evidence : dict or None
         Of the ensemble: n_models, whether it is ``current`` (of these data and settings), ``n_stored`` finished runs.
     status : {"reading", "ready", "collecting", "deciding", "failed", "no data"}
@@ -62,7 +65,7 @@ class Workbench:
         Grows with each state.
     """
 
-    def __init__(self, directory: str | Path, launch: Callable[..., Any] | None = None) -> None:
+    def __init__(self, directory: str | Path, launch: Callable[..., Any] | None = Worker) -> None:
         self.directory = Path(directory).absolute()
         self._lock = threading.RLock()
         self._stack = ExitStack()
@@ -80,13 +83,23 @@ class Workbench:
         self.votes: Any = None
         self.status = "reading" if self.state.study.data.files[0] else "no data"
         self.problems: list[dict[str, Any]] = []
+        self.table: dict[str, Any] | None = None
+        self._known: frozenset[str] = frozenset()  # names of the features
+        self._features: list[str] | None = None  # of the last set
         self._resolved: dict[str, Word] = {}
+        self._n_ended, self._closed = 0, False
         self._listeners: dict[int, Callable[[Event], None]] = {}
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
+        self._launch = launch
+        self._worker: Worker | None = None
+        self._waiting: dict[int, Future[Any]] = {}
+        self._numbers = itertools.count()
+        self._labels: list[str] = []  # of edits since the last set
         self._save()
+        self.wake()
 
     @classmethod
-    def create(cls, directory: str | Path, state: State, launch: Callable[..., Any] | None = None) -> Workbench:
+    def create(cls, directory: str | Path, state: State, launch: Callable[..., Any] | None = Worker) -> Workbench:
         """Make the directory of a study and open it."""
         place = Path(directory).absolute()
         place.mkdir(parents=True, exist_ok=True)
@@ -198,10 +211,6 @@ class Workbench:
     def _names(self) -> list[str] | None:
         return None if self.facts is None else self.facts["feature_names"]
 
-    @property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self._names() or ())
-
     def set_blocks(self, blocks: Any) -> None:
         """Replace the blocks, given as in a study file; None: there are none."""
         self._edit("Blocks", lambda state: state.with_study(blocks=blocks))
@@ -299,6 +308,8 @@ class Workbench:
 
     def _enter(self, state: State, label: str) -> None:
         self.state, self.revision = state, self.revision + 1
+        self._labels += [label] if label else []
+        self._tell("state", self.revision, self.state)
         self._save()
         self._publish("state")
 
@@ -314,7 +325,7 @@ class Workbench:
 
     def find_trust(self, level: str = "full") -> None:
         """Find out what a level of trust asks for, in the background."""
-        self._tell("trust", level=level)
+        self.request("trust", level=level)
 
     def figure(self, name: str) -> Future[bytes]:
         """Draw a figure of the answer, as SVG."""
@@ -326,11 +337,137 @@ class Workbench:
         ``await asyncio.wrap_future(...)`` gives the answer; what is wrong is raised there as UBayFSError.
         """
         future: Future[Any] = Future()
-        future.set_exception(UBayFSError("the worker does not run."))
+        number = next(self._numbers)
+        self._waiting[number] = future
+        self._tell("request", number, kind, payload)
         return future
 
-    def _tell(self, kind: str, **payload: Any) -> None:
-        """Send the worker what needs no reply."""
+    @property
+    def resting(self) -> bool:
+        """Whether no process works for the study."""
+        return self._worker is None
+
+    def wake(self) -> None:
+        """Start the worker, unless it runs."""
+        with self._lock:
+            if self._worker is None and self._launch is not None and not self._closed:
+                self._worker = self._launch(self.directory, self._receive)
+                self._worker.send("state", self.revision, self.state)
+
+    def rest(self) -> None:
+        """End the worker; what is known stays, and the next edit or request starts it again."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+            self._give_up("The study was closed meanwhile.")
+
+    def _tell(self, kind: str, *content: Any) -> None:
+        """Send the worker a message; it is started if it rests."""
+        with self._lock:
+            if self._worker is None and kind != "stop":
+                self.wake()
+                if kind == "state":  # a worker begins with the state
+                    return
+            if self._worker is not None:
+                self._worker.send(kind, *content)
+
+    # -- what the worker says ------------------------------------------------------------------------------------------
+
+    def _receive(self, kind: str, content: tuple[Any, ...]) -> None:
+        """Take a message of the worker over; called in the thread that listens."""
+        with self._lock:
+            if self._closed:
+                return
+            published = getattr(self, f"_on_{kind}")(*content)
+        for event in published or ():
+            self._publish(*event)
+
+    def _on_status(self, status: str) -> Any:
+        self.status = status
+        return [("status",)]
+
+    def _on_facts(self, facts: dict[str, Any]) -> Any:
+        self.facts = facts if "feature_names" in facts else None
+        self.table = facts
+        self._known = frozenset(facts.get("feature_names", ()))
+        self._save()
+        return [("facts",)]
+
+    def _on_evidence(self, evidence: dict[str, Any] | None, votes: Any) -> Any:
+        self.evidence, self.votes = evidence, votes
+        return [("votes",)]
+
+    def _on_votes(self, votes: Any) -> Any:
+        self.votes = votes
+        return [("votes",)]
+
+    def _on_stated(self, revision: int, stated: dict[str, Word]) -> Any:
+        own = {name for name, _ in getattr(self.state.study.prior.weights, "features", ())}
+        if revision == self.revision:
+            self._resolved = {name: word for name, word in stated.items() if name not in own}
+
+    def _on_progress(self, progress: dict[str, Any] | None) -> Any:
+        self.progress = progress
+        return [("progress",)]
+
+    def _on_problems(self, revision: int, problems: list[dict[str, Any]]) -> Any:
+        if revision not in (self.revision, -1):
+            return None
+        if problems and revision >= 0:
+            self.answer = {"revision": revision}
+        return [*self._set_problems("study", problems), ("answer", None)]
+
+    def _on_answer(self, revision: int, stage: str, content: dict[str, Any]) -> Any:
+        if revision != self.revision:
+            return None
+        if stage == "set":
+            before = self._features
+            features = content["features"]
+            content["added"] = [] if before is None else [name for name in features if name not in before]
+            content["removed"] = [] if before is None else [name for name in before if name not in features]
+            content["because"], self._labels = self._labels, []
+            self.answer, self._features = {"revision": revision}, features
+        self.answer[stage] = content
+        return [("answer", stage)]
+
+    def _on_reply(self, number: int, found: bool, content: Any) -> Any:
+        future = self._waiting.pop(number, None)
+        if future is not None and not future.cancelled():
+            if found:
+                future.set_result(content)
+            else:
+                future.set_exception(UBayFSError(content))
+
+    def _on_failed(self, revision: int, message: str, details: str) -> Any:
+        self.status = "failed"
+        problem = {"path": [""], "message": f"This is a mistake of ubayfs: {message}", "details": details, "rules": []}
+        return [("status",), *self._set_problems("study", [problem])]
+
+    def _on_ended(self, code: int | None) -> Any:
+        """Start a worker that died again: state, evidence and finished runs are on disk."""
+        self._worker, self.progress = None, None
+        self._give_up("The process of the study ended; it was started again. Please repeat this.")
+        self._n_ended += 1
+        message = f"The process of this study ended unexpectedly (code {code}) and was started again; nothing was lost."
+        if self._n_ended > _MOST_STARTS:
+            message = (
+                f"The process of this study ended {self._n_ended} times (code {code}); the next edit starts it again."
+            )
+            self.status, self._n_ended = "failed", 0
+        else:
+            self.wake()
+        return [
+            ("status",),
+            ("progress",),
+            *self._set_problems("study", [{"path": [""], "message": message, "rules": []}]),
+        ]
+
+    def _give_up(self, message: str) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.cancelled():
+                future.set_exception(UBayFSError(message))
 
     @property
     def versions(self) -> list[dict[str, Any]]:
@@ -344,7 +481,9 @@ class Workbench:
 
     def save_version(self, name: str) -> Future[dict[str, Any]]:
         """Write the answer as a complete result directory ``versions/<number>``; gives its entry of `versions`."""
-        return self.request("version", name=name.strip())
+        saved = self.request("version", name=name.strip())
+        saved.add_done_callback(lambda done: self._publish("versions"))
+        return saved
 
     def compare(self, first: int | None, second: int | None) -> Future[dict[str, Any]]:
         """Compare two versions as `ubayfs compare` does; None is the present answer."""
@@ -390,16 +529,20 @@ class Workbench:
                 f"{self.directory / STUDY} could not be written ({error.strerror or error}); the edit is in the log."
             )
             self._set_problems("disk", [{"path": ["disk"], "message": message, "rules": []}])
+            self._publish("problems")
 
-    def _set_problems(self, source: str, found: list[dict[str, Any]]) -> None:
+    def _set_problems(self, source: str, found: list[dict[str, Any]]) -> list[tuple[str]]:
         self.problems = [
             problem for problem in self.problems if (problem["path"][:1] == ["disk"]) != (source == "disk")
         ]
         self.problems += found
-        self._publish("problems")
+        return [("problems",)]
 
     def close(self) -> None:
         """End the worker and release the directory; everything is on disk already."""
+        with self._lock:
+            self._closed = True
+        self.rest()
         self._writer.shutdown()
         self._stack.close()
 
