@@ -163,7 +163,7 @@ def _experts(bench: Workbench) -> None:
             elif prior.experts:
                 html(disagreement(prior.experts))
                 pool = help_text("prior", "pool")
-                choice("Pooled by", POOLS, prior.pool, lambda value: bench.set_prior(pool=value), pool)
+                choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set_prior(pool=value), pool)
 
 
 def disagreement(experts: Mapping[str, Expert]) -> Markup:
