@@ -34,22 +34,28 @@ def draw_data(bench: Workbench) -> None:
     heading(
         "What are your data?",
         "One table or several of the same samples; a sample sheet may have the target. "
-        "Everything that was found out by itself can be corrected here.",
+        "All that was found out about them can be corrected here.",
     )
     known: dict[str, Any] = {}  # of `intake.inspect`, while this page is open
-    with ui.element("div").classes("columns"):
+    with ui.element("div").classes("columns narrow-first"):
+        with ui.element("div"):
+            _draw_files(bench, known)
         with ui.element("div"):
             _draw_roles(bench, known)
             _draw_table(bench)
-        with ui.element("div"):
-            _draw_files(bench, known)
 
 
 def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         show_message("info", "Reading the files; this takes a moment.", "")
-        target = bench.state.study.data.target
-        found = await inspected(paths, samples, bench.directory, target if isinstance(target, str) else None)
+        data = bench.state.study.data
+        given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
+        target = data.target if isinstance(data.target, str) else None
+        try:
+            found = await inspected(paths, samples, bench.directory, target, **given)
+        except InputError:  # the way they are read can be corrected now
+            bench.set_data(path=paths if isinstance(paths, dict) else paths[-1], samples=samples)
+            raise
         known.update(found)
         begin(bench, found)
         _tell(found)
@@ -86,6 +92,13 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
         drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
         field = entry("Or the path of a file on this machine", "", draft="path", placeholder="/home/me/cells.csv")
         field.change = add
+        again = button("Find out again what the columns are", lambda _: take(*_files(bench)))
+
+    def refresh() -> None:
+        again.set_visibility(bool(_files(bench)[0]))
+
+    refresh()
+    on(bench, "state", refresh)
 
 
 def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
@@ -177,8 +190,7 @@ def _draw_table(bench: Workbench) -> None:
 
 
 def _draw_figures(facts: Mapping[str, Any]) -> None:
-    classes = facts.get("classes") or {}
-    shares = ", ".join(f"{name}: {count:,}" for name, count in classes.items())
+    shares = ", ".join(f"{name}: {count:,}" for name, count in facts.get("classes") or ())
     groups = "" if facts.get("n_groups") is None else f"of {facts['n_groups']:,} groups"
     figures = [
         (f"{facts['n_samples']:,}", "samples", groups), (f"{facts['n_features']:,}", "features", ""),
