@@ -205,7 +205,12 @@ def draw_blocks(bench: Workbench) -> None:
                 html(text("There are none."), tag="p").classes("note")
 
         hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
-        entry("Make blocks by a sign in the names", "", lambda sign: bench.set_blocks({"prefix": sign} if sign else None), hint)
+        entry(
+            "Make blocks by a sign in the names",
+            "",
+            lambda sign: bench.set_blocks({"prefix": sign} if sign else None),
+            hint,
+        )
         _new_block(bench)
 
 
