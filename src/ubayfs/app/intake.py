@@ -48,7 +48,7 @@ def inspect(paths: Mapping[str, str] | Sequence[str], samples: str | None, folde
         ``study`` as `ubayfs init` would write it; ``columns`` that may be a target or groups, the likeliest first;
         ``orientation`` and ``notices`` in words; ``sheets`` of an Excel file; whether the target is ``undecided``.
     """
-    from ..study.inspection import inspect_files
+    from ..tables.reading import inspect_files
     from ..study.starter import starter_text
     from ..study.yaml_io import parse_document
     from ..tables.reading import named_files
