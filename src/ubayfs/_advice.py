@@ -275,6 +275,11 @@ class Advice:
             "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
             "written cannot be checked.",
         ),
+        "trust_lost": (
+            UBayFSWarning,
+            "{path} is {what}: what is known of other samples cannot be used for another decision. 'ubayfs trust' with "
+            "this directory finds it out anew.",
+        ),
         "few_shuffles": (
             UBayFSWarning,
             "with {n_done} shuffled targets, no votes can be distinguished from chance: p is at least "

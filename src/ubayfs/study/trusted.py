@@ -163,10 +163,12 @@ def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
     return {**ensemble, "selector": study.study.selector, "n_features_per_model": study.features_per_model}
 
 
-def validate_study(study: ResolvedStudy, on_progress: Progress | None = None) -> Validation:
+def validate_study(
+    study: ResolvedStudy, on_progress: Progress | None = None, checkpoint: Path | None = None
+) -> Validation:
     """Tell how well the sets that a study chooses predict samples that had no part in choosing them."""
     seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
-    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress)
+    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress, checkpoint)
 
 
 def _validated(

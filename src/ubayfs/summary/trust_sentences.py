@@ -30,6 +30,8 @@ _COMMANDS = {
     "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
+# Where a report has no other name for its result than its own place, which moves with it.
+HERE = "."
 _OWN = "That is with the same weights and constraints, which brought {n} of these into the set."
 _SAME_SETS = "The same in every fold as"
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
@@ -44,7 +46,7 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
         if found["state"] == "undefined":
             value, sentences = "", [_UNDEFINED[found["reason"]].format(problem=found["problem"])]
         elif found["state"] == "missing":
-            value, sentences = "", ["Not examined yet. This finds it out:"]
+            value, sentences = "", ["Not examined yet."]
             command = _command(trust, part)
         else:
             value, sentences = answers[part](found)
@@ -54,8 +56,11 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
                 sentences += _rests_on(part, found)
             else:
                 command, fewest = _command(trust, part), found["fewest"] + len(found["failures"])
-                if trust["result"] is not None and found["n_asked"] < fewest:
+                if trust["result"] and found["n_asked"] < fewest:
                     command += f" --shuffles {fewest}"
+        if command:
+            where = ", in the directory of this report" if trust["result"] == HERE else ""
+            sentences[-1] += f" This finds it out{where}:"
         facts.append(
             {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
              "command": command}
@@ -65,7 +70,9 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
 
 def _command(trust: Facts, part: str) -> str:
     on_command_line, in_python = _COMMANDS[part]
-    return in_python if trust["result"] is None else on_command_line.format(shlex.quote(trust["result"]))
+    if trust["result"] is None:
+        return in_python
+    return on_command_line.format(shlex.quote(trust["result"])) if trust["result"] else ""
 
 
 def _rests_on(part: str, found: Facts) -> list[str]:
@@ -135,7 +142,7 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     expected, cautious = round(found["expected"]), round(found["cautious"])
     if not found["enough"]:
         done = f"{found['n_done']} of {counted(found['n_asked'], 'shuffle')} of the target"
-        return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}. This finds it out:"]
+        return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}."]
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
         value, all_of_them = ("perhaps all", "it") if n == 1 else (f"perhaps all {n}", "all")
