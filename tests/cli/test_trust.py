@@ -342,7 +342,9 @@ def test_no_other_kind_takes_the_word(folder, run):
     done = run("check", "study.yaml", "--min-size", "supported")
     assert done.code == 2
     assert "--min-size" in done.err
-    assert "invalid int value: 'few'" in run("check", "study.yaml", "--max-size", "few").err
+    assert "invalid int value: 'few'." in run("check", "study.yaml", "--max-size", "few").err
+    wrong = run("check", "study.yaml", "--max-size", "Supported").err
+    assert "invalid int value: 'Supported'; use a number, or supported." in wrong
 
 
 def test_check_shows_what_would_be_repeated(folder, run):

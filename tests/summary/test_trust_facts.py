@@ -243,6 +243,7 @@ def test_what_the_data_support(n_supported, n_inside, n_chosen, expected):
     ("again", "value", "sentence"),
     [
         ([2.2, 3.4], "2 to 3 of 10", "about 2 to 3 of these 10 would be chosen again."),
+        ([0.4, 1.8], "0 to 2 of 10", "up to about 2 of these 10 would be chosen again."),
         ([6.6, 7.1], "7 of 10", "about 7 of these 10 would be chosen again."),
         ([-0.1, 0.3], "none of 10", "hardly any of these 10 would be chosen again."),
     ],

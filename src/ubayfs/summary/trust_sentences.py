@@ -177,7 +177,7 @@ def _again(found: Facts) -> tuple[str, list[str]]:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
-    words = "hardly any" if high == 0 else f"about {about}"
+    words = "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {about}"
     lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
     if k == 1:
         lines = [f"In a new study of this size, this feature would {'probably' if high else 'rarely'} be chosen again."]
@@ -305,7 +305,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
         lines.append(
-            f"Sets of the two halves agree by {found['lower']:.2f}; projected to studies of this size by "
+            f"Sets of the two halves agree by {found['lower']:.2f}; those of studies of this size may agree by up to "
             f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
