@@ -56,7 +56,7 @@ def test_the_same_command_resumes_from_a_checkpoint(folder, run, monkeypatch):
     first = run(*command, "-o", "first.csv")
     assert first.code == 0, first.err
     assert len(list(Path("folds").glob("fold-*.json"))) == 2
-    monkeypatch.setattr("ubayfs.trust.fold_evaluation.FoldEvaluation.run", None)  # nothing is left to do
+    monkeypatch.setattr("ubayfs.trust.folds.FoldEvaluation.run", None)  # nothing is left to do
     again = run(*command, "-o", "again.csv")
     assert again.code == 0, again.err
     assert Path("first.csv").read_bytes() == Path("again.csv").read_bytes()

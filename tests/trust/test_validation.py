@@ -445,13 +445,13 @@ def test_a_validation_resumes_where_it_was_cancelled(tmp_path, monkeypatch):
     assert len(times) == 7
     pd.testing.assert_frame_equal(more.folds.query("repeat < 2"), found.folds)
     seed = np.random.SeedSequence(json.loads((tmp_path / "manifest.json").read_text())["settings"]["seed"]["entropy"])
-    monkeypatch.setattr("ubayfs.trust.fold_evaluation.FoldEvaluation.run", run)
+    monkeypatch.setattr("ubayfs.trust.folds.FoldEvaluation.run", run)
     pd.testing.assert_frame_equal(quick(X, y, random_state=seed).folds, found.folds)
 
 
 def validation_runs(monkeypatch, times):
     """Count the folds that are done."""
-    from ubayfs.trust.fold_evaluation import FoldEvaluation
+    from ubayfs.trust.folds import FoldEvaluation
 
     run = FoldEvaluation.run
     monkeypatch.setattr(FoldEvaluation, "run", lambda *given: times.append(1) or run(*given))

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..constraints import Constraint
     from ..ensemble.evidence import Evidence
     from ..study import Study, Weights
+    from ..study.components import Section
     from ..study.diagnostics import Problems
-    from ..study.section import Section
 
     S = TypeVar("S", bound=Section)
 
@@ -71,11 +71,10 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
 
 
 def _meaning(kind: str) -> str:
-    """Return what a kind of constraint asks for: the docstring of its builder, up to the first colon or line break."""
+    """Return what a kind of constraint asks for."""
     from ..constraints import KINDS
 
-    meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
-    return meaning.rstrip(".").replace("`n`", "N").replace("`", "")
+    return KINDS[kind].meaning.replace(" n ", " N ")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

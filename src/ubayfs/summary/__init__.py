@@ -1,8 +1,8 @@
 """Summary: the facts about an answer as plain values, and the sentences that are made of them.
 
-`facts` (data, ensemble, prior, correlations), `members` (chosen features, alternatives), `constraint_facts` and
-`trust_facts` (what other samples would say) compute values with codes and numbers; `sentences` and `trust_sentences`
-alone make text. Reports and the command line only render.
+`facts` (data, ensemble, prior, constraints), `members` (chosen features, alternatives) and `trust_facts` (what other
+samples would say) compute values with codes and numbers; the modules of sentences alone make text. Reports and the
+command line only render.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection, check_selection
 from . import facts, members, sentences, trust_facts, trust_sentences
-from .constraint_facts import constraint_facts
-from .facts import advice_facts
+from .facts import advice_facts, constraint_facts
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy

@@ -163,7 +163,13 @@ def supported(found: Facts, n_chosen: int) -> str:
     """Return how many features the data support, and what that means for the set."""
     inside = found["n_supported_chosen"]
     places = n_chosen - inside
-    first = f"The data support {counted(found['supported'], 'feature')}"
+    first = f"The data support {counted(found['supported'], 'feature') if found['supported'] else 'no feature'}"
+    if not found["supported"] and found["passes"]:
+        p, limit = rounded(found["p_value"], 2), found["limit"]
+        first = (
+            f"The votes as a whole differ from those of shuffled targets (p = {p}), but no feature stands out by itself "
+            f"(none has a q up to {limit:g})"
+        )
     among = "" if inside == found["supported"] else f", {inside} of which are in the set"
     if not places:
         return f"{first}{among}."

@@ -24,12 +24,11 @@ from ..exceptions import InputError
 from ..priors import PriorKnowledge
 from ..priors.weights import resolve_knowledge
 from ..workflow import Decision
-from .fold_evaluation import BASELINES, Fold, FoldEvaluation, Outcome, child, joined
-from .folds import assign_folds, check_folds
+from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
+from .noise import SizedInParts, sized_in_parts
 from .predictors import RIDGE, Predictor, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
-from .supported import SizedInParts, sized_in_parts
 from .validation import Validation
 
 # What seeds of a repeat are for, in their keys.
