@@ -433,9 +433,7 @@ def test_a_validation_resumes_where_it_was_cancelled(tmp_path, monkeypatch):
     """Each fold is done once; more repeats add to them, and the result is that of one go, seed included."""
     X, y = planted()
     with pytest.warns(EnsembleWarning):  # cancelled
-        partly = quick(
-            X, y, random_state=None, checkpoint=tmp_path, n_jobs=1, on_progress=lambda done, total: done < 2
-        )
+        partly = quick(X, y, random_state=None, checkpoint=tmp_path, n_jobs=1, on_progress=lambda done, total: done < 2)
     assert partly.n_done == 2
     times = []
     run = validation_runs(monkeypatch, times)

@@ -353,11 +353,11 @@ def blas_limit(threads: int | None) -> AbstractContextManager[None]:
     """Limit BLAS, so that its threads and our workers do not multiply; None leaves it as it is.
 
     That is global to the process and therefore set by the thread that waits for all workers. The limit of OpenMP
-    belongs to each thread; workers set it themselves. Worker processes of joblib and of Dask set theirs when they start.
+    belongs to each thread; workers set it themselves. Worker processes of joblib and of Dask set theirs at their start.
     """
     return nullcontext() if threads is None else _blas(threads)
 
 
-# Selectors and predictors of scikit-learn set the filters of warnings, which are global to the process, for a while, and
+# Selectors and predictors of scikit-learn set filters of warnings for a while; these are global to the process, and
 # threads end that in any order. Whoever waits for threads restores what was set before all of them.
 restored_filters = _ProcessWide(warnings.catch_warnings)

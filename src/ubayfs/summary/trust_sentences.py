@@ -167,8 +167,8 @@ def supported(found: Facts, n_chosen: int) -> str:
     if not found["supported"] and found["passes"]:
         p, limit = rounded(found["p_value"], 2), found["limit"]
         first = (
-            f"The votes as a whole differ from those of shuffled targets (p = {p}), but no feature stands out by itself "
-            f"(none has a q up to {limit:g})"
+            f"The votes as a whole differ from those of shuffled targets (p = {p}), but no feature stands out by "
+            f"itself (none has a q up to {limit:g})"
         )
     among = "" if inside == found["supported"] else f", {inside} of which are in the set"
     if not places:
@@ -363,11 +363,17 @@ def why_out(entry: Facts) -> str:
     return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
 
 
+_NOT_EXAMINED = (
+    "Not examined: under so many inequalities that may take minutes. In Python, ubayfs.trust.left_out(selection) "
+    "does it."
+)
+
+
 def _left_out(facts: Facts) -> list[str]:
     if facts["left_out"]:
         return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
     if facts["ensemble"] is None or not facts["chosen"]:
         return []
     if not facts["left_out_known"]:
-        return ["Not examined: under so many inequalities that would take long."]
+        return [_NOT_EXAMINED]
     return ["None: no feature that was not chosen has as many votes as the weakest that was."]
