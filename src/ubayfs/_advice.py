@@ -144,7 +144,8 @@ class Advice:
         "no_feature_stands_out": (
             OptimizationWarning,
             "The votes as a whole differ from those of {n_shuffles} shuffled targets (p = {p_value:.2g}), but no "
-            "feature stands out by itself: the smallest q is {smallest:.2g}, above {limit}. At most one feature is selected.",
+            "feature stands out by itself: the smallest q is {smallest:.2g}, above {limit}. At most one feature is "
+            "selected.",
         ),
         "without_votes": (
             OptimizationWarning,

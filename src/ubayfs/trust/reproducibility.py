@@ -5,15 +5,15 @@ k' their sizes and P the number of features that vary in the data:
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
   features; undefined for empty sets;
-- lower = mean of a, for studies of half the size; s = sd sqrt(1/n + 1/2) its standard error, of n pairs of halves. sd
-  is that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k: halves
-  that happen to share nothing say little;
+- lower = mean of a, for studies of half the size; s = sd sqrt(1/n + 1/2) its standard error, of n pairs of halves.
+  sd is that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k:
+  halves that happen to share nothing say little;
 - upper = 4 x / (1 + 3 x) with x = lower + s, projected to the whole size. Agreement is a product of two hit rates, and
   that of a weak signal grows in proportion to the samples, so that twice the samples bring four times the agreement:
   the formula of Spearman and Brown with 4 in place of 2, which is right for a few strong signals, too low for others;
 - interval = [lower - 1.96 s, the larger projection of x = lower + 1.96 s]. One projection is the same; the other is
-  that of signals of one strength, which pass the threshold of the k best of P together: Phi(sqrt(2) (z(f) - t) + t)^2 with
-  f^2 = x, z the normal quantile and t = z(k/P), since twice the samples bring sqrt(2) times the effect;
+  that of signals of one strength, which pass the threshold of the k best of P together: with f^2 = x, z the normal
+  quantile and t = z(k/P) it is Phi(sqrt(2) (z(f) - t) + t)^2, since twice the samples bring sqrt(2) times the effect;
 - of the k members, k (phi + (1 - phi) k/P) are chosen again at an agreement phi.
 """
 

@@ -101,8 +101,8 @@ def _halves_rows(frame: pd.DataFrame) -> pd.DataFrame:
 def by_the_present_rule(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what was said with the upper ends of the present rule; outcomes of earlier ones are stored, too.
 
-    `lower` and `interval_low` were always the same, and hold the standard error: interval_low = lower - 1.96 s. The rule
-    is 4 x / (1 + 3 x), with x = lower + s, and x = lower + 1.96 s at least for the interval.
+    `lower` and `interval_low` were always the same, and hold the standard error: interval_low = lower - 1.96 s. The
+    rule is 4 x / (1 + 3 x), with x = lower + s, and x = lower + 1.96 s at least for the interval.
     """
     ends = [rows["lower"] + z * (rows["lower"] - rows["interval_low"]) / 1.96 for z in (1.0, 1.96)]
     upper, highest = (x.where(x <= 0, 4 * x / (1 + 3 * x)) for x in (end.clip(upper=1.0) for end in ends))
