@@ -7,11 +7,9 @@ command line only render.
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import RandomState, check_int
@@ -50,7 +48,7 @@ def answer(
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
-    result = None if study is None else _directory_of(study)
+    result = None if study is None else trust_sentences.HERE
     records = members.chosen_features(selection, reasons, Blocks.of(blocks))
     given = {
         "n_features": len(selection.feature_names),
@@ -182,12 +180,6 @@ def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) 
     stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
     known = None if stored is None else Correlations.from_dict(stored)
     return known if known is not None and known.cover(selection.features) else None
-
-
-def _directory_of(study: ResolvedStudy) -> str:
-    """Return the directory of the result as commands name it; of one far away its name alone."""
-    path = PurePath(os.path.normpath(study.study.folder / study.study.outputs.directory))
-    return path.name if path.is_absolute() or path.parts[:1] == ("..",) else path.as_posix()
 
 
 def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:
