@@ -2,3 +2,5 @@
 
 from . import data as data
 from . import evidence as evidence
+from . import know as know
+from . import rules as rules
