@@ -1,4 +1,6 @@
 """The screens; importing this registers them."""
 
+from . import answer as answer
 from . import data as data
 from . import evidence as evidence
+from . import versions as versions
