@@ -69,6 +69,9 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
         else:
             await take([*(file for file in tables.values() if file != path), path], samples)
 
+    with panel("Study"):
+        name = entry("Name of the study", bench.name, bench.rename)
+        on(bench, "state", lambda: name.show(bench.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
         @live(bench, "state")
