@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,9 @@ def run(arguments: argparse.Namespace) -> None:
         if resolved.needs_noise and level is None:
             _check_noise(earlier, arguments.result)
         check_fingerprint(study, resolved.data, evidence)
+        if earlier is not None:  # who decides again has seen the votes
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            resolved = resolved.changed_since(earlier.selection.knowledge, now)
         if earlier is not None:
             stack.enter_context(earlier.damage_named())
         notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
