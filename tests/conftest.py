@@ -1,5 +1,6 @@
 """Fixtures shared by the tests."""
 
+import gc
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +11,26 @@ import pytest
 from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer
 
+from amounts import examples
 from ubayfs.plotting import Display
 from ubayfs.plotting.png import encode_png
 
 # No deadline: a slow machine is not a defect.
-settings.register_profile("ubayfs", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "ubayfs",
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
 settings.load_profile("ubayfs")
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what all tests share: it would look through the modules again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture

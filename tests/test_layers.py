@@ -35,7 +35,9 @@ LAYERS = [
     ["report"],
     ["results"],
     ["comparison"],
+    ["app"],
     ["__init__"],
+    ["app"],
     ["cli"],
     ["__main__"],
 ]

@@ -16,6 +16,7 @@ import numpy as np
 
 from ._plain import counted, listing, plain
 from .constraints.supported import SUPPORTED
+from .data.feature_data import FeatureData
 from .exceptions import UBayFSError
 from .results import Result, StoredResult
 from .selection import Selection
@@ -89,14 +90,14 @@ class Comparison:
         return "\n".join(_lines(self))
 
 
-def compare(first: AnyResult, second: AnyResult) -> Comparison:
+def compare(first: AnyResult, second: AnyResult, data: FeatureData | None = None) -> Comparison:
     """Compare two results and find out why they differ.
 
-    When a constraint of a study rests on correlations, its data are read again.
+    When a constraint of a study rests on correlations, its data are read again, unless they are the given ones.
     """
     before, after = first.selection, second.selection
     old, new = set(before.features), set(after.features)
-    studies, note = _resolved(first, second)
+    studies, note = _resolved(first, second, data)
     causes: dict[str, tuple[str, ...]] = {}
     if studies is not None and old != new and not note:
         causes, note = _causes(first, second, studies)
@@ -122,10 +123,12 @@ def compare(first: AnyResult, second: AnyResult) -> Comparison:
     )
 
 
-def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
+def _resolved(
+    first: AnyResult, second: AnyResult, data: FeatureData | None
+) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
     """Return both studies tied to the features of their evidence; or None, and why that cannot be done."""
     try:
-        one, two = (_tied(result) for result in (first, second))
+        one, two = (_tied(result, data) for result in (first, second))
     except (UBayFSError, OSError) as error:
         return None, f"The causes of the change could not be tried out: {error}"
     if not np.array_equal(one.feature_names, two.feature_names):
@@ -133,11 +136,12 @@ def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy,
     return (one, two), ""
 
 
-def _tied(result: AnyResult) -> ResolvedStudy:
+def _tied(result: AnyResult, data: FeatureData | None) -> ResolvedStudy:
     """Return the study of a result tied to its features; a size that the data support is that of the result."""
+    known = data is not None and data.fingerprint == result.evidence.settings.get("data_fingerprint")
     study = resolve_study(
         replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
-        data="if needed",
+        data=data if known else "if needed",
         feature_names=result.evidence.feature_names,
         n_models=result.evidence.n_models,
     )

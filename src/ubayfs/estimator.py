@@ -26,8 +26,7 @@ from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
 from .trust.ensembles import collect_null
-from .trust.noise import noise_of
-from .trust.supported import MAX_SUPPORTED, N_SHUFFLES, supported_size
+from .trust.noise import MAX_SUPPORTED, N_SHUFFLES, noise_of, supported_size
 from .workflow import Decision, collect_evidence, decide
 
 

@@ -464,7 +464,7 @@ def test_the_answer_is_shown_before_the_report_is_made(finished, monkeypatch, ca
         shown.append(capsys.readouterr().out)
         raise UBayFSError("enough")
 
-    monkeypatch.setattr("ubayfs.summary.summarize", summarized)
+    monkeypatch.setattr("ubayfs.results.finishing.summarize", summarized)
     assert main(["decide", str(finished), "--max-size", "2", "-o", str(tmp_path / "two")]) == 2
     assert "2 of 8 features were chosen" in shown[0]
     assert "Score" in shown[0]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ubayfs
+from amounts import examples
 from trusts import made_trust
 from ubayfs import (
     Evidence,
@@ -515,7 +516,7 @@ def exchanged_without_loss(selection):
     }
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     counts=st.lists(st.sampled_from([1, 2, 4]), min_size=6, max_size=6),
     constraint=st.sampled_from([must_link(["a", "b"], rho=INF), require("c"), implies(["d"], ["e"], rho=0.4)]),

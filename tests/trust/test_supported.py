@@ -9,9 +9,8 @@ from ubayfs.constraints.supported import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
 from ubayfs.trust.ensembles import NullEnsembles
-from ubayfs.trust.noise import Noise
+from ubayfs.trust.noise import Noise, sized_in_parts, supported_size
 from ubayfs.trust.procedure import Procedure
-from ubayfs.trust.supported import sized_in_parts, supported_size
 from ubayfs.workflow import Decision
 
 SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3}

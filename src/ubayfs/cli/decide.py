@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Decide, show, and write if there is a directory; the data table is read only if something needs it."""
     from ..results import StoredResult, reserve, stored_at
+    from ..results.finishing import check_fingerprint, runs_directory
     from ..study import resolve_study
     from ..study.study import read_draft
 
@@ -67,14 +68,14 @@ def run(arguments: argparse.Namespace) -> None:
         resolved = resolve_study(study, data=table, feature_names=names, n_models=n_models)
         if resolved.needs_noise and level is None:
             _check_noise(earlier, arguments.result)
-        steps.check_fingerprint(study, resolved.data, evidence)
+        check_fingerprint(study, resolved.data, evidence)
         if earlier is not None:  # who decides again has seen the votes
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
             resolved = resolved.changed_since(earlier.selection.knowledge, now)
         if earlier is not None:
             stack.enter_context(earlier.damage_named())
         notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
-        runs = None if directory is None or level is None else steps.runs_directory(directory, resolved)
+        runs = None if directory is None or level is None else runs_directory(directory, resolved)
         steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)
 
 

@@ -68,11 +68,10 @@ def add_decision(parser: argparse.ArgumentParser) -> None:
 
 
 def _meaning(kind: str) -> str:
-    """Return what a kind of constraint asks for: the docstring of its builder, up to the first colon or line break."""
+    """Return what a kind of constraint asks for."""
     from ..constraints import KINDS
 
-    meaning = (KINDS[kind].build.__doc__ or "").partition("\n")[0].partition(":")[0]
-    return meaning.rstrip(".").replace("`n`", "N").replace("`", "")
+    return KINDS[kind].meaning.replace(" n ", " N ")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ from ..data.reading_rules import (
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
 from ..priors.knowledge import POOLS
-from ..trust.supported import MAX_SUPPORTED
+from ..trust.noise import MAX_SUPPORTED
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components

@@ -293,6 +293,25 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.")
     if not isinstance(value, dict):
         problems.raise_any()
+    return _draft(value, file.parent, problems), problems
+
+
+def study_of(value: Mapping[str, Any], folder: Path) -> Study:
+    """Return the study that :meth:`Study.to_dict` gave; its paths are relative to a folder.
+
+    Raises
+    ------
+    StudyError
+        If there is anything wrong: all problems at once.
+    """
+    problems = Problems()
+    study = _draft(value, folder, problems)
+    problems.raise_any()
+    return study
+
+
+def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
+    """Return a study with defaults where something is wrong; that is reported."""
     value = known_only(value, KEYS, "a key of a study", problems)
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
@@ -308,4 +327,4 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)
     }
     problems.origin = replace(problems.origin, parts=parts, aliases=aliases)
-    return Study(**parts, folder=file.parent, origin=problems.origin), problems
+    return Study(**parts, folder=folder, origin=problems.origin)

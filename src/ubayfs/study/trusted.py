@@ -18,10 +18,9 @@ from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves, collect_null
-from ..trust.noise import FEWEST_SHUFFLES
+from ..trust.noise import FEWEST_SHUFFLES, sized_in_parts, supported_size
 from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
-from ..trust.supported import sized_in_parts, supported_size
 from ..trust.trust import Trust, higher, level_for
 from .resolved import ResolvedStudy
 
@@ -94,16 +93,23 @@ class TrustWork:
 
     def find(self, level: str, selection: Selection) -> None:
         """Find out all that a level asks for of a decision."""
+        self.collect(level)
+        self.judge(selection)
+        if level == "full" and self._has_target:
+            self.validate()
+
+    def collect(self, level: str) -> None:
+        """Run the ensembles that a level asks for; they belong to the evidence, whatever is decided on it."""
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
-        assert self.study.data is not None
-        has_target = self.study.data.target.task != "unsupervised"
-        if level != "none" and has_target:
+        if level != "none" and self._has_target:
             self.find_noise()
         if level != "none":
             self._find_halves()
-        self.judge(selection)
-        if level == "full" and has_target:
-            self._validate()
+
+    @property
+    def _has_target(self) -> bool:
+        assert self.study.data is not None
+        return self.study.data.target.task != "unsupervised"
 
     def judge(self, selection: Selection) -> None:
         """Find the reproducibility of a decision from the halves that are known."""
@@ -127,7 +133,8 @@ class TrustWork:
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
-    def _validate(self) -> None:
+    def validate(self) -> None:
+        """Find out how the sets of this procedure predict, unless that was done."""
         known = self.trust.validation
         if known is None or not known.complete:
             digest = decision_digest(self.study, self.evidence)

@@ -15,8 +15,7 @@ from .._plain import number, plain
 from ..attribution import Attribution
 from ..selection import Selection
 from ..trust.agreement import agreement
-from ..trust.constraint_costs import constraint_costs
-from ..trust.left_out import left_out
+from ..trust.left_out import constraint_costs, left_out
 from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED
 from ..trust.substitutes import substitutes
 

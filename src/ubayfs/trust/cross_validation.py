@@ -20,12 +20,11 @@ from ..ensemble.workers import threads_for
 from ..exceptions import InputError
 from ..priors import PriorKnowledge
 from ..workflow import Decision
-from .fold_evaluation import BASELINES, DecideFor, Fold, FoldEvaluation, Outcome, child, joined
-from .folds import assign_folds, check_folds
+from .folds import BASELINES, DecideFor, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
+from .noise import sized_in_parts
 from .predictors import RIDGE, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
-from .supported import sized_in_parts
 from .validation import Validation
 
 # What seeds of a repeat are for, in their keys.

@@ -1,0 +1,6 @@
+"""The screens; importing this registers them."""
+
+from . import data as data
+from . import evidence as evidence
+from . import know as know
+from . import rules as rules

@@ -1,0 +1,289 @@
+"""The screen *Rules*: what the set must look like, in sentences, with forms for every kind of constraint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from ..._plain import counted
+from ...constraints import KINDS
+from ...data.blocks import Blocks
+from ...knowledge.scale import number_or_word, votes
+from ...study.names import PrefixBlocks
+from ..forms import MUST, OWN, PRICE, RHO, Field, Form, Known, form_of, has_form, n_inequalities, read_form, values_of
+from ..forms import with_strictness as changed_strictness
+from ..matching import match
+from ..penalty import Scale, in_words, penalty_svg
+from ..sentences import sentence, strictness_in_words
+from ..view.features import add_scripts
+from ..view.fields import choice, entry, heading, panel, tick
+from ..view.frame import address, button, page
+from ..view.live import html, live, on
+from ..view.names import names_field
+from ..view.parts import text
+from ..view.uploads import drop_zone
+
+if TYPE_CHECKING:
+    from ..state import Rule
+    from ..workbench import Workbench
+
+_STRICTNESS = {
+    MUST: "must: never violated",
+    PRICE: "wish: at a price in votes",
+    RHO: "wish: with a relaxation rho",
+    OWN: "wish: by the correlation",
+}
+_AMOUNTS = {
+    PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
+    RHO: ("Relaxation rho", "0 leaves the rule out; 1 is close to a must, as a rule."),
+}
+
+
+def known_names(bench: Workbench) -> Known:
+    """Return the features and blocks that rules can be about."""
+    facts, given = bench.facts or {}, bench.state.study.blocks
+    names = facts.get("feature_names", [])
+    if isinstance(given, PrefixBlocks):
+        given = Blocks(given.members(names))
+    elif not isinstance(given, Blocks):
+        given = Blocks(facts["blocks"]) if facts.get("blocks") else None
+    return Known(names, given)
+
+
+def scale_of(bench: Workbench) -> Scale:
+    """Return what prices are measured by: the votes, or before there are any, those that the ensemble will cast."""
+    study, facts = bench.state.study, bench.facts or {}
+    n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
+    per_model = study.evidence.n_features_per_model
+    cast = n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4)))
+    if bench.votes is not None and len(bench.votes):
+        cast = max(float(bench.votes.sum()), 1.0)
+    weights = study.prior.weights
+    default = getattr(weights, "default", 0.01)
+    stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
+    return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
+
+
+@page("rules")
+def draw_rules(bench: Workbench) -> None:
+    """Draw the screen."""
+    add_scripts()
+    heading(
+        "What must the set look like?",
+        "A rule that is a wish may be violated, at its price in votes; one that is a must never is.",
+    )
+    with ui.element("div").classes("columns"):
+        with ui.element("div"), panel("Your rules"):
+            _rules(bench, lambda i: editor.edit(i))
+        with ui.element("div"):
+            editor = Editor(bench)
+
+
+# -- the list ----------------------------------------------------------------------------------------------------------
+
+
+def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
+    descriptions: list[Callable[[], None]] = []
+
+    @live(bench, "state", "facts")
+    def rules() -> None:
+        descriptions.clear()
+        if not bench.state.rules:
+            html(text("There are no rules: the best set would be all features. Add how many you want."), tag="p").classes("empty")
+        with ui.element("ol").classes("rules"):
+            for i, rule in enumerate(bench.state.rules):
+                with ui.element("li").classes("" if rule.on else "off"):
+                    descriptions.append(_rule(bench, i, rule, edit))
+
+    on(bench, ("problems", "answer"), lambda: [describe() for describe in descriptions] and None)
+
+
+def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> Callable[[], None]:
+    """Draw a rule; returns what shows its contradictions and its number of inequalities again."""
+    says, n_models = sentence(rule.constraint), bench.state.study.evidence.n_models
+    box = tick("", rule.on, lambda value: bench.change_rule(i, on=value))
+    _name(box, f"rule-{i}-on", f"Rule {i + 1} is on: {says}")
+    with ui.element("div"):
+        html(text(says), tag="div").classes("says")
+        about = html("", tag="div").classes("about")
+
+        def describe() -> None:
+            n = _count(bench, i, rule)
+            about.set_content(text(f"{strictness_in_words(rule.constraint, n_models)}{n}"))
+            wrong = [problem for problem in bench.problems if i in problem.get("rules", ())]
+            alarm.set_content(text(" ".join(problem["message"] for problem in wrong)))
+
+        alarm = html("", tag="div").classes("contradicts").props("role=alert")
+        describe()
+        with ui.element("div").classes("row"):
+            _strictness(bench, i, rule)
+            why = entry("Why", rule.why, lambda value: bench.change_rule(i, why=value), classes="why")
+            _name(why, f"rule-{i}-why", f"Why rule {i + 1}")
+            if has_form(rule.constraint):
+                button("Change", lambda _: edit(i)).props(f"id=rule-{i}-change").props["aria-label"] = f"Change rule {i + 1}"
+            button("Remove", lambda _: bench.remove_rule(i)).props(f"id=rule-{i}-remove").props["aria-label"] = (
+                f"Remove rule {i + 1}: {says[:80]}"
+            )
+    return describe
+
+
+def _count(bench: Workbench, i: int, rule: Rule) -> str:
+    """Return how many inequalities a rule has, in words; the answer knows it, also where it depends on the data."""
+    n = n_inequalities(rule.constraint, known_names(bench))
+    if n is None and rule.on:
+        listed = (bench.answer.get("reasons") or {}).get("constraints", [])
+        own = [entry for entry in listed if not entry.get("from_prior")]
+        place = sum(other.on for other in bench.state.rules[:i])
+        n = own[place].get("n_inequalities") if place < len(own) else None
+    return "" if n is None else f"; {counted(n, 'inequality', 'inequalities')}"
+
+
+def _strictness(bench: Workbench, i: int, rule: Rule) -> None:
+    """Draw wish or must, and the price."""
+    values = values_of(rule.constraint)
+    now = values["strictness"]
+    options = {key: _STRICTNESS[key] for key in form_of(rule.constraint.kind).strictness}
+
+    def change(strictness: str, amount: Any = None) -> None:
+        given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
+        bench.change_rule(i, constraint=changed_strictness(rule.constraint, strictness, given))
+
+    _name(choice("Meant as", options, now, change), f"rule-{i}-strictness", f"How strictly rule {i + 1} is meant")
+    if now in _AMOUNTS and not isinstance(values[now], tuple):
+        field = entry(_AMOUNTS[now][0], f"{values[now]:g}", lambda value: change(now, value))
+        _name(field, f"rule-{i}-amount", f"{_AMOUNTS[now][0]} of rule {i + 1}")
+
+
+def _name(field: Any, html_id: str, label: str) -> None:
+    """Give the control of a field an id, which the focus comes back to, and a name of its own for screen readers."""
+    control = next(e for e in field.control.descendants() if e.tag in ("input", "select", "textarea"))
+    control.props["id"], control.props["aria-label"] = html_id, label
+
+
+# -- the form ----------------------------------------------------------------------------------------------------------
+
+
+class Editor:
+    """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench, self.position = bench, None
+        self.values: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
+        with panel("Add a rule") as self.panel:
+            titles = {kind: KINDS[kind].meaning for kind in sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)}
+            self.kinds = choice("Kind of rule", titles, "max_size", self.choose)
+            _name(self.kinds, "rule-kind", "Kind of rule")
+            self.place = ui.element("div").classes("stack")
+        self.choose("max_size")
+
+    def choose(self, kind: str) -> None:
+        """Begin a new rule of a kind."""
+        self.position = None
+        self.start(form_of(kind), dict(form_of(kind).values), "")
+
+    def edit(self, i: int) -> None:
+        """Begin to change a rule."""
+        rule = self.bench.state.rules[i]
+        self.start(form_of(rule.constraint.kind), values_of(rule.constraint), rule.why)
+        self.position = i
+        self.send.set_content(f"Change rule {i + 1}")
+        ui.run_javascript("document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()")
+
+    def start(self, form: Form, values: dict[str, Any], why: str) -> None:
+        """Draw a form with these values."""
+        self.form, self.values, self.fields = form, values, {}
+        self.place.clear()
+        with self.place:
+            with ui.element("div").classes("stack form-start"):
+                for field in form.fields:
+                    self.fields[field.name] = self._field(field)
+            options = {key: _STRICTNESS[key] for key in form.strictness}
+            _name(choice("Meant as", options, values["strictness"], self._meant), "form-strictness", "Meant as")
+            self.amount = ui.element("div")
+            self._meant(values["strictness"])
+            self.why = why
+            entry("Why", why, lambda value: setattr(self, "why", value), draft="rule-why")
+            self.wrong = html("", tag="div").classes("field")
+            with ui.element("div").classes("row"):
+                self.send = button("Add this rule", self.save, classes="main").props("id=rule-save")
+                button("Start over", lambda _: self.choose(form.kind))
+
+    def _set(self, name: str, value: Any) -> None:
+        self.values[name] = value
+
+    def _field(self, field: Field) -> Any:
+        value = self.values[field.name]
+        if field.input == "names":
+            chosen = self.values[field.name] = [str(name) for name in value]
+            return names_field(field.label, chosen, partial(self._names, field), lambda: None)
+        if field.input == "choice":
+            return choice(field.label, field.choices, value, partial(self._set, field.name))
+        shown = "" if value is None else value
+        hint = "A number, or the word supported: as many as the data support." if self.form.kind == "max_size" else ""
+        made = entry(
+            field.label, shown, partial(self._set, field.name), hint, lines=5 if field.input == "numbers" else 1
+        )
+        _name(made, f"form-{field.name}", field.label)
+        if field.name == "costs":
+            drop_zone("or a spreadsheet with features and costs", address(self.bench, "upload"), self._costs, ".csv,.tsv,.xlsx")
+        return made
+
+    def _names(self, field: Field) -> Any:
+        known = known_names(self.bench)
+        on_blocks = field.of_blocks or self.values.get("on") == "blocks"
+        return (known.blocks.names if known.blocks is not None else ()) if on_blocks else known.features
+
+    def _costs(self, path: str) -> None:
+        costs = match(self.bench.directory / path, known_names(self.bench).features).costs
+        self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in costs.items())
+        ui.run_javascript(f"document.getElementById('form-costs').value = {self.values['costs']!r}")
+
+    def _meant(self, strictness: str) -> None:
+        """Show the price or rho of a wish, and the curve."""
+        self.values["strictness"] = strictness
+        self.amount.clear()
+        with self.amount:
+            if strictness in _AMOUNTS:
+                label, hint = _AMOUNTS[strictness]
+                field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
+                _name(field, "form-amount", label)
+                self.fields[strictness] = field
+                field.box.on("input", lambda event: self._draw(event.args), js_handler="(e) => emit(e.target.value)", throttle=0.1)
+            self.curve = html("").props("role=status")
+        self._draw(self.values.get(strictness))
+
+    def _draw(self, amount: Any) -> None:
+        """Draw the penalty curve for what stands in the field now."""
+        strictness, scale = self.values["strictness"], scale_of(self.bench)
+        if strictness in _AMOUNTS:
+            self.values[strictness] = amount
+        value = number_or_word(amount)
+        if strictness == OWN:
+            self.curve.set_content(text("A pair with correlation r has the relaxation r / (1 - r)."))
+            return
+        if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
+            self.curve.set_content(text("The curve appears for a number that is not negative."))
+            return
+        rho = math.inf if strictness == MUST else scale.rho(value) if strictness == PRICE and value else float(value)
+        self.curve.set_content(penalty_svg(rho, scale) + text(in_words(rho, scale)))
+
+    def save(self, _: Any) -> None:
+        """Add the rule or change it; what is wrong is shown at its field."""
+        constraint, problems = read_form(self.form.kind, self.values, known_names(self.bench))
+        for name, field in self.fields.items():
+            field.error.set_content(text(problems.get(name, "")))
+        others = [message for name, message in problems.items() if name not in self.fields]
+        self.wrong.set_content(text(" ".join(others)))
+        if constraint is None:
+            return
+        if self.position is None:
+            self.bench.add_rule(constraint, self.why)
+        else:
+            self.bench.change_rule(self.position, constraint=constraint, why=self.why)
+        ui.run_javascript("window.ubayfs.forget('rule-why')")
+        self.choose(self.form.kind)

@@ -1,0 +1,111 @@
+"""The app in a process of its own, and a real browser.
+
+Tests that need Chromium ask for `page`; they are skipped without it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+CHROMIUM = os.environ.get("UBAYFS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+]  # fmt: skip
+HOW_TO_GET_IT = (
+    "there is no Chromium: install it (apt-get install chromium) or name it in UBAYFS_CHROMIUM, "
+    'and pip install "ubayfs[browser]"'
+)
+
+
+def clean_environment():
+    """Return this environment without what would make a server think that it is part of a test."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "NICEGUI"))}
+
+
+def start_server(directory, *arguments):
+    """Start the app; return its process, address and token once it answers."""
+    command = [sys.executable, "-m", "ubayfs", "app", "--no-browser", "--port", "0", "--directory", str(directory)]
+    with open(Path(directory).with_suffix(".log"), "ab") as log:
+        process = subprocess.Popen(
+            [*command, *map(str, arguments)], env=clean_environment(), stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    for line in process.stdout:
+        if found := re.match(r"Open (\S+)", line):
+            url = urlsplit(found[1])
+            token = parse_qs(url.query)["token"][0]
+            base = f"{url.scheme}://{url.netloc}"
+            return SimpleNamespace(process=process, base=base, token=token, path=url.path, directory=Path(directory))
+    raise RuntimeError(f"the server did not start: {Path(directory).with_suffix('.log').read_text()}")
+
+
+def stop_server(server):
+    """End a server as Ctrl-C does."""
+    server.process.terminate()
+    try:
+        server.process.wait(15)
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        server.process.wait()
+    server.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A server with the demo study, for all tests of a session."""
+    started = start_server(tmp_path_factory.mktemp("app") / "studies", "--demo")
+    yield started
+    stop_server(started)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, driven by Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api", reason=HOW_TO_GET_IT)
+    if CHROMIUM is None:
+        pytest.skip(HOW_TO_GET_IT)
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def context(browser):
+    """A browser without cookies; a request to anywhere else, or an error of a script, fails the test."""
+    wrong = []
+    opened = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    opened.set_default_timeout(15_000)
+    opened.on("request", lambda request: is_foreign(request.url) and wrong.append(request.url))
+    opened.on("weberror", lambda error: wrong.append(str(error.error)))
+    yield opened
+    opened.close()
+    assert wrong == []
+
+
+def is_foreign(url):
+    """Tell whether a browser asks another machine."""
+    parts = urlsplit(url)
+    return parts.scheme not in ("data", "blob", "about") and parts.hostname != "127.0.0.1"
+
+
+@pytest.fixture
+def page(context, server):
+    """A page that the server has let in."""
+    opened = context.new_page()
+    opened.goto(f"{server.base}/?token={server.token}")
+    opened.wait_for_selector("h1")
+    return opened
+
+
+@pytest.fixture
+def study(server):
+    """The address of the demo study."""
+    return server.base + server.path.rpartition("/")[0]
