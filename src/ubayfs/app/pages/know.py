@@ -11,7 +11,7 @@ from nicegui import ui
 from ..._plain import counted, listing
 from ...knowledge.scale import number_or_word
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
-from ..view.fields import choice, entry, heading, panel
+from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import button, page
 from ..view.live import guarded, html, live, show_message
 from ..view.parts import badge, help_text, notice, table, text
@@ -60,7 +60,9 @@ async def _state(bench: Workbench, features: list[str], word: Any, why: str | No
 
     def state() -> None:
         if not features:
-            show_message("info", "Select features in the table first: the box before each, or a cell and the space bar.")
+            show_message(
+                "info", "Select features in the table first: the box before each, or a cell and the space bar."
+            )
             return
         bench.say(features, number_or_word(word), why or None if word is not None else None)
 
@@ -74,7 +76,7 @@ def _toolbar() -> None:
             label = Markup("{} <kbd>{}</kbd>").format(word.capitalize(), number)
             _act(label, f"'{word}'").props(f'aria-keyshortcuts="{number}"')
         _act(Markup("Nothing <kbd>0</kbd>"), "null")
-        votes = ui.element("input").props('type=number min=0 step=any class=votes placeholder=votes').classes("votes")
+        votes = ui.element("input").props("type=number min=0 step=any class=votes placeholder=votes").classes("votes")
         votes.props["aria-label"] = "Votes that the selected features are worth"
         _act("Set votes", "bar.querySelector('.votes').value || undefined")
         why = ui.element("input").props('type=text placeholder="Why? (paper, experience ...)"').classes("why grow")
@@ -84,7 +86,9 @@ def _toolbar() -> None:
 
 def _act(label: Any, word: str) -> ui.element:
     send = (
-        "() => { const bar = document.getElementById('state'); const word = " + word + "; if (word === undefined) return;"
+        "() => { const bar = document.getElementById('state'); const word = "
+        + word
+        + "; if (word === undefined) return;"
         " window.ubayfs.features.state(word, bar.querySelector('.why').value.trim() || null); }"
     )
     return html(text(label), tag="button").props("type=button").on("click", js_handler=send)
@@ -99,7 +103,9 @@ def _summary(bench: Workbench) -> None:
             if bench.state.confirmed is None:
                 note = "Votes are shown once you confirm. Confirm when you have stated what you know."
                 html(text(note), tag="p").classes("note")
-                button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props("id=confirm")
+                button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
+                    "data-key=confirm"
+                )
             else:
                 at = bench.state.confirmed[:16].replace("T", " ")
                 html(notice("success", f"{at}: votes are shown, and {_TOLD}.", "Confirmed"))
@@ -142,13 +148,14 @@ def _default(bench: Workbench) -> None:
 
 def _experts(bench: Workbench) -> None:
     with panel("Several experts", "Each states words under a name, without seeing those of the others or the votes."):
-        known = list(getattr(bench.state.study.prior, "experts", None) or {})
-        entry("Words are given by", bench.state.expert, bench.set_expert, "Empty: there is one expert.", suggestions=known)
+        known = suggestions(list(bench.state.study.prior.experts or {}))
+        hint = "Empty: there is one expert."
+        entry("Words are given by", bench.state.expert, bench.set_expert, hint, listed=known.html_id)
 
         @live(bench, "state")
         def experts() -> None:
             prior = bench.state.study.prior
-            names = list(getattr(prior, "experts", None) or {})
+            names = list(prior.experts or {})
             if not names:
                 return
             if bench.state.confirmed is None:

@@ -46,7 +46,7 @@ class Intake:
         facts, study = self.bench.facts, self.bench.state.study
         if facts is None:
             raise InputError("the data are not read yet; names are matched with their features.")
-        found = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
         self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
         self.ticked = set()
         self.show(found)
@@ -109,18 +109,22 @@ class Intake:
     def _use(self, found: Matching) -> None:
         weighted = any(row.weight is not None for row in found.rows)
         hint = "Rows with a weight of their own have that." if weighted else ""
-        options = {word: word for word in WORDS} | ({None: "nothing, only the weights of the table"} if weighted else {})
+        options = {word: word for word in WORDS} | (
+            {None: "nothing, only the weights of the table"} if weighted else {}
+        )
         self.word = None if weighted else "likely"
         choice("State of them", options, self.word, lambda word: setattr(self, "word", word), hint)
         with ui.element("div").classes("row"):
-            button("Use", lambda _: self.use(found), classes="main").props("id=use-found")
+            button("Use", lambda _: self.use(found), classes="main").props("data-key=use-found")
             if found.sets:
-                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("id=use-blocks")
+                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("data-key=use-blocks")
             button("Discard", lambda _: self.place.clear())
 
     def use(self, found: Matching) -> None:
         """State what was found, as one edit."""
-        words = stated_words(found, self.word, self.choices, self.ticked if found.sets and not _is_table(found) else None)
+        words = stated_words(
+            found, self.word, self.choices, self.ticked if found.sets and not _is_table(found) else None
+        )
         if not words:
             ticks = "tick gene sets first." if found.sets else "choose what is meant, or paste other names."
             raise InputError(f"there is nothing to state: {ticks}")
@@ -152,18 +156,19 @@ def draw_sources(bench: Workbench) -> None:
     with panel("Paste a list or choose a file", classes="stack"):
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
         pasted = entry("Names", "", None, hint, lines=4, draft="pasted", placeholder="TP53, KRAS ...")
-        pasted.box.props["id"] = "pasted"
 
         async def check(_: Any) -> None:
-            typed = await ui.run_javascript("document.getElementById('pasted').value")
+            typed = await ui.run_javascript(f"document.getElementById('{pasted.box.html_id}').value")
             await intake.read(str(typed))
 
         async def stored(path: str) -> None:
             clear_message()
             await intake.read(bench.directory / path)
 
-        button("Check names", check).props("id=check-names")
-        drop_zone("Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT)
+        button("Check names", check).props("data-key=check-names")
+        drop_zone(
+            "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT
+        )
         intake = Intake(bench, ui.element("div").props("aria-live=polite"))
 
 
@@ -180,7 +185,9 @@ def draw_blocks(bench: Workbench) -> None:
             members = given.members if isinstance(given, Blocks) else {}
             for name, features in list(members.items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
-                    html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span").props["title"] = listing(features)
+                    html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span").props["title"] = listing(
+                        features
+                    )
                     rest = {block: list(items) for block, items in members.items() if block != name}
                     remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
                     remove.props["aria-label"] = f"Remove the block {name}"

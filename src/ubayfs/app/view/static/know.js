@@ -100,7 +100,7 @@ document.addEventListener("keydown", (event) => {
 });
 // A part that is drawn again keeps the focus where it was.
 let last_focus = "";
-document.addEventListener("focusin", (event) => { last_focus = event.target.id || ""; });
+document.addEventListener("focusin", (event) => { last_focus = event.target.dataset.key || ""; });
 new MutationObserver(() => {
-  if (last_focus && document.activeElement === document.body) document.getElementById(last_focus)?.focus();
+  if (last_focus && document.activeElement === document.body) document.querySelector(`[data-key="${last_focus}"]`)?.focus();
 }).observe(document.documentElement, { childList: true, subtree: true });
