@@ -48,10 +48,9 @@ def inspect(paths: Mapping[str, str] | Sequence[str], samples: str | None, folde
         ``study`` as `ubayfs init` would write it; ``columns`` that may be a target or groups, the likeliest first;
         ``orientation`` and ``notices`` in words; ``sheets`` of an Excel file; whether the target is ``undecided``.
     """
-    from ..study.inspection import inspect_files
     from ..study.starter import starter_text
     from ..study.yaml_io import parse_document
-    from ..tables.reading import named_files
+    from ..tables.reading import inspect_files, named_files
 
     named = {block: path.as_posix() for block, path in named_files(paths).items()}
     at = {block: Path(folder, path) for block, path in named.items()}

@@ -45,7 +45,7 @@ def sizes(stages: Stages, sizes: Iterable[int] | None = None) -> list[dict[str, 
 
 def questions(stages: Stages, n: int = 10) -> Any:
     """Return the features whose relevance would change the answer most if the expert knew it."""
-    from ..trust.questions import questions as ask  # type: ignore[import-not-found]
+    from ..trust.questions import questions as ask
 
     return plain(ask(_selection(stages), n=n))
 

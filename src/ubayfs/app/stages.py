@@ -16,6 +16,7 @@ import numpy as np
 
 from .._files import write_atomically
 from .._plain import number, plain
+from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
@@ -188,6 +189,16 @@ class Stages:
         """Return what tables, lists, patterns and blocks of the study state of features, and why."""
         prior = self.resolve().prior
         return {name: (stated, prior.reasons.get(name, {}).get("why", "")) for name, stated in prior.stated.items()}
+
+    def block_of(self) -> dict[str, str]:
+        """Return the blocks of each feature that is in any, as one text."""
+        names = self.resolve().feature_names
+        found: dict[str, str] = {}
+        for block, members in Blocks.of(self.resolve().decision.blocks).members.items():
+            for member in members:
+                name = str(names[member]) if isinstance(member, int) else member
+                found[name] = f"{found[name]}, {block}" if name in found else block
+        return found
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 
