@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
@@ -109,3 +110,54 @@ def page(context, server):
 def study(server):
     """The address of the demo study."""
     return server.base + server.path.rpartition("/")[0]
+
+
+@pytest.fixture
+def simulated():
+    """Function that opens the app on a library for NiceGUI's simulated user, without browser and network::
+
+    async def visit():
+        async with simulated(library) as user:
+            await user.open("/s/demo/data")
+
+    asyncio.run(visit())
+    """
+    pytest.importorskip("nicegui")
+    from nicegui import Client
+    from nicegui.testing import user_simulation
+
+    from ubayfs.app.server import build
+
+    @asynccontextmanager
+    async def opened(library):
+        async with user_simulation() as user:
+            build(library)
+            try:
+                yield user
+            finally:
+                Client.page_routes.clear()  # else NiceGUI removes ubayfs from the modules that are loaded
+
+    return opened
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A library with the study ``demo`` of a small table, whose workbench has no worker."""
+    from ubayfs import max_size
+    from ubayfs.app.state import State
+    from ubayfs.app.workbench import Workbench
+    from ubayfs.exceptions import InputError
+    from ubayfs.study import DataSection, Study
+
+    (tmp_path / "cells.csv").write_text("diagnosis,radius,area\n" + "benign,1,2\nmalignant,3,4\n" * 10)
+    study = Study(DataSection("cells.csv", target="diagnosis"), constraints=(max_size(2),), folder=tmp_path)
+    bench = Workbench.create(tmp_path / "demo", State.of("Demo", study))
+
+    def open_study(id):
+        if id != "demo":
+            raise InputError(f"{id!r} does not exist here.")
+        return bench
+
+    entry = {"id": "demo", "name": "Demo <b>", "changed": "2026-11-17T04:00:00", "n_samples": 20, "n_features": 2}
+    yield SimpleNamespace(open=open_study, studies=lambda: [entry], close=lambda: None, bench=bench, root=tmp_path)
+    bench.close()

@@ -34,15 +34,15 @@ def draw_data(bench: Workbench) -> None:
     heading(
         "What are your data?",
         "One table or several of the same samples; a sample sheet may have the target. "
-        "Everything that was found out by itself can be corrected here.",
+        "All that was found out about them can be corrected here.",
     )
     known: dict[str, Any] = {}  # of `intake.inspect`, while this page is open
-    with ui.element("div").classes("columns"):
+    with ui.element("div").classes("columns narrow-first"):
+        with ui.element("div"):
+            _draw_files(bench, known)
         with ui.element("div"):
             _draw_roles(bench, known)
             _draw_table(bench)
-        with ui.element("div"):
-            _draw_files(bench, known)
 
 
 def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
@@ -177,8 +177,7 @@ def _draw_table(bench: Workbench) -> None:
 
 
 def _draw_figures(facts: Mapping[str, Any]) -> None:
-    classes = facts.get("classes") or {}
-    shares = ", ".join(f"{name}: {count:,}" for name, count in classes.items())
+    shares = ", ".join(f"{name}: {count:,}" for name, count in facts.get("classes") or ())
     groups = "" if facts.get("n_groups") is None else f"of {facts['n_groups']:,} groups"
     figures = [
         (f"{facts['n_samples']:,}", "samples", groups), (f"{facts['n_features']:,}", "features", ""),
