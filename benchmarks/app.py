@@ -68,6 +68,9 @@ _SEEN = """
   setTimeout(() => done(Infinity), 20000);
 })
 """
+_CAN_STOP = (
+    "(can) => [...document.querySelectorAll('button')].some((b) => b.textContent === 'Stop' && !b.disabled) === can"
+)
 
 
 class Place:
@@ -144,7 +147,8 @@ def features(place: Place) -> list[Row]:
         page = seen.page(server)
         cold, warm = (_until(page, server.url(study, "know"), shown, wanted) for _ in range(2))
         search = """(needle) => new Promise((done) => {
-          const start = performance.now(), place = document.querySelector('.features-count'), before = place.textContent;
+          const start = performance.now(), place = document.querySelector('.features-count');
+          const before = place.textContent;
           const observer = new MutationObserver(() => {
             if (place.textContent !== before) { observer.disconnect(); done(performance.now() - start); }
           });
@@ -208,8 +212,8 @@ def upload(place: Place) -> list[Row]:
         page.set_input_files("#large", str(file))
         time.sleep(1)
         before, peak = memory([server.process.pid]), 0.0
-        page.evaluate("(url) => { window.sent = null; fetch(url, { method: 'POST', body: "
-                      "document.getElementById('large').files[0] }).then(async (r) => { window.sent = await r.text(); }); }",
+        page.evaluate("(url) => { window.sent = null; const body = document.getElementById('large').files[0]; "
+                      "fetch(url, { method: 'POST', body }).then(async (r) => { window.sent = await r.text(); }); }",
                       address)  # fmt: skip
         begin = time.perf_counter()
         while page.evaluate("window.sent") is None:
@@ -229,19 +233,17 @@ def stop(place: Place) -> list[Row]:
     study = place.study("7,129 features")
     with served(place.root) as server, window() as seen:
         page = seen.page(server, study, "evidence")
-        models = page.get_by_label("n models", exact=False).first
+        models = page.get_by_label("Models", exact=True)
         models.fill("100000")
         models.press("Enter")
         page.get_by_role("button", name="Resume").or_(page.get_by_role("button", name="Run ")).first.click()
         halt = page.get_by_role("button", name="Stop", exact=True)
         halt.wait_for()
-        page.wait_for_function("() => [...document.querySelectorAll('button')].some((b) => b.textContent === 'Stop' && "
-                               "!b.disabled)")  # fmt: skip
+        page.wait_for_function(_CAN_STOP, arg=True)
         time.sleep(3)
         begin = time.perf_counter()
         halt.click()
-        page.wait_for_function("() => [...document.querySelectorAll('button')].every((b) => b.textContent !== 'Stop' || "
-                               "b.disabled)")  # fmt: skip
+        page.wait_for_function(_CAN_STOP, arg=False)
         taken = time.perf_counter() - begin
         page.locator("#undo").click()
         _check(server, seen)
@@ -319,7 +321,9 @@ PARTS: dict[str, Callable[[Place], list[Row]]] = {
 
 def app(quick: bool = False, only: list[str] | None = None) -> Section:
     """Measure all parts, or some; one that breaks off does not keep the others from being measured."""
-    load, rows = os.getloadavg()[0], []
+    load = os.getloadavg()[0]
+    rows: list[Row] = []
+    shown: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), quick)
         for part in only or PARTS:
@@ -328,7 +332,8 @@ def app(quick: bool = False, only: list[str] | None = None) -> Section:
             except Exception as error:
                 traceback.print_exc()
                 rows.append(Row("", part, {}, {"seconds": 0.0}, f"broke off: {type(error).__name__}: {error}"))
-            print(f"{part} done", flush=True)
+            print("\n".join(str(row.cells()) for row in rows if row not in shown), flush=True)
+            shown += [row for row in rows if row not in shown]
     rows.append(
         Row("", "requests to elsewhere", {}, {}, "none" if all("elsewhere" not in r.note for r in rows) else "SOME")
     )

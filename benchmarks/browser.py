@@ -187,7 +187,6 @@ def synthetic_table(path: Path, n_samples: int, n_features: int) -> Path:
 def prepare(root: Path, name: str, table: Path, target: str, n_models: int = 100, selector: str = "mrmr") -> str:
     """Make a study with votes and confirmed knowledge, and return its id."""
     from ubayfs.app.library import Library
-
     from ubayfs.tables import read_table
 
     feature = next(str(column) for column in read_table(table).frame.columns if column not in (target, "id"))
