@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from ..workbench import Workbench
 
 _STRICTNESS = {
-    MUST: "must: never violated",
-    PRICE: "wish: at a price in votes",
-    RHO: "wish: with a relaxation rho",
-    OWN: "wish: by the correlation",
+    MUST: "must hold",
+    PRICE: "wish with a price",
+    RHO: "wish with rho",
+    OWN: "wish by correlation",
 }
 _AMOUNTS = {
     PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
@@ -102,6 +102,11 @@ def draw_rules(bench: Workbench) -> None:
 def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
     remarks: list[ui.html] = []
 
+    def remark() -> None:
+        known = known_names(bench)
+        for i, place in enumerate(remarks[: len(bench.state.rules)]):
+            place.set_content(_remark(bench, i, known))
+
     @live(bench, "state", "facts")
     def rules() -> None:
         if not bench.state.rules:
@@ -111,12 +116,6 @@ def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
             remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
         remark()
 
-    def remark() -> None:
-        known = known_names(bench)
-        for i, place in enumerate(remarks[: len(bench.state.rules)]):
-            place.set_content(_remark(bench, i, known))
-
-    remark()
     on(bench, ("problems", "answer"), remark)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ..view.features import WORDS
 from ..view.fields import choice, entry, panel, tick
 from ..view.frame import address, button
 from ..view.live import clear_message, html, live, show_message
+from ..view.names import names_field
 from ..view.parts import notice, text
 from ..view.uploads import drop_zone
 
@@ -46,7 +48,10 @@ class Intake:
         facts, study = self.bench.facts, self.bench.state.study
         if facts is None:
             raise InputError("the data are not read yet; names are matched with their features.")
-        found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        try:
+            found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        except InputError as error:
+            raise InputError(str(error).replace(f"{self.bench.directory / 'uploads'}{os.sep}", "")) from None
         self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
         self.ticked = set()
         self.show(found)
@@ -136,9 +141,7 @@ class Intake:
         chosen = {name: list(found.sets[name]) for name in found.sets if name in self.ticked and found.sets[name]}
         if not chosen:
             raise InputError("there is nothing to make blocks of: tick gene sets that have features first.")
-        given = self.bench.state.study.blocks
-        before = plain_blocks(given) if isinstance(given, Blocks) else {}
-        self.bench.set_blocks(before | chosen)
+        _add_blocks(self.bench, chosen)
         self._done(f"{counted(len(chosen), 'block')} added.")
 
     def _done(self, message: str) -> None:
@@ -202,9 +205,38 @@ def draw_blocks(bench: Workbench) -> None:
                 html(text("There are none."), tag="p").classes("note")
 
         hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
-        entry("Make blocks by a sign in the names", "", partial(_by_prefix, bench), hint)
+        entry(
+            "Make blocks by a sign in the names",
+            "",
+            lambda sign: bench.set_blocks({"prefix": sign} if sign else None),
+            hint,
+        )
+        _new_block(bench)
 
 
-def _by_prefix(bench: Workbench, sign: str) -> None:
-    if sign:
-        bench.set_blocks({"prefix": sign})
+def _new_block(bench: Workbench) -> None:
+    members: list[str] = []
+    name = entry("Or name a block ...", "")
+    place = ui.element("div")
+
+    def draw() -> None:
+        place.clear()
+        with place:
+            names_field("... and its features", members, lambda: (bench.facts or {}).get("feature_names", ()))
+
+    def add(_: Any) -> None:
+        if not name.value or not members:
+            raise InputError("a block needs a name and features.")
+        _add_blocks(bench, {str(name.value): list(members)})
+        members.clear()
+        name.show("")
+        draw()
+
+    draw()
+    button("Add this block", add)
+
+
+def _add_blocks(bench: Workbench, new: dict[str, list[str]]) -> None:
+    """Add blocks to those that the study lists; blocks that a rule or a file makes give way."""
+    given = bench.state.study.blocks
+    bench.set_blocks((plain_blocks(given) if isinstance(given, Blocks) else {}) | new)

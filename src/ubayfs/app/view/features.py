@@ -96,6 +96,7 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
 
     on(bench, "state", changed)
     on(bench, "facts", load)
+    on(bench, "votes", lambda: load() if bench.state.confirmed and bench.progress is None else None)
 
 
 def search_box() -> None:

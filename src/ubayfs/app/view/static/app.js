@@ -65,6 +65,12 @@ new MutationObserver(() => {
   }
 }).observe(document.documentElement, { childList: true, subtree: true });
 
+// On a narrow window the row of screens is longer than what is seen of it.
+const shown = setInterval(() => {
+  const current = document.querySelector("nav.screens a[aria-current]");
+  if (current) { clearInterval(shown); current.parentElement.scrollLeft = current.offsetLeft - 40; }
+}, 100);
+
 document.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || is_text(event.target)) return;
   const key = event.key.toLowerCase();
