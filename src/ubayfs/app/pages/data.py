@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,21 +53,25 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
         target = data.target if isinstance(data.target, str) else None
         try:
             found = await inspected(paths, samples, bench.directory, target, **given)
-        except InputError:  # the way they are read can be corrected now
-            bench.set_data(path=paths if isinstance(paths, dict) else paths[-1], samples=samples)
+        except InputError:
+            if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
+                bench.set_data(path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
             raise
         known.update(found)
         begin(bench, found)
         _tell(found)
 
     async def add(path: str) -> None:
-        tables, samples = _files(bench)
         path = _allowed(bench, path)
+        tables, samples = _files(bench) if _is_read(bench) else ({}, None)  # instead of what is no table
         if tables and samples is None and is_sample_sheet(path):
             await take(tables, path)
         else:
             await take([*(file for file in tables.values() if file != path), path], samples)
 
+    with panel("Study"):
+        name = entry("Name of the study", bench.name, bench.rename)
+        on(bench, "state", lambda: name.show(bench.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
         @live(bench, "state")
@@ -76,9 +80,11 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
             for block, path in tables.items():
                 with ui.element("div").classes("row file"):
                     html(text(Path(path).name), tag="strong")
-                    if len(tables) > 1:
+                    others = {name: file for name, file in tables.items() if name != block}
+                    if not others:
+                        button("Remove", lambda _: bench.set_data(path="", samples=None))
+                    else:
                         entry("Block", block, partial(_rename, bench, block))
-                        others = {name: file for name, file in tables.items() if name != block}
                         button("Remove", lambda _, others=others: take(others, samples))
                         if samples is None:
                             button("Is the sample sheet", lambda _, others=others, path=path: take(others, path))
@@ -106,6 +112,14 @@ def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
     data = bench.state.study.data
     named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
     return {block: path for block, path in named.items() if path}, data.samples
+
+
+def _is_read(bench: Workbench) -> bool:
+    return bool((bench.facts or {}).get("columns"))
+
+
+def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
+    return paths.values() if isinstance(paths, Mapping) else paths
 
 
 def _rename(bench: Workbench, block: str, name: str) -> None:
