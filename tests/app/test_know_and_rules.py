@@ -39,7 +39,8 @@ def at(context, laboratory):
 
     def go(screen):
         opened.goto(f"{laboratory.base}{laboratory.path.rpartition('/')[0]}/{screen}")
-        opened.wait_for_selector(".ag-row" if screen == "know" else ".rules li", timeout=60_000)
+        known = ".ag-row" if screen == "know" else ".rules .about:has-text('inequalit')"
+        opened.wait_for_selector(known, timeout=60_000)
         return opened
 
     return go
@@ -185,9 +186,9 @@ def remove_last(page):
 
 
 FORMS = {
-    "max_size": ({"Number": "7", "Meant as": "must hold"}, "At most 7 features", "must; 1 inequality"),
     "min_size": ({"Number": "2", "Price of one violation": "0.5"}, "At least 2 features", "costs 10 of 20 votes"),
     "exact_size": ({"Number": "5"}, "Exactly 5 features", "2 inequalities"),
+    "max_size": ({"Number": "7", "Meant as": "must hold"}, "At most 7 features", "must; 1 inequality"),
     "max_per_block": ({"Number": "1", "Blocks (empty: all)": ["first"]}, "At most 1 feature of first, each", "1 ineq"),
     "max_per_cluster": ({"Number": "2"}, "At most 2 features of each cluster", "wish"),
     "max_blocks": ({"Number": "2"}, "Features of at most 2 blocks", "1 inequality"),

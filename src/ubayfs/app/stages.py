@@ -371,7 +371,8 @@ def problems_of(error: BaseException, state: State) -> list[dict[str, Any]]:
     if isinstance(error, StudyError):
         return [
             {"path": list(found.path), "message": found.message,
-             "rules": rule_at(found.path[1]) if found.path[:1] == ("constraints",) and len(found.path) > 1 else []}
+             "rules": [rule for path in (*found.related, found.path) if path[:1] == ("constraints",) and len(path) > 1
+                       for rule in rule_at(path[1])]}
             for found in error.problems
         ]  # fmt: skip
     rules = (
