@@ -68,6 +68,8 @@ from .tables.reading import read_data as read_data
 from .trust.cross_validation import validate as validate
 from .trust.noise import Noise as Noise
 from .trust.noise import estimate_noise as estimate_noise
+from .trust.questions import Question as Question
+from .trust.questions import questions as questions
 from .trust.reproducibility import Reproducibility as Reproducibility
 from .trust.reproducibility import reproduce as reproduce
 from .trust.validation import Validation as Validation

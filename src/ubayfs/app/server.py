@@ -29,9 +29,13 @@ def build(library: Library) -> None:
     from .pages.studies import draw_studies
     from .view.frame import PAGES, SCREENS, frame, missing, stylesheet
 
-    script = files("ubayfs.app.view").joinpath("static/app.js").read_text(encoding="utf-8")
-    api.add_static(app, {"app.css": (stylesheet(), "text/css"), "app.js": (script, "text/javascript")})
+    static = files("ubayfs.app.view").joinpath("static")
+    kinds = {"app.js": "text/javascript", "know.js": "text/javascript", "know.css": "text/css"}
+    texts = {name: (static.joinpath(name).read_text(encoding="utf-8"), kind) for name, kind in kinds.items()}
+    api.add_static(app, texts | {"app.css": (stylesheet(), "text/css")})
     api.add_routes(app, library)
+
+    app.on_page_exception(lambda error: missing(f"This page could not be drawn; please report it ({error!r})."))
 
     @ui.page("/")
     def studies() -> None:

@@ -75,11 +75,11 @@ class PriorKnowledge:
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return weight, why and source by feature, in plain types; and of several experts, what each stated."""
         found: dict[str, dict[str, Any]] = {}
+        prices = {name: price for name, price in self.unlikely.items() if name in self.shares}
+        more = {"weight": self.stated, "price": prices, "changed_after_votes": self.changed_after_votes}
         for name in dict.fromkeys((*self.stated, *self.reasons, *self.changed_after_votes)):
-            weight = {"weight": self.stated[name]} if name in self.stated else {}
-            found[name] = {**weight, **self.reasons.get(name, {})}
-            if name in self.changed_after_votes:
-                found[name]["changed_after_votes"] = self.changed_after_votes[name]
+            found[name] = {key: values[name] for key, values in more.items() if name in values}
+            found[name] |= self.reasons.get(name, {})
         for expert, known in self.experts.items():
             for name, entry in known.to_dict().items():
                 found.setdefault(name, {}).setdefault("experts", {})[expert] = entry

@@ -142,6 +142,20 @@ class ResolvedStudy:
         study = replace(self.study, evidence=ensemble, decision=decision)
         return replace(self, study=study, decision=replace(self.decision, random_state=decision.seed))
 
+    def changed_since(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
+        """Return the study with a mark on each feature whose knowledge is not that of an earlier decision.
+
+        `earlier` is ``selection.knowledge`` of a decision on the same evidence, whose votes were seen. Its marks stay.
+        """
+        known = self.prior.to_dict()
+        changed = {name for name in {*known, *earlier} if _opinions(known.get(name)) != _opinions(earlier.get(name))}
+        key = "changed_after_votes"
+        marks = {name: entry[key] for name, entry in earlier.items() if key in entry}
+        marks |= {**self.prior.changed_after_votes, **dict.fromkeys(changed, now)}
+        marks = {str(name): marks[name] for name in self.feature_names if name in marks}
+        study = replace(self.study, prior=replace(self.study.prior, changed_after_votes=marks or None))
+        return replace(self, study=study, prior=replace(self.prior, changed_after_votes=marks))
+
     def standalone(self) -> Study:
         """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
@@ -156,6 +170,12 @@ class ResolvedStudy:
             blocks = self.decision.blocks or None  # files are blocks where the study has none
         constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
         return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
+
+
+def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
+    """Return what was stated of a feature and by whom, without the reasons."""
+    entry = entry or {}
+    return [entry.get("weight"), *((name, said.get("weight")) for name, said in entry.get("experts", {}).items())]
 
 
 def _written_out(known: PriorKnowledge, default: float = DEFAULT_WEIGHT) -> Weights:

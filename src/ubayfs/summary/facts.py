@@ -26,6 +26,7 @@ _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
 _PAIRS = 10
 _CANDIDATES = 40  # features whose correlations are stored for the next decision
+_AFTER = "changed_after_votes"
 _CONFIDENCE = 0.95
 _WORST = 5  # violated inequalities that are shown of one constraint
 # Selectors with default settings, as people call them; others are shown as they are recorded.
@@ -179,12 +180,25 @@ def prior_facts(selection: Selection) -> dict[str, Any] | None:
         "weights": in_votes,
         "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
         "unlikely": unlikely,
+        **{key: selection.provenance.get(key) for key in ("experts", "pool", "confirmed")},
+        "changed_after_votes": {n: entry[_AFTER] for n, entry in stated.items() if _AFTER in entry},
+        "opinions": _opinions(selection, stated),
         "reasons": [
             {"feature": name, "chosen": name in selection.features, "weight": None, "why": "", "source": "", **entry}
             for name, entry in stated.items()
             if "why" in entry or "source" in entry
         ],
     }
+
+
+def _opinions(selection: Selection, stated: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what each of several experts stated of each feature, those on which they disagree most first."""
+    known = [(name, entry) for name, entry in stated.items() if "experts" in entry]
+    blank = {"weight": None, "price": None, "disagreement": None, "why": "", "source": ""}
+    return [
+        {"feature": name, "chosen": name in selection.features, **blank, **entry}
+        for name, entry in sorted(known, key=lambda pair: -pair[1].get("disagreement", 0.0))
+    ]
 
 
 def correlations_of(selection: Selection, X: Array) -> Correlations:

@@ -58,6 +58,35 @@ def _favored(p_value: float | None) -> list[str]:
     ]
 
 
+def who_and_when(prior: Facts | None) -> list[str]:
+    """Return who stated the knowledge, where they disagree, and what was stated after votes were seen."""
+    if prior is None:
+        return []
+    lines, experts = [], prior.get("experts")
+    if experts:
+        votes = {"mean": "the mean", "lowest": "the lowest"}[prior["pool"]]
+        lines.append(
+            f"{counted(len(experts), 'expert')} stated what they know ({listing(experts, _LISTED)}); {votes} of their "
+            "votes counts. Who says nothing of a feature gives it the default weight."
+        )
+        apart = [
+            f"{entry['feature']} ({rounded(entry['disagreement'])} votes apart)"
+            for entry in prior["opinions"]
+            if entry["disagreement"] and len(experts) > 1
+        ]
+        lines += [f"They disagree most on {listing(apart, 3)}."] if apart else []
+    if prior.get("confirmed"):
+        lines.append(f"The knowledge was confirmed on {_moment(prior['confirmed'])}, before votes were seen.")
+    changed = [f"{name} ({_moment(time)})" for name, time in (prior.get("changed_after_votes") or {}).items()]
+    if changed:
+        lines.append(f"Changed after votes were seen, so that the data may count twice: {listing(changed, _LISTED)}.")
+    return lines
+
+
+def _moment(time: str) -> str:
+    return time.replace("T", " ").replace("+00:00", " UTC")
+
+
 def less_knowledge(facts: Facts) -> list[str]:
     """Return what less knowledge would change."""
     records = facts["chosen"]

@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
-from .opinion_sentences import less_knowledge, opinion_and_data
+from .opinion_sentences import less_knowledge, opinion_and_data, who_and_when
 from .trust_sentences import chosen_columns, trust_sections
 
 Facts = Mapping[str, Any]
@@ -25,10 +25,11 @@ _LEGEND = {
     ("prior", "constraints"): "it needs one of the two, or both",
     ("filler",): "no vote, no prior and no constraint speaks for it; it is there because nothing speaks against it",
     ("no vote",): "no model chose it",
+    ("after votes",): "what is known of it was changed after votes were seen, so that the data may count twice",
     ("tie",): "another feature would do as well in its place, so that the choice between them is open",
 }
 # Marks of a member, by the fact about it.
-MARKS = {"without_vote": "no vote", "tied": "tie"}
+MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
 
 # Advice for a reader of a report, who may know neither Python nor the command line.
 _ADVICE = {
@@ -177,6 +178,7 @@ def _question(facts: Facts) -> list[str]:
         _task(facts["data"]),
         _votes_of(facts["ensemble"]),
         _prior(facts["prior"]),
+        *who_and_when(facts["prior"]),
         f"{counted(len(blocks), 'block')} of features: {listing(blocks, _LISTED)}." if blocks else "",
         f"Constraints: {'; '.join(constraints)}." if constraints else "No constraints were set.",
     ]
@@ -224,8 +226,9 @@ def _prior(prior: Facts | None) -> str:
     if weights:
         stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
         more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
+        by = "pooled" if prior.get("experts") else "stated by the expert"
         return (
-            f"{kind}. Weights stated by the expert, in votes: {listing(stated, _LISTED)}{more}; all others have "
+            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
             f"{rounded(default)}.{unlikely}"
         )
     opinion = "." if unlikely else ": no opinion." if prior["is_default_weight"] else ": no preference."
@@ -256,7 +259,7 @@ def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the meaning of the marks of the chosen features, alone and together."""
     borne = {(mark,) for record in records for mark in record["reasons"]}
     borne |= {tuple(record["reasons"]) for record in records}
-    borne |= {(mark,) for key, mark in MARKS.items() if any(record[key] for record in records)}
+    borne |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
     return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in borne]
 
 
@@ -311,9 +314,11 @@ def _constraints(facts: Facts) -> list[str]:
         )
     unlikely = [entry for entry in entries if entry["from_prior"]]
     if unlikely:
-        share = unlikely[0].get("price")
-        if share is not None:
-            more = f"over {share:.0%} of all models' votes more than the feature it displaces"
+        prices = sorted({entry["price"] for entry in unlikely if entry.get("price") is not None})
+        if prices:
+            low, high = f"{prices[0]:.0%}", f"{prices[-1]:.0%}"
+            share = high if low == high else f"{low} to {high} (by the share of the experts)"
+            more = f"over {share} of all models' votes more than the feature it displaces"
             lines.append(f"An unlikely feature is taken only if it has {more}.")
         lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
     return lines
