@@ -164,7 +164,7 @@ class Problem:
     place : str
         File, line and key, or the option of the command line, as people look for it.
     related : tuple of paths
-        What else it is about, such as the other constraints of a contradiction.
+        Of all constraints that contradict each other.
     """
 
     message: str

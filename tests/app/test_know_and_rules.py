@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ubayfs.constraints import KINDS
+
 pytest.importorskip("nicegui")
 AXE = pytest.importorskip("axe_playwright_python.sync_playwright", reason='pip install "ubayfs[browser]"')
-
-from ubayfs.constraints import KINDS
 
 HTML, RIGHT_TO_LEFT, LONG = "<b>bold</b><script>window.bad = 1</script>", "\u202eevil\u05d0\u05d1", "L" * 500
 NAMES = [*(f"gene_{i}" for i in range(300)), "SEPTIN2", "TP53", HTML, RIGHT_TO_LEFT, LONG]
