@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,8 @@ def draw_data(bench: Workbench) -> None:
 
 
 def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
+    adding = asyncio.Lock()
+
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         show_message("info", "Reading the files; this takes a moment.", "")
         data = bench.state.study.data
@@ -63,11 +66,17 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
 
     async def add(path: str) -> None:
         path = _allowed(bench, path)
-        tables, samples = _files(bench) if _is_read(bench) else ({}, None)  # instead of what is no table
-        if tables and samples is None and is_sample_sheet(path):
-            await take(tables, path)
-        else:
-            await take([*(file for file in tables.values() if file != path), path], samples)
+        async with adding:  # several files may arrive at once
+            is_read = bool(known) or _is_read(bench)
+            tables, samples = _files(bench) if is_read else ({}, None)  # instead of what is no table
+            if tables and samples is None and is_sample_sheet(path):
+                await take(tables, path)
+            else:
+                await take([*(file for file in tables.values() if file != path), path], samples)
+
+    async def name_path(path: str) -> None:
+        await add(path)
+        field.show("", force=True)
 
     with panel("Study"):
         name = entry("Name of the study", bench.name, bench.rename)
@@ -97,7 +106,7 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
 
         drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
         field = entry("Or the path of a file on this machine", "", draft="path", placeholder="/home/me/cells.csv")
-        field.change = add
+        field.change = name_path
         again = button("Find out again what the columns are", lambda _: take(*_files(bench)))
 
     def refresh() -> None:
@@ -115,7 +124,7 @@ def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
 
 
 def _is_read(bench: Workbench) -> bool:
-    return bool((bench.facts or {}).get("columns"))
+    return bench.status in ("reading", "waiting") or bool((bench.facts or {}).get("columns"))
 
 
 def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
