@@ -16,6 +16,7 @@ import numpy as np
 
 from .._files import write_atomically
 from .._plain import number, plain
+from ..constraints import ConstraintSystem, resolve
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
@@ -64,6 +65,7 @@ class Stages:
         self.resolved: ResolvedStudy | None = None
         self.selection: Selection | None = None
         self.trust = Trust()
+        self._system: tuple[Any, ConstraintSystem] | None = None
         self._read: Any = None  # what the data were read by
         self._judged: tuple[Selection, Trust] | None = None
         with _ignoring_damage():
@@ -102,8 +104,23 @@ class Stages:
         assert self.state is not None
         if self.resolved is None:
             n_models = None if self.current() is None else self.evidence.n_models  # type: ignore[union-attr]
-            self.resolved = resolve_study(self.state.study, data=self.data, n_models=n_models)
+            self.resolved = self._tied(resolve_study(self.state.study, data=self.data, n_models=n_models))
         return self.resolved
+
+    def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
+        """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
+
+        Then a decision on other weights looks at a million inequalities once.
+        """
+        if resolved.needs_noise:
+            return resolved
+        key = (resolved.decision.constraints, Blocks.of(resolved.decision.blocks), self.data)
+        if self._system is None or any(
+            new is not old and new != old for new, old in zip(key, self._system[0], strict=True)
+        ):
+            system = resolved.system or resolve(key[0], resolved.feature_names, key[1], self.data)
+            self._system = (key, system)
+        return replace(resolved, system=self._system[1])
 
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
