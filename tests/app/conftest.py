@@ -21,6 +21,20 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def start():
+    """Function that starts another server, with arguments of `start_server`; it ends with the session."""
+    started = []
+
+    def begin(*arguments):
+        started.append(start_server(*arguments))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        stop_server(each)
+
+
+@pytest.fixture(scope="session")
 def browser():
     """Chromium, driven by Playwright."""
     playwright = pytest.importorskip("playwright.sync_api", reason=HOW_TO_GET_IT)

@@ -41,10 +41,10 @@ def draw_answer(bench: Workbench) -> None:
     _draw_blocked(bench)
     with ui.element("div").classes("columns") as content:
         with ui.element("div"):
-            with ui.element("section").classes("panel").props('aria-label="The set"'):
-                _follow(bench, lambda: parts.since(bench.answer["set"]) if _has(bench) else Markup(), "answer")
-                _draw_members(bench)
+            _follow(bench, lambda: parts.since(bench.answer["set"]) if _has(bench) else Markup(), "answer")
             _draw_trust(bench)
+            with ui.element("section").classes("panel").props('aria-label="The set"'):
+                _draw_members(bench)
             for title, make in _EXPLANATIONS.items():
                 with panel(title):
                     _follow(bench, lambda make=make: _of_stage(bench, "alternatives", make), "answer")
@@ -317,7 +317,8 @@ class _Questions:
         self.revision = -1
 
     def draw(self) -> None:
-        lead = "Features about which your answer would change the set most. Answers now are marked in the report as given after votes were seen."
+        """Draw the panel."""
+        lead = "The features about which you could change the set most. The report marks what is said after votes were seen."
         with panel("Ask me about these", lead, "questions"):
             self.redraw = live(self.bench, "answer")(self._draw)
 
@@ -326,11 +327,10 @@ class _Questions:
             button(f"Ask me {_N_QUESTIONS} questions", self._begin, classes="main")
             return None
         current = "reasons" in self.bench.answer and self.bench.answer["revision"] == self.bench.revision
-        if current and self.revision != self.bench.revision:
-            return self._fetch()
         if self.is_waiting or self.revision != self.bench.revision:
             html(text("The next question is being looked for ..."), tag="p").classes("empty").props("role=status")
-        elif not self.cards or self.asked >= _N_QUESTIONS:
+            return self._fetch() if current and self.revision != self.bench.revision else None
+        if not self.cards or self.asked >= _N_QUESTIONS:
             done = f"{counted(self.asked, 'question')} answered." if self.asked else "No answer would change the set."
             html(text(done), tag="p").props("role=status")
             button("Ask me more" if self.asked else "Ask again", self._begin)

@@ -224,7 +224,7 @@ class Editor:
         self.form, self.values, self.fields = form, values, {}
         self.place.clear()
         with self.place:
-            with ui.element("div").classes("stack form-start"):
+            with ui.element("div").classes("stack form-start").props(f"data-kind={form.kind}"):
                 for field in form.fields:
                     self.fields[field.name] = self._field(field)
             options = {key: _STRICTNESS[key] for key in form.strictness}

@@ -120,8 +120,8 @@ def _draw_comparison(bench: Workbench) -> None:
         @live(bench, "versions")
         def options() -> None:
             known = {each["number"]: f"{each['number']}. {each['name']}" for each in bench.versions}
-            before = [field.value for field in fields]
-            first, second = before or [next(reversed(known), None), None]
+            first, second = [field.value for field in fields] or [None, None]
+            first = next(reversed(known), None) if first == second else first
             lists.clear()
             with lists:
                 every = {**known, None: _PRESENT}
@@ -129,8 +129,6 @@ def _draw_comparison(bench: Workbench) -> None:
                     choice(label, every, value if value in every else None)
                     for label, value in (("First", first), ("Second", second))
                 ]
-
-        place = html("")
 
         async def compare(_: Any) -> None:
             place.set_content('<p class="empty">Is being compared ...</p>')
@@ -142,6 +140,7 @@ def _draw_comparison(bench: Workbench) -> None:
             place.set_content(comparison(found))
 
         button("Compare", compare, classes="main")
+        place = html("").props("role=status")
 
 
 def comparison(found: dict[str, Any]) -> Markup:

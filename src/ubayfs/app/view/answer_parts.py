@@ -65,16 +65,16 @@ def since(found: Facts) -> Markup:
 
 def facts(found: Iterable[Facts]) -> Markup:
     """Return the three facts of trust as in the report; what is not known yet says so, without a command."""
-    return Markup('<dl class="answers">{}</dl>').format(
-        Markup().join(
-            Markup('<div><dt>{}</dt><dd><div class="value">{}</div>{}</dd></div>').format(
-                text(fact["question"]),
-                text(fact["value"] or "not known yet" if fact["state"] == "missing" else fact["value"]),
-                Markup(" ").join(text(line) for line in fact["sentences"] if fact["state"] != "missing"),
-            )
-            for fact in found
+    items = Markup().join(
+        Markup('<div><dt>{}</dt><dd><span class="value{}">{}</span>{}</dd></div>').format(
+            text(fact["question"]),
+            "" if fact["value"] else " unknown",
+            text(fact["value"] or "not known yet" if fact["state"] == "missing" else fact["value"]),
+            Markup(" ").join(text(line) for line in fact["sentences"] if fact["state"] != "missing"),
         )
+        for fact in found
     )
+    return Markup('<dl class="answers facts">{}</dl>').format(items)
 
 
 def member_table(records: Sequence[Facts], stated: Facts, n_models: int, added: Iterable[str], ready: bool) -> Markup:

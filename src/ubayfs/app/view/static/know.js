@@ -53,6 +53,13 @@ window.ubayfs.features = {
       + (chosen ? `, ${chosen.toLocaleString("en-US")} selected` : "");
     if (place && place.textContent !== text) place.textContent = text;
   },
+  // From the search to the first row.
+  enter(event) {
+    if (!["ArrowDown", "Enter"].includes(event.key) || !this.api.getDisplayedRowCount()) return;
+    event.preventDefault();
+    this.api.ensureIndexVisible(0);
+    this.api.setFocusedCell(0, this.api.getColumn("card").isVisible() ? "card" : "n");
+  },
   // State something of the selected features, or else of the one in focus.
   state(word, why) {
     let nodes = this.api.getSelectedNodes();
