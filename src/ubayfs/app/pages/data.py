@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from nicegui import app, ui
 
-from ...exceptions import InputError
+from ...exceptions import InputError, UBayFSError
 from ...study.schema import DataSection
 from ..intake import begin, inspected, is_sample_sheet
 from ..view.fields import entry, fill, heading, panel, suggestions
@@ -55,8 +55,8 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
         given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
         target = data.target if isinstance(data.target, str) else None
         try:
-            found = await inspected(paths, samples, bench.directory, target, **given)
-        except InputError:
+            found = await inspected(bench, paths, samples, target=target, **given)
+        except UBayFSError:
             if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
                 bench.set_data(path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
             raise
@@ -196,7 +196,7 @@ def _draw_table(bench: Workbench) -> None:
 
         @live(bench, "facts", "status")
         def content() -> None:
-            facts = bench.facts
+            facts = None if bench.status == "no data" else bench.facts
             if facts is None:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
                 html(text(waiting), tag="p").classes("empty")
