@@ -12,9 +12,7 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ...constraints import KINDS
-from ...data.blocks import Blocks
 from ...knowledge.scale import number_or_word, votes
-from ...study.names import PrefixBlocks
 from ..forms import (
     MUST,
     OWN,
@@ -25,6 +23,7 @@ from ..forms import (
     Known,
     form_of,
     has_form,
+    known_of,
     n_inequalities,
     read_form,
     values_of,
@@ -59,12 +58,7 @@ _AMOUNTS = {
 
 def known_names(bench: Workbench) -> Known:
     """Return the features and blocks that rules can be about."""
-    names, given = (bench.facts or {}).get("feature_names", []), bench.state.study.blocks
-    if isinstance(given, PrefixBlocks):
-        members = given.members(names)
-        given = Blocks.of(members) if members else None
-    own = given if isinstance(given, Blocks) else None
-    return Known(names, own, in_file=given is not own)
+    return known_of((bench.facts or {}).get("feature_names", []), bench.state.study.blocks)
 
 
 def scale_of(bench: Workbench) -> Scale:
