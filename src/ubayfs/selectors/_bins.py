@@ -57,7 +57,7 @@ class Counts:
     def coarser(self, n_rows: int) -> Counts:
         """Join neighboring bins until those of `n_rows` rows are not much smaller than they should be."""
         shift, in_bins = self.shift, self.in_bins
-        while in_bins.shape[-1] * BIN_ROWS > 2 * n_rows:
+        while in_bins.shape[-1] > max(2 * n_rows // BIN_ROWS, 1):
             shift += 1
             first, second = in_bins[..., ::2].copy(), in_bins[..., 1::2]
             first[..., : second.shape[-1]] += second
