@@ -3,58 +3,13 @@
 Tests that need Chromium ask for `page`; they are skipped without it.
 """
 
-import os
-import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 
-CHROMIUM = os.environ.get("UBAYFS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--no-first-run",
-]  # fmt: skip
-HOW_TO_GET_IT = (
-    "there is no Chromium: install it (apt-get install chromium) or name it in UBAYFS_CHROMIUM, "
-    'and pip install "ubayfs[browser]"'
-)
-
-
-def clean_environment():
-    """Return this environment without what would make a server think that it is part of a test."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "NICEGUI"))}
-
-
-def start_server(directory, *arguments):
-    """Start the app; return its process, address and token once it answers."""
-    command = [sys.executable, "-m", "ubayfs", "app", "--no-browser", "--port", "0", "--directory", str(directory)]
-    with open(Path(directory).with_suffix(".log"), "ab") as log:
-        process = subprocess.Popen(
-            [*command, *map(str, arguments)], env=clean_environment(), stdout=subprocess.PIPE, stderr=log, text=True
-        )
-    for line in process.stdout:
-        if found := re.match(r"Open (\S+)", line):
-            url = urlsplit(found[1])
-            token = parse_qs(url.query)["token"][0]
-            base = f"{url.scheme}://{url.netloc}"
-            return SimpleNamespace(process=process, base=base, token=token, path=url.path, directory=Path(directory))
-    raise RuntimeError(f"the server did not start: {Path(directory).with_suffix('.log').read_text()}")
-
-
-def stop_server(server):
-    """End a server as Ctrl-C does."""
-    server.process.terminate()
-    try:
-        server.process.wait(15)
-    except subprocess.TimeoutExpired:
-        server.process.kill()
-        server.process.wait()
-    server.process.stdout.close()
+from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT, start_server, stop_server
 
 
 @pytest.fixture(scope="session")
@@ -63,6 +18,20 @@ def server(tmp_path_factory):
     started = start_server(tmp_path_factory.mktemp("app") / "studies", "--demo")
     yield started
     stop_server(started)
+
+
+@pytest.fixture(scope="session")
+def start():
+    """Function that starts another server, with arguments of `start_server`; it ends with the session."""
+    started = []
+
+    def begin(*arguments):
+        started.append(start_server(*arguments))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        stop_server(each)
 
 
 @pytest.fixture(scope="session")
@@ -109,3 +78,54 @@ def page(context, server):
 def study(server):
     """The address of the demo study."""
     return server.base + server.path.rpartition("/")[0]
+
+
+@pytest.fixture
+def simulated():
+    """Function that opens the app on a library for NiceGUI's simulated user, without browser and network::
+
+    async def visit():
+        async with simulated(library) as user:
+            await user.open("/s/demo/data")
+
+    asyncio.run(visit())
+    """
+    pytest.importorskip("nicegui")
+    from nicegui import Client
+    from nicegui.testing import user_simulation
+
+    from ubayfs.app.server import build
+
+    @asynccontextmanager
+    async def opened(library):
+        async with user_simulation() as user:
+            build(library)
+            try:
+                yield user
+            finally:
+                Client.page_routes.clear()  # else NiceGUI removes ubayfs from the modules that are loaded
+
+    return opened
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A library with the study ``demo`` of a small table, whose workbench has no worker."""
+    from ubayfs import max_size
+    from ubayfs.app.state import State
+    from ubayfs.app.workbench import Workbench
+    from ubayfs.exceptions import InputError
+    from ubayfs.study import DataSection, Study
+
+    (tmp_path / "cells.csv").write_text("diagnosis,radius,area\n" + "benign,1,2\nmalignant,3,4\n" * 10)
+    study = Study(DataSection("cells.csv", target="diagnosis"), constraints=(max_size(2),), folder=tmp_path)
+    bench = Workbench.create(tmp_path / "demo", State.of("Demo", study))
+
+    def open_study(id):
+        if id != "demo":
+            raise InputError(f"{id!r} does not exist here.")
+        return bench
+
+    entry = {"id": "demo", "name": "Demo <b>", "changed": "2026-11-17T04:00:00", "n_samples": 20, "n_features": 2}
+    yield SimpleNamespace(open=open_study, studies=lambda: [entry], close=lambda: None, bench=bench, root=tmp_path)
+    bench.close()

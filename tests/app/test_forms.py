@@ -7,7 +7,15 @@ import pytest
 
 import ubayfs
 from ubayfs.app.forms import (
-    Known, completions, form_of, has_form, n_inequalities, read_form, read_numbers, values_of, with_strictness,
+    Known,
+    completions,
+    form_of,
+    has_form,
+    n_inequalities,
+    read_form,
+    read_numbers,
+    values_of,
+    with_strictness,
 )  # fmt: skip
 from ubayfs.app.sentences import sentence, strictness_in_words
 from ubayfs.constraints import KINDS, resolve

@@ -26,7 +26,9 @@ def test_every_name_is_in_one_group():
 
 
 def test_an_alias_of_two_features_is_ambiguous(tmp_path):
-    pd.DataFrame({"alias": ["p5", "p5", "ras"], "name": ["TP53", "KRAS", "KRAS"]}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame({"alias": ["p5", "p5", "ras"], "name": ["TP53", "KRAS", "KRAS"]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
     found = match("p5, ras", FEATURES, aliases="a.csv", folder=tmp_path)
     assert [(doubt.name, doubt.candidates) for doubt in found.doubted(AMBIGUOUS)] == [("p5", ("TP53", "KRAS"))]
     assert found.translated == {"ras": "KRAS"}

@@ -9,7 +9,6 @@ import pytest
 import ubayfs
 from ubayfs.app.penalty import Scale, in_words, penalty_svg
 
-
 SCALE = Scale(100, 1000.0)
 
 

@@ -35,13 +35,13 @@ _SCRIPT = '''\
 
 from pathlib import Path
 
-import ubayfs
+from ubayfs.study import load_study
 
 STUDY = {study!r}
 
 file = Path(__file__).with_suffix(".yaml")
 file.write_text(STUDY, encoding="utf-8")
-study = ubayfs.load_study(file)
+study = load_study(file)
 data = study.read_data()
 evidence = study.collect(data)
 selection = study.decide(evidence, data)

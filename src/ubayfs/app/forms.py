@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, get_type_hints
+from functools import cached_property
+from typing import Any, get_type_hints
 
 from ..constraints import KINDS, Constraint, resolve
 from ..constraints.arguments import Bounds, Costs, Items
@@ -67,11 +68,23 @@ class Form:
     values: Mapping[str, Any]
 
 
-class Known(NamedTuple):
-    """The features and blocks that rules can be about."""
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The features and blocks that rules can be about; blocks that a file has are not known."""
 
     features: list[str]
     blocks: Blocks | None = None
+    in_file: bool = False
+
+    @cached_property
+    def names(self) -> Names:
+        """The features, to be found by name or pattern."""
+        return Names(self.features)
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """The names of the blocks."""
+        return () if self.blocks is None else self.blocks.names
 
 
 def form_of(kind: str) -> Form:
@@ -177,16 +190,17 @@ def _strictness(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expanded(constraint: Constraint, known: Known, report: Report) -> Constraint | None:
-    blocks = Names(() if known.blocks is None else known.blocks.names, "block")
-    return expand_constraint(constraint, Names(known.features), blocks, report)
+    return expand_constraint(
+        constraint, known.names, Names(None if known.in_file else known.block_names, "block"), report
+    )
 
 
 def read_numbers(text: str) -> dict[str, float] | None:
-    """Return the number of each name in a text with a name and a number per line; None if it is empty.
+    r"""Return the number of each name in a text with a name and a number per line; None if it is empty.
 
     Examples
     --------
-    >>> read_numbers("mri 400\\nblood test; 2,5")
+    >>> read_numbers("mri 400\nblood test; 2,5")
     {'mri': 400.0, 'blood test': 2.5}
     """
     found: dict[str, float] = {}
@@ -249,7 +263,7 @@ def n_inequalities(constraint: Constraint, known: Known) -> int | None:
     if given.get("n") == SUPPORTED:
         return 1
     n_pairs = math.prod(len(names) for key, names in given.items() if key.endswith("features"))
-    if constraint.needs_data or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
+    if constraint.needs_data or known.in_file or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
         return None
     try:
         expanded = _expanded(constraint, known, lambda path, message: None)

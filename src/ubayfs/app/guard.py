@@ -116,9 +116,16 @@ class Guard:
         if problem is None and given is not None and scope["type"] == "http" and self._is_token(given):
             await self._enter(scope, query, send)
         elif problem is None and self._is_token(_cookies(headers.get("cookie", "")).get(self.access.cookie, "")):
-            await self.app(scope, receive, _protected(send, headers["host"]))
+            await self._pass_on(scope, receive, _protected(send, headers["host"]))
         else:
             await _refuse(scope, send, problem or "The token of this server is missing or wrong.")
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self.app(scope, receive, send)
+        except RuntimeError as error:
+            if str(error) != "No response returned.":  # as Starlette says when the browser has left meanwhile
+                raise
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), self.access.token.encode())

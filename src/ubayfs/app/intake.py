@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ def is_sample_sheet(name: str) -> bool:
     return _SHEETS.search(Path(name).name) is not None
 
 
-def inspect(paths: Mapping[str, str] | Sequence[str], samples: str | None, folder: str, target: str | None) -> Any:
+def inspect(
+    paths: Mapping[str, str] | Sequence[str], samples: str | None, folder: str, target: str | None = None, **given: Any
+) -> Any:
     """Return what is found out about files, in plain types.
 
     Parameters
@@ -41,6 +44,8 @@ def inspect(paths: Mapping[str, str] | Sequence[str], samples: str | None, folde
         Relative to `folder`; so is `samples`, the sample sheet.
     target : str or None
         Column to explain; None: the likeliest one.
+    **given
+        What is known of the files: encoding, id, sheet.
 
     Returns
     -------
@@ -48,15 +53,14 @@ def inspect(paths: Mapping[str, str] | Sequence[str], samples: str | None, folde
         ``study`` as `ubayfs init` would write it; ``columns`` that may be a target or groups, the likeliest first;
         ``orientation`` and ``notices`` in words; ``sheets`` of an Excel file; whether the target is ``undecided``.
     """
-    from ..study.inspection import inspect_files
     from ..study.starter import starter_text
     from ..study.yaml_io import parse_document
-    from ..tables.reading import named_files
+    from ..tables.reading import inspect_files, named_files
 
     named = {block: path.as_posix() for block, path in named_files(paths).items()}
     at = {block: Path(folder, path) for block, path in named.items()}
     sheet = None if samples is None else Path(folder, samples)
-    found = inspect_files(list(at.values()), samples=sheet, target=target)
+    found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
     chosen = found.sheet if found.other_sheets else None
     layout = found.keys if samples is None else {"samples": samples, **found.keys}
     data_path: Any = named if len(named) > 1 else next(iter(named.values()))
@@ -75,17 +79,19 @@ def inspect(paths: Mapping[str, str] | Sequence[str], samples: str | None, folde
     }
 
 
-async def inspected(paths: Any, samples: str | None, folder: Path, target: str | None = None) -> dict[str, Any]:
+async def inspected(
+    paths: Any, samples: str | None, folder: Path, target: str | None = None, **given: Any
+) -> dict[str, Any]:
     """Return what :func:`inspect` does, without keeping the server from its other work; a target may be outdated."""
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     loop = asyncio.get_running_loop()
     try:
         try:
-            return await loop.run_in_executor(pool, inspect, paths, samples, str(folder), target)
+            return await loop.run_in_executor(pool, partial(inspect, paths, samples, str(folder), target, **given))
         except InputError as error:
             if target is None or error.argument != "target":
                 raise
-            return await loop.run_in_executor(pool, inspect, paths, samples, str(folder), None)
+            return await loop.run_in_executor(pool, partial(inspect, paths, samples, str(folder), **given))
     except BrokenProcessPool:
         message = (
             "the file could not be read: it needs more memory than there is. Try a smaller one, or a Parquet file."

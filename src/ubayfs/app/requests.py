@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,17 +36,29 @@ def match(stages: Stages, names: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def sizes(stages: Stages, sizes: Iterable[int] | None = None) -> list[dict[str, Any]]:
-    """Return the highest score that each size can reach."""
-    from ..plotting import SizeUtilityDisplay
+def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
+    """Return the highest score that sets of each size reach under all rules but max-size, and their expected noise."""
+    from ..plotting.sizes import best_of_sizes
 
-    selection = _selection(stages)
-    return [dict(plain(point)) for point in SizeUtilityDisplay.from_selection(selection, sizes).points]
+    selection, trust = _selection(stages), stages.trust_of_set
+    utility = selection.problem.utility
+    limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
+    others = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
+    free = replace(utility, system=utility.system.take(others))
+    solutions, _, _ = best_of_sizes(selection, free, set(sizes))
+    noise = None if trust is None or trust.noise is None or not trust.noise.enough else trust.noise
+    points = []
+    for found in sorted(solutions, key=lambda solution: int(solution.chosen.sum())):
+        votes = selection.counts[found.chosen]
+        expected = None if noise is None else noise.expected(votes[votes > 0])[0]
+        point = {"size": int(found.chosen.sum()), "value": float(free(found.chosen)[0]), "noise": expected}
+        points.append(point)
+    return points
 
 
 def questions(stages: Stages, n: int = 10) -> Any:
     """Return the features whose relevance would change the answer most if the expert knew it."""
-    from ..trust.questions import questions as ask  # type: ignore[import-not-found]
+    from ..trust.questions import questions as ask
 
     return plain(ask(_selection(stages), n=n))
 
@@ -98,8 +111,6 @@ def estimate(stages: Stages) -> dict[str, Any]:
         nonlocal done
         done = now
         return False
-
-    from dataclasses import replace
 
     few = replace(state.study, evidence=replace(section, n_models=min(_TRIED, section.n_models)))
     few.collect(data, first_only)

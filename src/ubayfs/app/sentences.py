@@ -11,8 +11,10 @@ from ..constraints import KINDS, Constraint
 from ..constraints.arguments import shown
 from ..constraints.supported import SUPPORTED
 from ..constraints.weighted_sums import sum_in_words
+from ..exceptions import shortened
 
 Given = Mapping[str, Any]
+_LONGEST = 60  # letters of a name
 
 
 def sentence(constraint: Constraint) -> str:
@@ -59,7 +61,7 @@ def _items(given: Given, key: str = "features") -> str:
 
 
 def _names(names: Iterable[Any]) -> str:
-    return listing([str(name) for name in names])
+    return listing([shortened(str(name), _LONGEST) for name in names])
 
 
 def _size(words: str, given: Given) -> str:

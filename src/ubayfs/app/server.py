@@ -35,6 +35,8 @@ def build(library: Library) -> None:
     api.add_static(app, texts | {"app.css": (stylesheet(), "text/css")})
     api.add_routes(app, library)
 
+    app.on_page_exception(lambda error: missing(f"This page could not be drawn; please report it ({error!r})."))
+
     @ui.page("/")
     def studies() -> None:
         draw_studies(library)

@@ -16,6 +16,8 @@ import numpy as np
 
 from .._files import write_atomically
 from .._plain import number, plain
+from ..constraints import ConstraintSystem, resolve
+from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
@@ -63,6 +65,7 @@ class Stages:
         self.resolved: ResolvedStudy | None = None
         self.selection: Selection | None = None
         self.trust = Trust()
+        self._system: tuple[Any, ConstraintSystem] | None = None
         self._read: Any = None  # what the data were read by
         self._judged: tuple[Selection, Trust] | None = None
         with _ignoring_damage():
@@ -101,8 +104,23 @@ class Stages:
         assert self.state is not None
         if self.resolved is None:
             n_models = None if self.current() is None else self.evidence.n_models  # type: ignore[union-attr]
-            self.resolved = resolve_study(self.state.study, data=self.data, n_models=n_models)
+            self.resolved = self._tied(resolve_study(self.state.study, data=self.data, n_models=n_models))
         return self.resolved
+
+    def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
+        """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
+
+        Then a decision on other weights looks at a million inequalities once.
+        """
+        if resolved.needs_noise:
+            return resolved
+        key = (resolved.decision.constraints, Blocks.of(resolved.decision.blocks), self.data)
+        if self._system is None or any(
+            new is not old and new != old for new, old in zip(key, self._system[0], strict=True)
+        ):
+            system = resolved.system or resolve(key[0], resolved.feature_names, key[1], self.data)
+            self._system = (key, system)
+        return replace(resolved, system=self._system[1])
 
     def _settings(self, seed: Any = None) -> dict[str, Any]:
         """Return the settings of the ensemble that the study asks for."""
@@ -188,6 +206,16 @@ class Stages:
         """Return what tables, lists, patterns and blocks of the study state of features, and why."""
         prior = self.resolve().prior
         return {name: (stated, prior.reasons.get(name, {}).get("why", "")) for name, stated in prior.stated.items()}
+
+    def block_of(self) -> dict[str, str]:
+        """Return the blocks of each feature that is in any, as one text."""
+        names = self.resolve().feature_names
+        found: dict[str, str] = {}
+        for block, members in Blocks.of(self.resolve().decision.blocks).members.items():
+            for member in members:
+                name = str(names[member]) if isinstance(member, int) else member
+                found[name] = f"{found[name]}, {block}" if name in found else block
+        return found
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from ..constraints import KINDS, Constraint
 from ..exceptions import InputError
-from ..knowledge.scale import Stated, as_stated
+from ..knowledge.scale import Stated, as_stated, check_weight
 from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
 from ..study.diagnostics import below, known_only, refuse
+from ..study.experts import Expert
 from ..study.schema import SECTIONS
 from ..study.study import Study, study_of
 from ..study.weights import Weights
+from .history import now
 
 # Files and folders in the directory of a study.
 STUDY, APP, HISTORY = "study.yaml", "app.json", "history.jsonl"
@@ -74,17 +76,20 @@ class State:
 
     def __post_init__(self) -> None:
         on = tuple(rule.constraint for rule in self.rules if rule.on)
-        if on != self.study.constraints or self.study.origin is not None:
-            object.__setattr__(self, "study", replace(self.study, constraints=on, origin=None))
+        study, prior = self.study, self.study.prior
+        if on != study.constraints or study.origin is not None or prior.confirmed != self.confirmed:
+            prior = replace(prior, confirmed=self.confirmed)
+            object.__setattr__(self, "study", replace(study, constraints=on, origin=None, prior=prior))
 
     @classmethod
     def of(cls, name: str, study: Study) -> State:
         """Return the state of a study that is opened for the first time."""
-        return cls(name, study, tuple(Rule(constraint) for constraint in study.constraints))
+        return cls(name, study, tuple(Rule(constraint) for constraint in study.constraints), study.prior.confirmed)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the state in plain types; the constraints are below ``rules``."""
         study = {key: part for key, part in self.study.to_dict().items() if key not in ("constraints", "versions")}
+        study["prior"] = {key: value for key, value in study.get("prior", {}).items() if key != "confirmed"}
         rules = [rule.to_plain() for rule in self.rules]
         return {
             "name": self.name, "study": study, "rules": rules, "confirmed": self.confirmed, "expert": self.expert
@@ -111,7 +116,7 @@ class State:
         return replace(self, study=replace(self.study, **parts))
 
     def with_words(self, words: Mapping[str, Word], feature_names: Sequence[str] | None = None) -> State:
-        """Return the state with other words of the expert on some features.
+        """Return the state with other words of the expert on some features; after votes were seen, with the time.
 
         `feature_names` are needed only if the study has one weight per feature, in their order.
         """
@@ -127,10 +132,20 @@ class State:
                 reasons[name] = reasons.get(name, {}) | {"why": why.strip()}
         texts = {name: tuple(item for item in given.items() if item[1]) for name, given in reasons.items()}
         stated_why = tuple(item for item in texts.items() if item[1])
-        return self._with_weights(replace(weights, features=tuple(features.items()), reasons=stated_why))
+        state = self._with_weights(replace(weights, features=tuple(features.items()), reasons=stated_why))
+        before = dict(weights.features)
+        changed = {name: now() for name in words if before.get(name) != features.get(name)}
+        if self.confirmed is None or not changed:
+            return state
+        prior = state.study.prior
+        return state.with_study(
+            prior=replace(prior, changed_after_votes={**(prior.changed_after_votes or {}), **changed})
+        )
 
     def weights(self, feature_names: Sequence[str] | None = None) -> Weights:
         """Return what the expert stated."""
+        if self.expert:
+            return (self.study.prior.experts or {}).get(self.expert, Expert()).weights
         found = self.study.prior.weights
         if isinstance(found, tuple):
             if feature_names is None or len(feature_names) != len(found):
@@ -140,11 +155,17 @@ class State:
         return found
 
     def _with_weights(self, weights: Weights) -> State:
-        return self.with_study(prior=replace(self.study.prior, weights=weights))
+        prior = self.study.prior
+        if not self.expert:
+            return self.with_study(prior=replace(prior, weights=weights))
+        own = replace((prior.experts or {}).get(self.expert, Expert()), weights=weights)
+        return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), self.expert: own}))
 
     def with_default(self, weight: float) -> State:
-        """Return the state with another weight of features of which nothing is stated."""
-        return self._with_weights(replace(self.weights(), default=weight))
+        """Return the state with another weight of features of which nothing is stated, by any expert."""
+        prior = self.study.prior
+        weights = replace(replace(self, expert="").weights(), default=check_weight("default", weight))
+        return self.with_study(prior=replace(prior, weights=weights))
 
     def with_rule(self, position: int, **changes: Any) -> State:
         """Return the state with another constraint, on or why of a rule."""

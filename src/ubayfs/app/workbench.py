@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -50,7 +51,8 @@ class Workbench:
         Of the table, also while something is wrong with its columns: columns, types, preview, notices.
     evidence : dict or None
         Of the ensemble: n_models, whether it is ``current`` (of these data and settings), ``n_stored`` finished runs.
-    status : {"reading", "ready", "collecting", "deciding", "failed", "no data"}
+    status : {"reading", "ready", "collecting", "deciding", "failed", "no data", "waiting"}
+        Waiting: too many other studies are at work.
     problems : list of dict
         What is wrong with the study now: ``path``, ``message``, and ``rules``, the positions of the rules it is about.
     answer : dict
@@ -88,6 +90,7 @@ class Workbench:
         self._features: list[str] | None = None  # of the last set
         self._resolved: dict[str, Word] = {}
         self._n_ended, self._closed = 0, False
+        self.used = time.monotonic()  # when something was last asked for
         self._listeners: dict[int, Callable[[Event], None]] = {}
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
         self._launch = launch
@@ -169,8 +172,9 @@ class Workbench:
         with self._lock:
             weights = self.state.weights(self._names())
             reasons = {name: dict(texts).get("why", "") for name, texts in weights.reasons}
-            own = {name: (stated, reasons.get(name, "")) for name, stated in weights.features}
-            return {**self._resolved, **own}  # type: ignore[dict-item]
+            own: dict[str, Word] = {str(name): (stated, reasons.get(name, "")) for name, stated in weights.features}
+            alone = not self.state.expert and not self.state.study.prior.experts
+            return {**(self._resolved if alone else {}), **own}  # nobody sees what another expert states
 
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """Call a function after each change, from the thread that made it; returns what ends this."""
@@ -265,6 +269,10 @@ class Workbench:
         """Change keys of the section ``evidence``."""
         self._set("evidence", keys)
 
+    def set_prior(self, **keys: Any) -> None:
+        """Change keys of the section ``prior``, such as how experts are pooled."""
+        self._set("prior", keys)
+
     def set_decision(self, **keys: Any) -> None:
         """Change keys of the section ``decision``."""
         self._set("decision", keys)
@@ -343,6 +351,11 @@ class Workbench:
         return future
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is being done for the study."""
+        return self.progress is None and not self._waiting and self.status in ("ready", "no data", "failed")
+
+    @property
     def resting(self) -> bool:
         """Whether no process works for the study."""
         return self._worker is None
@@ -352,6 +365,9 @@ class Workbench:
         with self._lock:
             if self._worker is None and self._launch is not None and not self._closed:
                 self._worker = self._launch(self.directory, self._receive)
+                if self._worker is None:  # too many are at work
+                    self.status = "waiting"
+                    return
                 self._worker.send("state", self.revision, self.state)
 
     def rest(self) -> None:
@@ -364,6 +380,7 @@ class Workbench:
 
     def _tell(self, kind: str, *content: Any) -> None:
         """Send the worker a message; it is started if it rests."""
+        self.used = time.monotonic()
         with self._lock:
             if self._worker is None and kind != "stop":
                 self.wake()
@@ -371,6 +388,8 @@ class Workbench:
                     return
             if self._worker is not None:
                 self._worker.send(kind, *content)
+            elif kind == "request":
+                self._give_up("Too many studies are at work; please try again in a moment.")
 
     # -- what the worker says ------------------------------------------------------------------------------------------
 
@@ -402,10 +421,14 @@ class Workbench:
         self.votes = votes
         return [("votes",)]
 
-    def _on_stated(self, revision: int, stated: dict[str, Word]) -> Any:
+    def _on_stated(self, revision: int, stated: dict[str, Word], block_of: dict[str, str]) -> Any:
+        if revision != self.revision or self.facts is None:
+            return None
         own = {name for name, _ in getattr(self.state.study.prior.weights, "features", ())}
-        if revision == self.revision:
-            self._resolved = {name: word for name, word in stated.items() if name not in own}
+        further = {name: word for name, word in stated.items() if name not in own}
+        changed = further != self._resolved or block_of != self.facts.get("block_of")
+        self._resolved, self.facts["block_of"] = further, block_of
+        return [("facts",)] if changed else None
 
     def _on_progress(self, progress: dict[str, Any] | None) -> Any:
         self.progress = progress

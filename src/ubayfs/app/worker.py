@@ -202,7 +202,7 @@ class _Loop:
                 self.send("facts", facts)
             self.send("evidence", stages.evidence_facts(), self._votes())
             stages.resolve()
-            self.send("stated", revision, stages.stated())
+            self.send("stated", revision, stages.stated(), stages.block_of())
             self._set()
         except UBayFSError as error:
             if getattr(error, "facts", None) is not None:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .console import echo, echo_error
+
+if TYPE_CHECKING:
+    from ..app.library import Library
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
 
 
+def _first(library: Library, arguments: argparse.Namespace) -> str | None:
+    """Return the study to begin with; the demo study that is there already, if there is one."""
+    if arguments.source is not None:
+        return library.add(arguments.source)
+    demos = [study["id"] for study in library.studies() if study["id"].startswith("demo-")]
+    return None if not arguments.demo else demos[0] if demos else library.demo()
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Start the server."""
     from ..exceptions import MissingDependencyError
@@ -42,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     library = Library(arguments.directory)
     listening = bound_socket(arguments.host, arguments.port)
     access = Access(arguments.host, listening.getsockname()[1], arguments.address)
-    study = library.demo() if arguments.demo else None if arguments.source is None else library.add(arguments.source)
+    study = _first(library, arguments)
     url = access.url if study is None else access.url.replace("/?", f"/s/{study}/data?")
 
     def started() -> None:

@@ -41,7 +41,9 @@ def text(name: str, value: Any) -> str:
 
 
 def paths(name: str, value: Any) -> str | dict[str, str]:
-    """Return the path of a file, or the paths of several by the names of their blocks."""
+    """Return the path of a file, or the paths of several by the names of their blocks; empty: not known yet."""
+    if value == "":
+        return ""
     if isinstance(value, Mapping) or (isinstance(value, Iterable) and not isinstance(value, str)):
         if not value:
             raise InputError.of(name, "must name at least one file.", value)

@@ -252,7 +252,7 @@ def moved_path(path: str, old: Path, new: Path) -> str:
     >>> moved_path("data.csv", Path("/home/lab"), Path("/home/lab/results"))
     '../data.csv'
     """
-    if os.path.isabs(path) or old == new:
+    if not path or os.path.isabs(path) or old == new:
         return path
     target = os.path.abspath(old / path)
     try:

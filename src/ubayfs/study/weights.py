@@ -235,8 +235,11 @@ class WeightResolver:
         worth, several = worth_by(weights.default, self.n_models), []
         for level, highest in self._levels(weights, rows, by_list):
             several += settle(level, found, worth, None if highest else self._contradiction)
-        stated = {name: found[name] for name in names if name in found}
-        numbers = np.array([worth(stated.get(name, weights.default))[0] for name in names], dtype=np.float64)
+        stated = {name: found[name] for name in names if name in found} if found else {}
+        numbers = np.full(len(names), worth(weights.default)[0], dtype=np.float64)
+        for position, name in enumerate(names if stated else ()):
+            if name in stated:
+                numbers[position] = worth(stated[name])[0]
         costs = None if table is None else costs_of(table, rows, partial(self.report, self.table_at))
         notes = (*advice, *of_lists, *highest_advice(several))
         return PriorKnowledge(numbers, stated, self._reasons(weights, rows, listed), costs, notes)

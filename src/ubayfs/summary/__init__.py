@@ -16,7 +16,6 @@ from .._arguments import RandomState, check_int
 from .._plain import number, plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
-from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, versions
 from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
@@ -140,7 +139,7 @@ def summarize(
     given = dict(answer(selection, **same) if known is None else known)
     explained = trust_facts.explanations(selection, random_state, blocks)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
-    table = _table(selection, data)
+    table = selection.data_of_fit(data)
     about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
     correlations = (
         known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
@@ -195,11 +194,6 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
         elif advice not in known and advice not in further:
             further.append(advice)
     return list(messages), further
-
-
-def _table(selection: Selection, data: Any) -> FeatureData | None:
-    """Return the data of the fit: those given, or those that the selection was decided with."""
-    return selection.data_of_fit(data)
 
 
 def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,34 +34,44 @@ def draw_data(bench: Workbench) -> None:
     heading(
         "What are your data?",
         "One table or several of the same samples; a sample sheet may have the target. "
-        "Everything that was found out by itself can be corrected here.",
+        "All that was found out about them can be corrected here.",
     )
     known: dict[str, Any] = {}  # of `intake.inspect`, while this page is open
-    with ui.element("div").classes("columns"):
+    with ui.element("div").classes("columns narrow-first"):
+        with ui.element("div"):
+            _draw_files(bench, known)
         with ui.element("div"):
             _draw_roles(bench, known)
             _draw_table(bench)
-        with ui.element("div"):
-            _draw_files(bench, known)
 
 
 def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         show_message("info", "Reading the files; this takes a moment.", "")
-        target = bench.state.study.data.target
-        found = await inspected(paths, samples, bench.directory, target if isinstance(target, str) else None)
+        data = bench.state.study.data
+        given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
+        target = data.target if isinstance(data.target, str) else None
+        try:
+            found = await inspected(paths, samples, bench.directory, target, **given)
+        except InputError:
+            if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
+                bench.set_data(path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
+            raise
         known.update(found)
         begin(bench, found)
         _tell(found)
 
     async def add(path: str) -> None:
-        tables, samples = _files(bench)
         path = _allowed(bench, path)
+        tables, samples = _files(bench) if _is_read(bench) else ({}, None)  # instead of what is no table
         if tables and samples is None and is_sample_sheet(path):
             await take(tables, path)
         else:
             await take([*(file for file in tables.values() if file != path), path], samples)
 
+    with panel("Study"):
+        name = entry("Name of the study", bench.name, bench.rename)
+        on(bench, "state", lambda: name.show(bench.name))
     with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
 
         @live(bench, "state")
@@ -70,9 +80,11 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
             for block, path in tables.items():
                 with ui.element("div").classes("row file"):
                     html(text(Path(path).name), tag="strong")
-                    if len(tables) > 1:
+                    others = {name: file for name, file in tables.items() if name != block}
+                    if not others:
+                        button("Remove", lambda _: bench.set_data(path="", samples=None))
+                    else:
                         entry("Block", block, partial(_rename, bench, block))
-                        others = {name: file for name, file in tables.items() if name != block}
                         button("Remove", lambda _, others=others: take(others, samples))
                         if samples is None:
                             button("Is the sample sheet", lambda _, others=others, path=path: take(others, path))
@@ -86,6 +98,13 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
         drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
         field = entry("Or the path of a file on this machine", "", draft="path", placeholder="/home/me/cells.csv")
         field.change = add
+        again = button("Find out again what the columns are", lambda _: take(*_files(bench)))
+
+    def refresh() -> None:
+        again.set_visibility(bool(_files(bench)[0]))
+
+    refresh()
+    on(bench, "state", refresh)
 
 
 def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
@@ -93,6 +112,14 @@ def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
     data = bench.state.study.data
     named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
     return {block: path for block, path in named.items() if path}, data.samples
+
+
+def _is_read(bench: Workbench) -> bool:
+    return bool((bench.facts or {}).get("columns"))
+
+
+def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
+    return paths.values() if isinstance(paths, Mapping) else paths
 
 
 def _rename(bench: Workbench, block: str, name: str) -> None:
@@ -177,8 +204,7 @@ def _draw_table(bench: Workbench) -> None:
 
 
 def _draw_figures(facts: Mapping[str, Any]) -> None:
-    classes = facts.get("classes") or {}
-    shares = ", ".join(f"{name}: {count:,}" for name, count in classes.items())
+    shares = ", ".join(f"{name}: {count:,}" for name, count in facts.get("classes") or ())
     groups = "" if facts.get("n_groups") is None else f"of {facts['n_groups']:,} groups"
     figures = [
         (f"{facts['n_samples']:,}", "samples", groups), (f"{facts['n_features']:,}", "features", ""),

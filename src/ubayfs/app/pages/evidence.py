@@ -104,31 +104,29 @@ def duration(seconds: float) -> str:
 
 
 def _can_run(bench: Workbench) -> bool:
-    return bench.facts is not None and bench.status not in ("collecting", "reading")
+    return bench.facts is not None and bench.status not in ("collecting", "reading") and not _stored(bench)[2]
 
 
 def _stored(bench: Workbench) -> tuple[int, int, bool]:
-    """Return how many runs are done and wanted, and whether the evidence is that of the present settings."""
+    """Return how many runs are done and wanted, and whether none is missing."""
     known = bench.evidence or {}
-    wanted = bench.state.study.evidence.n_models
-    current = bool(known.get("current"))
-    return (wanted if current else known.get("n_stored", 0)), wanted, current
+    return known.get("n_stored", 0), bench.state.study.evidence.n_models, bool(known.get("complete"))
 
 
 def _run_label(bench: Workbench) -> str:
-    done, wanted, current = _stored(bench)
-    if current:
-        return "Run again"
+    done, wanted, complete = _stored(bench)
+    if complete:
+        return "All runs are done"
     return f"Resume: {wanted - done} runs are missing" if done else f"Run {wanted} models"
 
 
 def _run_text(bench: Workbench) -> str:
-    done, wanted, current = _stored(bench)
+    done, wanted, complete = _stored(bench)
     if bench.status == "collecting":
         return status_text(bench)
     if bench.facts is None:
         return "The data are not read yet." if bench.status == "reading" else "There are no data yet."
-    if current:
+    if complete:
         return f"All {wanted} models have voted."
     if done:
         return f"{done} of {wanted} runs are done and stored; the others are missing."

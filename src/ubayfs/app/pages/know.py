@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -10,16 +10,19 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ...knowledge.scale import number_or_word
+from ...priors.knowledge import POOLS
+from ...study.experts import Expert
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
-from ..view.fields import choice, entry, heading, panel
+from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import button, page
-from ..view.live import guarded, html, live, show_message
+from ..view.live import guarded, html, live, on, show_message
 from ..view.parts import badge, help_text, notice, table, text
 from .sources import draw_blocks, draw_sources
 
 if TYPE_CHECKING:
     from ..workbench import Workbench
 
+_MOST_ROWS = 100
 _TOLD = "what you change from now on is marked in the report as changed after votes were seen"
 
 
@@ -60,9 +63,11 @@ async def _state(bench: Workbench, features: list[str], word: Any, why: str | No
 
     def state() -> None:
         if not features:
-            show_message("info", "Select features in the table first: the box before each, or a cell and the space bar.")
+            show_message(
+                "info", "Select features in the table first: the box before each, or a cell and the space bar."
+            )
             return
-        bench.say(features, number_or_word(word), why or None if word is not None else None)
+        bench.say(features, number_or_word(word), why)
 
     await guarded(state)()
 
@@ -74,7 +79,7 @@ def _toolbar() -> None:
             label = Markup("{} <kbd>{}</kbd>").format(word.capitalize(), number)
             _act(label, f"'{word}'").props(f'aria-keyshortcuts="{number}"')
         _act(Markup("Nothing <kbd>0</kbd>"), "null")
-        votes = ui.element("input").props('type=number min=0 step=any class=votes placeholder=votes').classes("votes")
+        votes = ui.element("input").props("type=number min=0 step=any class=votes placeholder=votes").classes("votes")
         votes.props["aria-label"] = "Votes that the selected features are worth"
         _act("Set votes", "bar.querySelector('.votes').value || undefined")
         why = ui.element("input").props('type=text placeholder="Why? (paper, experience ...)"').classes("why grow")
@@ -84,7 +89,9 @@ def _toolbar() -> None:
 
 def _act(label: Any, word: str) -> ui.element:
     send = (
-        "() => { const bar = document.getElementById('state'); const word = " + word + "; if (word === undefined) return;"
+        "() => { const bar = document.getElementById('state'); const word = "
+        + word
+        + "; if (word === undefined) return;"
         " window.ubayfs.features.state(word, bar.querySelector('.why').value.trim() || null); }"
     )
     return html(text(label), tag="button").props("type=button").on("click", js_handler=send)
@@ -99,7 +106,9 @@ def _summary(bench: Workbench) -> None:
             if bench.state.confirmed is None:
                 note = "Votes are shown once you confirm. Confirm when you have stated what you know."
                 html(text(note), tag="p").classes("note")
-                button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props("id=confirm")
+                button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
+                    "data-key=confirm"
+                )
             else:
                 at = bench.state.confirmed[:16].replace("T", " ")
                 html(notice("success", f"{at}: votes are shown, and {_TOLD}.", "Confirmed"))
@@ -127,14 +136,13 @@ def stated_list(stated: dict[str, Any]) -> Markup:
 
 
 def _default(bench: Workbench) -> None:
+    def weight() -> Any:
+        return getattr(bench.state.study.prior.weights, "default", "")
+
     with panel("All other features"):
-
-        def change(value: str) -> None:
-            bench.set_default(number_or_word(value))
-
-        weight = getattr(bench.state.study.prior.weights, "default", "")
         hint = "Votes that a feature has of which nothing is stated; 0.01 lets the models decide."
-        entry("Default weight", weight, change, hint)
+        field = entry("Default weight", weight(), lambda value: bench.set_default(number_or_word(value)), hint)
+        on(bench, "state", lambda: field.show(weight()))
 
 
 # -- several experts ---------------------------------------------------------------------------------------------------
@@ -142,39 +150,39 @@ def _default(bench: Workbench) -> None:
 
 def _experts(bench: Workbench) -> None:
     with panel("Several experts", "Each states words under a name, without seeing those of the others or the votes."):
-        known = list(getattr(bench.state.study.prior, "experts", None) or {})
-        entry("Words are given by", bench.state.expert, bench.set_expert, "Empty: there is one expert.", suggestions=known)
+        known = suggestions(list(bench.state.study.prior.experts or {}))
+        hint = "Empty: there is one expert."
+        field = entry("Words are given by", bench.state.expert, bench.set_expert, hint, listed=known.html_id)
+        on(bench, "state", lambda: field.show(bench.state.expert))
 
         @live(bench, "state")
         def experts() -> None:
             prior = bench.state.study.prior
-            names = list(getattr(prior, "experts", None) or {})
-            if not names:
-                return
-            if bench.state.confirmed is None:
-                html(text(f"So far: {listing(names)}."), tag="p").classes("note")
-                return
-            html(disagreement(prior.experts))
-            pool = help_text("prior", "pool")
-            choice("Pooled by", ("mean", "lowest"), prior.pool, lambda value: bench.set_prior(pool=value), pool)
+            if prior.experts and bench.state.confirmed is None:
+                html(text(f"So far: {listing(list(prior.experts))}."), tag="p").classes("note")
+            elif prior.experts:
+                html(disagreement(prior.experts))
+                pool = help_text("prior", "pool")
+                choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set_prior(pool=value), pool)
 
 
-def disagreement(experts: Any) -> Markup:
-    """Return a table of the features of which experts state different things."""
+def disagreement(experts: Mapping[str, Expert]) -> Markup:
+    """Return a table of the features of which experts state different things.
+
+    >>> from ubayfs.study.weights import Weights
+    >>> first, second = Expert(Weights(features=(("age", "likely"),))), Expert(Weights(features=(("age", 3.0),)))
+    >>> disagreement({"Ada": first, "Ben": second}).striptags()
+    'They differ on 1 featureFeatureAdaBenagelikely3'
+    """
     stated = {name: dict(expert.weights.features) for name, expert in experts.items()}
-    features = dict.fromkeys(feature for words in stated.values() for feature in words)
-    rows = [
-        [feature, *(_shown(words.get(feature)) for words in stated.values())]
-        for feature in features
-        if len({_shown(words.get(feature)) for words in stated.values()}) > 1
-    ]
+    words = {
+        feature: [_shown(given.get(feature)) for given in stated.values()]
+        for feature in dict.fromkeys(feature for given in stated.values() for feature in given)
+    }
+    rows = [[feature, *given] for feature, given in words.items() if len(set(given)) > 1]
     if not rows:
         return Markup('<p class="note">{}</p>').format(text(f"{listing(list(stated))} agree."))
-    return table(["Feature", *stated], _first(rows), f"They differ on {counted(len(rows), 'feature')}")
-
-
-def _first(rows: list[Any], n: int = 100) -> Iterable[Any]:
-    return rows[:n]
+    return table(["Feature", *stated], rows[:_MOST_ROWS], f"They differ on {counted(len(rows), 'feature')}")
 
 
 def _shown(word: Any) -> str:

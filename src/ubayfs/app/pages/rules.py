@@ -7,15 +7,29 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
 from nicegui import ui
 
-from ..._plain import counted
+from ..._plain import counted, listing
 from ...constraints import KINDS
 from ...data.blocks import Blocks
 from ...knowledge.scale import number_or_word, votes
 from ...study.names import PrefixBlocks
-from ..forms import MUST, OWN, PRICE, RHO, Field, Form, Known, form_of, has_form, n_inequalities, read_form, values_of
-from ..forms import with_strictness as changed_strictness
+from ..forms import (
+    MUST,
+    OWN,
+    PRICE,
+    RHO,
+    Field,
+    Form,
+    Known,
+    form_of,
+    has_form,
+    n_inequalities,
+    read_form,
+    values_of,
+    with_strictness,
+)  # fmt: skip
 from ..matching import match
 from ..penalty import Scale, in_words, penalty_svg
 from ..sentences import sentence, strictness_in_words
@@ -32,10 +46,10 @@ if TYPE_CHECKING:
     from ..workbench import Workbench
 
 _STRICTNESS = {
-    MUST: "must: never violated",
-    PRICE: "wish: at a price in votes",
-    RHO: "wish: with a relaxation rho",
-    OWN: "wish: by the correlation",
+    MUST: "must hold",
+    PRICE: "wish with a price",
+    RHO: "wish with rho",
+    OWN: "wish by correlation",
 }
 _AMOUNTS = {
     PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
@@ -45,13 +59,12 @@ _AMOUNTS = {
 
 def known_names(bench: Workbench) -> Known:
     """Return the features and blocks that rules can be about."""
-    facts, given = bench.facts or {}, bench.state.study.blocks
-    names = facts.get("feature_names", [])
+    names, given = (bench.facts or {}).get("feature_names", []), bench.state.study.blocks
     if isinstance(given, PrefixBlocks):
-        given = Blocks(given.members(names))
-    elif not isinstance(given, Blocks):
-        given = Blocks(facts["blocks"]) if facts.get("blocks") else None
-    return Known(names, given)
+        members = given.members(names)
+        given = Blocks.of(members) if members else None
+    own = given if isinstance(given, Blocks) else None
+    return Known(names, own, in_file=given is not own)
 
 
 def scale_of(bench: Workbench) -> Scale:
@@ -59,9 +72,9 @@ def scale_of(bench: Workbench) -> Scale:
     study, facts = bench.state.study, bench.facts or {}
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
-    cast = n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4)))
-    if bench.votes is not None and len(bench.votes):
-        cast = max(float(bench.votes.sum()), 1.0)
+    cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
+    if bench.votes is not None and bench.votes.any():
+        cast = float(bench.votes.sum())
     weights = study.prior.weights
     default = getattr(weights, "default", 0.01)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
@@ -87,81 +100,88 @@ def draw_rules(bench: Workbench) -> None:
 
 
 def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
-    descriptions: list[Callable[[], None]] = []
+    remarks: list[ui.html] = []
+
+    def remark() -> None:
+        known = known_names(bench)
+        for i, place in enumerate(remarks[: len(bench.state.rules)]):
+            place.set_content(_remark(bench, i, known))
 
     @live(bench, "state", "facts")
     def rules() -> None:
-        descriptions.clear()
         if not bench.state.rules:
-            html(text("There are no rules: the best set would be all features. Add how many you want."), tag="p").classes("empty")
+            none = "There are no rules: the best set would be all features. Add how many you want."
+            html(text(none), tag="p").classes("empty")
         with ui.element("ol").classes("rules"):
-            for i, rule in enumerate(bench.state.rules):
-                with ui.element("li").classes("" if rule.on else "off"):
-                    descriptions.append(_rule(bench, i, rule, edit))
+            remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
+        remark()
 
-    on(bench, ("problems", "answer"), lambda: [describe() for describe in descriptions] and None)
+    on(bench, ("problems", "answer"), remark)
 
 
-def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> Callable[[], None]:
-    """Draw a rule; returns what shows its contradictions and its number of inequalities again."""
-    says, n_models = sentence(rule.constraint), bench.state.study.evidence.n_models
-    box = tick("", rule.on, lambda value: bench.change_rule(i, on=value))
-    _name(box, f"rule-{i}-on", f"Rule {i + 1} is on: {says}")
-    with ui.element("div"):
-        html(text(says), tag="div").classes("says")
-        about = html("", tag="div").classes("about")
-
-        def describe() -> None:
-            n = _count(bench, i, rule)
-            about.set_content(text(f"{strictness_in_words(rule.constraint, n_models)}{n}"))
-            wrong = [problem for problem in bench.problems if i in problem.get("rules", ())]
-            alarm.set_content(text(" ".join(problem["message"] for problem in wrong)))
-
-        alarm = html("", tag="div").classes("contradicts").props("role=alert")
-        describe()
+def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
+    """Draw a rule; returns the place of what is found out about it."""
+    says = sentence(rule.constraint)
+    with ui.element("li").classes("" if rule.on else "off"):
+        _name(
+            tick("", rule.on, lambda value: bench.change_rule(i, on=value)),
+            f"rule-{i}-on",
+            f"Rule {i + 1} is on: {says}",
+        )
+        with ui.element("div"):
+            html(text(f"{i + 1}. {says}"), tag="div").classes("says")
+            remarks = html("", tag="div").classes("about").props("role=status")
         with ui.element("div").classes("row"):
+            if has_form(rule.constraint):
+                _name(button("Change", lambda _: edit(i)), f"rule-{i}-change", f"Change rule {i + 1}")
+            _name(button("Remove", lambda _: bench.remove_rule(i)), f"rule-{i}-remove", f"Remove rule {i + 1}")
+        with ui.element("div").classes("row meant"):
             _strictness(bench, i, rule)
             why = entry("Why", rule.why, lambda value: bench.change_rule(i, why=value), classes="why")
             _name(why, f"rule-{i}-why", f"Why rule {i + 1}")
-            if has_form(rule.constraint):
-                button("Change", lambda _: edit(i)).props(f"id=rule-{i}-change").props["aria-label"] = f"Change rule {i + 1}"
-            button("Remove", lambda _: bench.remove_rule(i)).props(f"id=rule-{i}-remove").props["aria-label"] = (
-                f"Remove rule {i + 1}: {says[:80]}"
-            )
-    return describe
+    return remarks
 
 
-def _count(bench: Workbench, i: int, rule: Rule) -> str:
-    """Return how many inequalities a rule has, in words; the answer knows it, also where it depends on the data."""
-    n = n_inequalities(rule.constraint, known_names(bench))
-    if n is None and rule.on:
+def _remark(bench: Workbench, i: int, known: Known) -> Markup:
+    """Return how strictly a rule is meant, its number of inequalities, and what it contradicts."""
+    rule = bench.state.rules[i]
+    n = n_inequalities(rule.constraint, known)
+    if n is None and rule.on:  # the answer knows it, also where it depends on the data
         listed = (bench.answer.get("reasons") or {}).get("constraints", [])
         own = [entry for entry in listed if not entry.get("from_prior")]
         place = sum(other.on for other in bench.state.rules[:i])
         n = own[place].get("n_inequalities") if place < len(own) else None
-    return "" if n is None else f"; {counted(n, 'inequality', 'inequalities')}"
+    meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
+    remark = text(meant if n is None else f"{meant}; {counted(n, 'inequality', 'inequalities')}")
+    for problem in bench.problems:
+        about = problem.get("rules", ())
+        if i in about:
+            others = [f"{other + 1}" for other in about if other != i]
+            message = f"No set satisfies this together with rule {listing(others)}." if others else problem["message"]
+            remark += Markup('<div class="contradicts">{}</div>').format(text(message))
+    return remark
 
 
 def _strictness(bench: Workbench, i: int, rule: Rule) -> None:
     """Draw wish or must, and the price."""
     values = values_of(rule.constraint)
     now = values["strictness"]
-    options = {key: _STRICTNESS[key] for key in form_of(rule.constraint.kind).strictness}
 
     def change(strictness: str, amount: Any = None) -> None:
         given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
-        bench.change_rule(i, constraint=changed_strictness(rule.constraint, strictness, given))
+        bench.change_rule(i, constraint=with_strictness(rule.constraint, strictness, given))
 
+    options = {key: _STRICTNESS[key] for key in form_of(rule.constraint.kind).strictness}
     _name(choice("Meant as", options, now, change), f"rule-{i}-strictness", f"How strictly rule {i + 1} is meant")
     if now in _AMOUNTS and not isinstance(values[now], tuple):
-        field = entry(_AMOUNTS[now][0], f"{values[now]:g}", lambda value: change(now, value))
-        _name(field, f"rule-{i}-amount", f"{_AMOUNTS[now][0]} of rule {i + 1}")
+        label, _ = _AMOUNTS[now]
+        _name(entry(label, f"{values[now]:g}", partial(change, now)), f"rule-{i}-amount", f"{label} of rule {i + 1}")
 
 
-def _name(field: Any, html_id: str, label: str) -> None:
-    """Give the control of a field an id, which the focus comes back to, and a name of its own for screen readers."""
-    control = next(e for e in field.control.descendants() if e.tag in ("input", "select", "textarea"))
-    control.props["id"], control.props["aria-label"] = html_id, label
+def _name(control: Any, key: str, label: str) -> None:
+    """Give a control a name of its own for screen readers, and a key by which it gets the focus back."""
+    props = getattr(control, "box", control).props
+    props["data-key"], props["aria-label"] = key, label
 
 
 # -- the form ----------------------------------------------------------------------------------------------------------
@@ -171,11 +191,14 @@ class Editor:
     """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
 
     def __init__(self, bench: Workbench) -> None:
-        self.bench, self.position = bench, None
+        self.bench = bench
+        self.position: int | None = None  # of the rule that is changed
         self.values: dict[str, Any] = {}
         self.fields: dict[str, Any] = {}
         with panel("Add a rule") as self.panel:
-            titles = {kind: KINDS[kind].meaning for kind in sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)}
+            titles = {
+                kind: KINDS[kind].meaning for kind in sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)
+            }
             self.kinds = choice("Kind of rule", titles, "max_size", self.choose)
             _name(self.kinds, "rule-kind", "Kind of rule")
             self.place = ui.element("div").classes("stack")
@@ -191,15 +214,17 @@ class Editor:
         rule = self.bench.state.rules[i]
         self.start(form_of(rule.constraint.kind), values_of(rule.constraint), rule.why)
         self.position = i
-        self.send.set_content(f"Change rule {i + 1}")
-        ui.run_javascript("document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()")
+        self.send.content = f"Change rule {i + 1}"
+        ui.run_javascript(
+            "document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()"
+        )
 
     def start(self, form: Form, values: dict[str, Any], why: str) -> None:
         """Draw a form with these values."""
         self.form, self.values, self.fields = form, values, {}
         self.place.clear()
         with self.place:
-            with ui.element("div").classes("stack form-start"):
+            with ui.element("div").classes("stack form-start").props(f"data-kind={form.kind}"):
                 for field in form.fields:
                     self.fields[field.name] = self._field(field)
             options = {key: _STRICTNESS[key] for key in form.strictness}
@@ -210,7 +235,7 @@ class Editor:
             entry("Why", why, lambda value: setattr(self, "why", value), draft="rule-why")
             self.wrong = html("", tag="div").classes("field")
             with ui.element("div").classes("row"):
-                self.send = button("Add this rule", self.save, classes="main").props("id=rule-save")
+                self.send = button("Add this rule", self.save, classes="main").props("data-key=rule-save")
                 button("Start over", lambda _: self.choose(form.kind))
 
     def _set(self, name: str, value: Any) -> None:
@@ -220,7 +245,7 @@ class Editor:
         value = self.values[field.name]
         if field.input == "names":
             chosen = self.values[field.name] = [str(name) for name in value]
-            return names_field(field.label, chosen, partial(self._names, field), lambda: None)
+            return names_field(field.label, chosen, partial(self._names, field))
         if field.input == "choice":
             return choice(field.label, field.choices, value, partial(self._set, field.name))
         shown = "" if value is None else value
@@ -230,18 +255,22 @@ class Editor:
         )
         _name(made, f"form-{field.name}", field.label)
         if field.name == "costs":
-            drop_zone("or a spreadsheet with features and costs", address(self.bench, "upload"), self._costs, ".csv,.tsv,.xlsx")
+            drop_zone(
+                "or a spreadsheet with features and costs",
+                address(self.bench, "upload"),
+                self._costs,
+                ".csv,.tsv,.xlsx",
+            )
         return made
 
     def _names(self, field: Field) -> Any:
-        known = known_names(self.bench)
-        on_blocks = field.of_blocks or self.values.get("on") == "blocks"
-        return (known.blocks.names if known.blocks is not None else ()) if on_blocks else known.features
+        known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
+        return known.block_names if on_blocks else known.features
 
     def _costs(self, path: str) -> None:
         costs = match(self.bench.directory / path, known_names(self.bench).features).costs
         self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in costs.items())
-        ui.run_javascript(f"document.getElementById('form-costs').value = {self.values['costs']!r}")
+        self.fields["costs"].show(self.values["costs"])
 
     def _meant(self, strictness: str) -> None:
         """Show the price or rho of a wish, and the curve."""
@@ -253,7 +282,12 @@ class Editor:
                 field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
                 _name(field, "form-amount", label)
                 self.fields[strictness] = field
-                field.box.on("input", lambda event: self._draw(event.args), js_handler="(e) => emit(e.target.value)", throttle=0.1)
+                field.box.on(
+                    "input",
+                    lambda event: self._draw(event.args),
+                    js_handler="(e) => emit(e.target.value)",
+                    throttle=0.1,
+                )
             self.curve = html("").props("role=status")
         self._draw(self.values.get(strictness))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ..view.features import WORDS
 from ..view.fields import choice, entry, panel, tick
 from ..view.frame import address, button
 from ..view.live import clear_message, html, live, show_message
+from ..view.names import names_field
 from ..view.parts import notice, text
 from ..view.uploads import drop_zone
 
@@ -46,7 +48,10 @@ class Intake:
         facts, study = self.bench.facts, self.bench.state.study
         if facts is None:
             raise InputError("the data are not read yet; names are matched with their features.")
-        found = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        try:
+            found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        except InputError as error:
+            raise InputError(str(error).replace(f"{self.bench.directory / 'uploads'}{os.sep}", "")) from None
         self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
         self.ticked = set()
         self.show(found)
@@ -109,18 +114,22 @@ class Intake:
     def _use(self, found: Matching) -> None:
         weighted = any(row.weight is not None for row in found.rows)
         hint = "Rows with a weight of their own have that." if weighted else ""
-        options = {word: word for word in WORDS} | ({None: "nothing, only the weights of the table"} if weighted else {})
+        options = {word: word for word in WORDS} | (
+            {None: "nothing, only the weights of the table"} if weighted else {}
+        )
         self.word = None if weighted else "likely"
         choice("State of them", options, self.word, lambda word: setattr(self, "word", word), hint)
         with ui.element("div").classes("row"):
-            button("Use", lambda _: self.use(found), classes="main").props("id=use-found")
+            button("Use", lambda _: self.use(found), classes="main").props("data-key=use-found")
             if found.sets:
-                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("id=use-blocks")
+                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("data-key=use-blocks")
             button("Discard", lambda _: self.place.clear())
 
     def use(self, found: Matching) -> None:
         """State what was found, as one edit."""
-        words = stated_words(found, self.word, self.choices, self.ticked if found.sets and not _is_table(found) else None)
+        words = stated_words(
+            found, self.word, self.choices, self.ticked if found.sets and not _is_table(found) else None
+        )
         if not words:
             ticks = "tick gene sets first." if found.sets else "choose what is meant, or paste other names."
             raise InputError(f"there is nothing to state: {ticks}")
@@ -132,9 +141,7 @@ class Intake:
         chosen = {name: list(found.sets[name]) for name in found.sets if name in self.ticked and found.sets[name]}
         if not chosen:
             raise InputError("there is nothing to make blocks of: tick gene sets that have features first.")
-        given = self.bench.state.study.blocks
-        before = plain_blocks(given) if isinstance(given, Blocks) else {}
-        self.bench.set_blocks(before | chosen)
+        _add_blocks(self.bench, chosen)
         self._done(f"{counted(len(chosen), 'block')} added.")
 
     def _done(self, message: str) -> None:
@@ -152,18 +159,19 @@ def draw_sources(bench: Workbench) -> None:
     with panel("Paste a list or choose a file", classes="stack"):
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
         pasted = entry("Names", "", None, hint, lines=4, draft="pasted", placeholder="TP53, KRAS ...")
-        pasted.box.props["id"] = "pasted"
 
         async def check(_: Any) -> None:
-            typed = await ui.run_javascript("document.getElementById('pasted').value")
+            typed = await ui.run_javascript(f"document.getElementById('{pasted.box.html_id}').value")
             await intake.read(str(typed))
 
         async def stored(path: str) -> None:
             clear_message()
             await intake.read(bench.directory / path)
 
-        button("Check names", check).props("id=check-names")
-        drop_zone("Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT)
+        button("Check names", check).props("data-key=check-names")
+        drop_zone(
+            "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT
+        )
         intake = Intake(bench, ui.element("div").props("aria-live=polite"))
 
 
@@ -180,7 +188,9 @@ def draw_blocks(bench: Workbench) -> None:
             members = given.members if isinstance(given, Blocks) else {}
             for name, features in list(members.items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
-                    html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span").props["title"] = listing(features)
+                    html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span").props["title"] = listing(
+                        features
+                    )
                     rest = {block: list(items) for block, items in members.items() if block != name}
                     remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
                     remove.props["aria-label"] = f"Remove the block {name}"
@@ -195,9 +205,38 @@ def draw_blocks(bench: Workbench) -> None:
                 html(text("There are none."), tag="p").classes("note")
 
         hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
-        entry("Make blocks by a sign in the names", "", partial(_by_prefix, bench), hint)
+        entry(
+            "Make blocks by a sign in the names",
+            "",
+            lambda sign: bench.set_blocks({"prefix": sign} if sign else None),
+            hint,
+        )
+        _new_block(bench)
 
 
-def _by_prefix(bench: Workbench, sign: str) -> None:
-    if sign:
-        bench.set_blocks({"prefix": sign})
+def _new_block(bench: Workbench) -> None:
+    members: list[str] = []
+    name = entry("Or name a block ...", "")
+    place = ui.element("div")
+
+    def draw() -> None:
+        place.clear()
+        with place:
+            names_field("... and its features", members, lambda: (bench.facts or {}).get("feature_names", ()))
+
+    def add(_: Any) -> None:
+        if not name.value or not members:
+            raise InputError("a block needs a name and features.")
+        _add_blocks(bench, {str(name.value): list(members)})
+        members.clear()
+        name.show("")
+        draw()
+
+    draw()
+    button("Add this block", add)
+
+
+def _add_blocks(bench: Workbench, new: dict[str, list[str]]) -> None:
+    """Add blocks to those that the study lists; blocks that a rule or a file makes give way."""
+    given = bench.state.study.blocks
+    bench.set_blocks((plain_blocks(given) if isinstance(given, Blocks) else {}) | new)

@@ -44,7 +44,7 @@ def _draw_study(library: Library, study: dict[str, Any]) -> None:
         with ui.element("h2"):
             ui.link(study["name"], f"/s/{quote(study['id'])}/data")
         size = " x ".join(f"{study[key]:,} {key[2:]}" for key in ("n_samples", "n_features") if study.get(key))
-        html(text(size or "no data yet"), tag="p").classes("note")
+        html(text(size or "not read yet"), tag="p").classes("note")
         html(text(f"changed {str(study.get('changed', ''))[:16].replace('T', ' ')}"), tag="p").classes("note")
 
         def sure() -> None:

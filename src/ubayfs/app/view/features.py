@@ -96,14 +96,16 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
 
     on(bench, "state", changed)
     on(bench, "facts", load)
+    on(bench, "votes", lambda: load() if bench.state.confirmed and bench.progress is None else None)
 
 
 def search_box() -> None:
     """Draw the search, which filters in the browser at once, and how many features are shown."""
     with ui.element("div").classes("toolbar"):
         box = ui.element("input").props('type=text data-search placeholder="Search features ( / )"').classes("grow")
-        box.props["aria-label"] = "Search features by name, block or reason; the key / comes here"
+        box.props["aria-label"] = "Search features by name, block or reason; the key / comes here, the arrow down leads to the features"
         box.on("input", js_handler="(e) => window.ubayfs.features.filter(e.target.value, null)")
+        box.on("keydown", js_handler="(e) => window.ubayfs.features.enter(e)")
         with ui.element("select").props('aria-label="Which features are shown"') as shown:
             for value, label in (("all", "All features"), ("stated", "With something stated"), ("none", "Without")):
                 html(label, tag="option").props(f"value={value}")

@@ -39,6 +39,7 @@ PAGES: dict[str, Page] = {}  # filled by the decorator below when the modules of
 
 _STATUS = {
     "no data": "No data yet",
+    "waiting": "Waiting for a free process ...",
     "reading": "Reading the data ...",
     "ready": "Up to date",
     "collecting": "Running the models ...",

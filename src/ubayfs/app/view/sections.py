@@ -86,9 +86,8 @@ def key_field(bench: Workbench, section: str, key: str, change: Callable[..., An
     known = choices(section, key)
     if known:
         unset = SECTIONS[section].defaults()[key] is None
-        options: Mapping[Any, str] = ({None: default} if unset else {}) | {
-            name: _MEANINGS.get(name, name) for name in known
-        }
+        named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in known}
+        options: Mapping[Any, str] = ({None: default} if unset else {}) | named
         field: Field = choice(label(key), options, value(), lambda given: change(**{key: given}), hint)
         on(bench, "state", lambda: field.show(value()))
         return field

@@ -53,7 +53,14 @@ document.addEventListener("input", (event) => {
 document.addEventListener("change", (event) => {
   if (event.target.dataset?.draft && event.target.tagName === "INPUT") sessionStorage.removeItem(draft_key(event.target));
 });
+// A part that is drawn again keeps the focus: the new box with the same data-keep has it.
+let kept = "";
+document.addEventListener("focusin", (event) => { kept = event.target.dataset?.keep || ""; });
+document.addEventListener("pointerdown", (event) => { if (!event.target.closest?.("[data-keep]")) kept = ""; });
 new MutationObserver(() => {
+  if (kept && document.activeElement === document.body) {
+    document.querySelector(`[data-keep="${CSS.escape(kept)}"]`)?.focus({ preventScroll: true });
+  }
   for (const step of document.querySelectorAll(".tour[hidden]")) step.hidden = localStorage.getItem("ubayfs-tour") !== "on";
   for (const box of document.querySelectorAll("[data-draft]:not([data-restored])")) {
     box.dataset.restored = "yes";
@@ -65,10 +72,24 @@ new MutationObserver(() => {
   }
 }).observe(document.documentElement, { childList: true, subtree: true });
 
+// On a narrow window the row of screens is longer than what is seen of it.
+const shown = setInterval(() => {
+  const current = document.querySelector("nav.screens a[aria-current]");
+  if (current) { clearInterval(shown); current.parentElement.scrollLeft = current.offsetLeft - 40; }
+}, 100);
+
 document.addEventListener("keydown", (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || is_text(event.target)) return;
   const key = event.key.toLowerCase();
   const wanted = key === "z" ? (event.shiftKey ? "redo" : "undo") : key === "y" ? "redo" : "";
   const button = wanted && document.getElementById(wanted);
+  if (button) { event.preventDefault(); button.click(); }
+});
+
+// Keys of buttons, such as those of a question: not while somebody types.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || is_text(event.target)) return;
+  const wanted = [...document.querySelectorAll(`[data-key="${CSS.escape(event.key)}"]`)];
+  const button = wanted.find((each) => each.offsetParent && !each.disabled);
   if (button) { event.preventDefault(); button.click(); }
 });

@@ -53,6 +53,13 @@ window.ubayfs.features = {
       + (chosen ? `, ${chosen.toLocaleString("en-US")} selected` : "");
     if (place && place.textContent !== text) place.textContent = text;
   },
+  // From the search to the first row.
+  enter(event) {
+    if (!["ArrowDown", "Enter"].includes(event.key) || !this.api.getDisplayedRowCount()) return;
+    event.preventDefault();
+    this.api.ensureIndexVisible(0);
+    this.api.setFocusedCell(0, this.api.getColumn("card").isVisible() ? "card" : "n");
+  },
   // State something of the selected features, or else of the one in focus.
   state(word, why) {
     let nodes = this.api.getSelectedNodes();
@@ -100,7 +107,7 @@ document.addEventListener("keydown", (event) => {
 });
 // A part that is drawn again keeps the focus where it was.
 let last_focus = "";
-document.addEventListener("focusin", (event) => { last_focus = event.target.id || ""; });
+document.addEventListener("focusin", (event) => { last_focus = event.target.dataset.key || ""; });
 new MutationObserver(() => {
-  if (last_focus && document.activeElement === document.body) document.getElementById(last_focus)?.focus();
+  if (last_focus && document.activeElement === document.body) document.querySelector(`[data-key="${last_focus}"]`)?.focus();
 }).observe(document.documentElement, { childList: true, subtree: true });
