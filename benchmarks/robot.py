@@ -48,6 +48,7 @@ class Robot:
         self.random = random.Random(seed)
         self.done: Counter[str] = Counter()
         self.last: list[str] = []
+        self.defects: list[str] = []
         context = seen.context(accept_downloads=True)
         self.pages = [seen.page(server, study, screen, context) for screen in ("know", "answer")]
         for page in self.pages:
@@ -149,12 +150,15 @@ class Robot:
 
     def check(self) -> None:
         """Raise if something was lost, failed or is not answered."""
-        if self.server.complaints():
-            self.fail(f"a traceback in the log:\n{self.server.complaints()}")
+        if found := self.server.complaints():
+            self.fail(f"a traceback in the log:\n{found}")
         if self.seen.errors or self.seen.foreign:
             self.fail(f"errors of scripts: {self.seen.errors}; requests to elsewhere: {self.seen.foreign}")
+            self.seen.errors.clear()
+            self.seen.foreign.clear()
         if self.server.process.poll() is not None:
             self.fail(f"the server ended with code {self.server.process.returncode}")
+            raise SystemExit(self.report())
 
     def settled(self, seconds: float = 90) -> None:
         """Wait until the status line of each tab says that nothing is going on any more."""
@@ -165,6 +169,7 @@ class Robot:
             while _status(page).startswith(("Finding", "Reading")):
                 if time.monotonic() > end:
                     self.fail(f"an edit was not answered within {seconds:g} s: {_status(page)}")
+                    break
                 time.sleep(0.2)
 
     def same_after_restart(self, restart: Callable[[], Server]) -> None:
@@ -196,8 +201,13 @@ class Robot:
         return {**seen, "rules": rules, "stated": [row for row in rows if row[2] is not None or row[3]]}
 
     def fail(self, what: str) -> None:
-        """Raise with what was done before."""
-        raise AssertionError(f"{what}\n\nThe last actions:\n" + "\n".join(self.last))
+        """Record what is wrong, and what was done before; the robot acts on."""
+        self.defects.append(f"{what}\n\nThe last actions:\n" + "\n".join(self.last))
+        print(f"DEFECT {len(self.defects)}: {self.defects[-1]}", flush=True)
+
+    def report(self) -> str:
+        """Return everything that was wrong."""
+        return f"{len(self.defects)} defects\n\n" + "\n\n".join(self.defects)
 
 
 class suppress_timeouts(suppress):  # noqa: N801
@@ -231,8 +241,8 @@ def _kill_worker(server: Server) -> None:
             os.kill(int(child), signal.SIGKILL)
 
 
-def run(minutes: float, seed: int, kills: bool = True) -> Counter[str]:
-    """Let the robot act for some minutes; raises at the first thing that is wrong."""
+def run(minutes: float, seed: int, kills: bool = True) -> Robot:
+    """Let the robot act for some minutes; its `defects` are what was wrong."""
     rng = random.Random(seed + 1)
     with tempfile.TemporaryDirectory() as folder, window() as seen, ExitStack() as stack:
         root = Path(folder) / "studies"
@@ -266,7 +276,7 @@ def run(minutes: float, seed: int, kills: bool = True) -> Counter[str]:
                     robot.same_after_restart(restart)
         robot.settled()
         robot.check()
-        return robot.done
+        return robot
 
 
 if __name__ == "__main__":
@@ -275,7 +285,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-kills", action="store_true", help="leave server and workers alive")
     asked = parser.parse_args()
-    try:
-        print(dict(run(asked.minutes, asked.seed, not asked.no_kills)))
-    except AssertionError as error:
-        sys.exit(f"seed {asked.seed}: {error}")
+    robot = run(asked.minutes, asked.seed, not asked.no_kills)
+    print(dict(robot.done))
+    sys.exit(f"seed {asked.seed}: {robot.report()}" if robot.defects else 0)

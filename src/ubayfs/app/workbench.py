@@ -221,7 +221,7 @@ class Workbench:
 
     def set_default(self, weight: float) -> None:
         """Replace the weight of all features of which nothing is stated."""
-        self._edit(f"Default weight {weight:g}", lambda state: state.with_default(weight))
+        self._edit(f"Default weight {weight}", lambda state: state.with_default(weight))
 
     def confirm(self) -> None:
         """Record that the knowledge is complete; from now on votes are shown, and no undo takes this back."""
