@@ -14,6 +14,7 @@ from ..exceptions import InputError, UBayFSError
 from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import NameMatcher
 from . import export
+from .intake import inspect
 from .stages import Stages, data_facts, table_facts
 
 _TRIED = 4  # runs that an estimate of the time does
@@ -141,9 +142,10 @@ REQUESTS: Mapping[str, Callable[..., Any]] = {
     "preview": preview,
     "estimate": estimate,
     "figure": lambda stages, name, format="svg": stages.figure(name, format),
+    "inspect": lambda stages, **files: inspect(folder=str(stages.directory), **files),
     "version": export.save_version,
     "compare": export.compare_versions,
     "export": export.export,
 }
 # Requests that no newer state ends.
-LASTING = ("version", "compare", "export")
+LASTING = ("inspect", "version", "compare", "export")

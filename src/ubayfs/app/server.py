@@ -85,6 +85,7 @@ def serve(
 
     build(library)
     outer = FastAPI(openapi_url=None)
+    app.state.anywhere = access.is_local and access.address is None  # else pages read files of the studies only
     app.on_startup(on_start)
     app.on_shutdown(library.close)
     ui.run_with(
