@@ -26,7 +26,8 @@ def add_scripts() -> None:
 
 
 def _column(field: str, title: str, **more: Any) -> dict[str, Any]:
-    return {"field": field, "headerName": title, "tooltipField": field, **more}
+    shown = "p => window.ubayfs.features.visible(p.value)"
+    return {"field": field, "headerName": title, ":valueFormatter": shown, ":tooltipValueGetter": shown, **more}
 
 
 def _options(url: str) -> dict[str, Any]:
