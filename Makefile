@@ -17,13 +17,16 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-minimum test-all bench equivalence experiments lint clean
+.PHONY: help demo app test test-minimum test-all bench equivalence experiments lint clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
 demo: $(VENV)/.installed-cli  ## Run the whole method on the breast cancer data; writes demo_output/
 	$(BIN)/ubayfs demo --output demo_output --force
+
+app: $(VENV)/.installed-app  ## Open the demo study in the browser; studies are kept in app_output/
+	$(BIN)/ubayfs app --demo --directory app_output
 
 test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (WORKERS=2 for two processes)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
@@ -53,7 +56,7 @@ lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/mypy
 
 clean:  ## Remove the environments and everything else that can be made again
-	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output experiments_output experiments_output_quick build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output app_output experiments_output experiments_output_quick build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for all targets; a stamp per extra remembers what is installed in it.

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs import (
     Dirichlet,
     Evidence,
@@ -41,7 +42,7 @@ def evidence_of(seed, n_models=60):
     return Evidence.from_sets(rng.random((n_models, 8)) < np.maximum(rng.random(8), 0.2), NAMES)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     seed=st.integers(0, 10**6),
     weights=st.dictionaries(st.sampled_from(NAMES), st.floats(0.5, 80), max_size=3),
@@ -208,7 +209,7 @@ def feasible_sets(most, cannot, must):
                 yield members
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     counts=st.lists(st.sampled_from([1, 2, 4, 6]), min_size=8, max_size=8),
     weights=st.dictionaries(st.sampled_from(NAMES), st.sampled_from([3.0, 6.0]), min_size=1, max_size=2),
@@ -282,7 +283,7 @@ def test_the_data_never_choose_a_feature_without_a_vote(weights, constraints, re
         assert reason != "filler" or name in found.without_constraints
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     counts=st.lists(st.sampled_from([0, 0, 2, 5]), min_size=6, max_size=6).filter(any),
     weights=st.dictionaries(st.sampled_from(NAMES[:6]), st.sampled_from([0.01, 3.0]), max_size=2),

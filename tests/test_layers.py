@@ -36,6 +36,7 @@ LAYERS = [
     ["results"],
     ["comparison"],
     ["__init__"],
+    ["app"],
     ["cli"],
     ["__main__"],
 ]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from amounts import examples
 from ubayfs.constraints import max_size, resolve
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.constraints.system import ConstraintSystem
@@ -144,7 +145,7 @@ def test_one_more_row_never_raises_admissibility(system, other):
     assert (Admissibility(system.with_inequalities(extra)).log_admissibility(ALL_SETS) <= before).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(systems())
 def test_a_batch_is_its_sets_one_by_one_dense_or_sparse(system):
     admissibility = Admissibility(system)

@@ -9,8 +9,16 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+from amounts import examples
+
 # No deadline: a slow machine is not a defect.
-settings.register_profile("ubayfs", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "ubayfs",
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
 settings.load_profile("ubayfs")
 
 

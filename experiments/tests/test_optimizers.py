@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ubayfs
+from amounts import seeds
 from ubayfs_experiments.data.catalogue import SOURCES, load
 from ubayfs_experiments.data.splits import make_split
 from ubayfs_experiments.designs import optimizers
@@ -90,7 +91,7 @@ def problems_of(dataset, counts, seed):
     return optimizers._problems(dataset, np.asarray(counts), np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_linked_pairs_are_disjoint_and_among_the_most_voted(seed):
     dataset = load("BCW", None, SEED)
     counts = np.random.default_rng(seed).permutation(30)

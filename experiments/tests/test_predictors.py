@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.svm import SVC
 
+from amounts import examples
 from ubayfs_experiments.methods import predictors
 from ubayfs_experiments.methods.predictors import PREDICTORS, ScoringLogistic, confusion
 
@@ -49,7 +50,7 @@ def test_the_logistic_predictor_is_unpenalized(seed):
     assert [*model.intercept_, *model.coef_[0]] == pytest.approx(ScoringLogistic().fit(X, y).coefficients, abs=1e-3)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_both_logistic_predictors_agree_where_classes_overlap(seed, p):
     X, y = make(seed, p=p, noise=2.0)

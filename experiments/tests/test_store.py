@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs import InputError
 from ubayfs_experiments import store
 from ubayfs_experiments.tasks import Outcome, Task
@@ -92,7 +93,7 @@ def test_a_new_cell_has_no_splits(tmp_path):
     assert store.cells(tmp_path) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_a_run_stopped_at_any_byte_goes_on_to_the_same_table(whole, tmp_path_factory, data):
     content = store.cell_path(whole[0], TASK.name).read_bytes()
@@ -371,7 +372,7 @@ def test_the_table_is_plain_csv(directory):
 SCALARS = st.one_of(st.text(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False), st.booleans())
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(SCALARS, st.floats(), st.sets(st.integers(0, 99))), min_size=1, max_size=4))
 def test_any_values_read_alike_before_and_after(tmp_path_factory, values):
     directory = tmp_path_factory.mktemp("values")

@@ -61,12 +61,15 @@ from .priors import Dirichlet as Dirichlet
 from .priors import GeneralizedDirichlet as GeneralizedDirichlet
 from .priors import Hyperdirichlet as Hyperdirichlet
 from .priors import Posterior as Posterior
+from .priors import pool_experts as pool_experts
 from .selection import Selection as Selection
 from .tables.annotation import annotate as annotate
 from .tables.reading import read_data as read_data
 from .trust.cross_validation import validate as validate
 from .trust.noise import Noise as Noise
 from .trust.noise import estimate_noise as estimate_noise
+from .trust.questions import Question as Question
+from .trust.questions import questions as questions
 from .trust.reproducibility import Reproducibility as Reproducibility
 from .trust.reproducibility import reproduce as reproduce
 from .trust.validation import Validation as Validation

@@ -119,6 +119,13 @@ def check_int(name: str, value: Any, *, low: int | None = None, high: int | None
     return int(value)
 
 
+def check_bool(name: str, value: Any) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise InputError.of(name, f"must be true or false; got {value!r}.", value)
+    return value
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, or raise naming them and the nearest one."""
     known = sorted(choices)

@@ -15,9 +15,9 @@ from .constraints.sizes import exactly
 from .ensemble.collect import Progress
 from .exceptions import InputError
 from .optimize import Solution, as_optimizer
+from .optimize.alternatives import nearest_best
 from .optimize.base import best_solution
 from .optimize.exact import warm_started
-from .optimize.nearest import nearest_best
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
 from .selection import DecisionProblem, Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced

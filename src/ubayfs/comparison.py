@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ._plain import counted, plain
+from ._plain import counted, listing, plain
 from .constraints.supported import SUPPORTED
+from .data.feature_data import FeatureData
 from .exceptions import UBayFSError
 from .results import Result, StoredResult
 from .selection import Selection
@@ -26,6 +27,7 @@ AnyResult = Result | StoredResult
 
 _TOGETHER = "differences taken together"
 _COMPARED = ("data", "evidence", "decision", "blocks")  # sections; weights are compared feature by feature
+_OF_PRIOR = {("prior", "kind"), ("prior", "pool"), ("prior", "experts")}
 _SHOWN = 10  # changed weights that the text lists
 
 
@@ -72,6 +74,7 @@ class Comparison:
     value: tuple[float, float]  # score
     gap: tuple[float, float]
     jaccard: float  # similarity of the two sets
+    changed_after_votes: tuple[tuple[str, ...], tuple[str, ...]]  # features whose knowledge was, by result
     note: str = ""  # why causes could not be tried out; empty if they were
 
     def with_change(self, change: str) -> list[FeatureChange]:
@@ -87,14 +90,14 @@ class Comparison:
         return "\n".join(_lines(self))
 
 
-def compare(first: AnyResult, second: AnyResult) -> Comparison:
+def compare(first: AnyResult, second: AnyResult, data: FeatureData | None = None) -> Comparison:
     """Compare two results and find out why they differ.
 
-    When a constraint of a study rests on correlations, its data are read again.
+    When a constraint of a study rests on correlations, its data are read again, unless they are the given ones.
     """
     before, after = first.selection, second.selection
     old, new = set(before.features), set(after.features)
-    studies, note = _resolved(first, second)
+    studies, note = _resolved(first, second, data)
     causes: dict[str, tuple[str, ...]] = {}
     if studies is not None and old != new and not note:
         causes, note = _causes(first, second, studies)
@@ -115,14 +118,17 @@ def compare(first: AnyResult, second: AnyResult) -> Comparison:
         (before.value, after.value),
         (before.gap, after.gap),
         len(old & new) / union if union else 1.0,
+        (_after_votes(before), _after_votes(after)),
         note if old != new else "",
     )
 
 
-def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
+def _resolved(
+    first: AnyResult, second: AnyResult, data: FeatureData | None
+) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
     """Return both studies tied to the features of their evidence; or None, and why that cannot be done."""
     try:
-        one, two = (_tied(result) for result in (first, second))
+        one, two = (_tied(result, data) for result in (first, second))
     except (UBayFSError, OSError) as error:
         return None, f"The causes of the change could not be tried out: {error}"
     if not np.array_equal(one.feature_names, two.feature_names):
@@ -130,11 +136,12 @@ def _resolved(first: AnyResult, second: AnyResult) -> tuple[tuple[ResolvedStudy,
     return (one, two), ""
 
 
-def _tied(result: AnyResult) -> ResolvedStudy:
+def _tied(result: AnyResult, data: FeatureData | None) -> ResolvedStudy:
     """Return the study of a result tied to its features; a size that the data support is that of the result."""
+    known = data is not None and data.fingerprint == result.evidence.settings.get("data_fingerprint")
     study = resolve_study(
         replace(result.study, outputs=replace(result.study.outputs, reduced_table=False)),
-        data="if needed",
+        data=data if known else "if needed",
         feature_names=result.evidence.feature_names,
         n_models=result.evidence.n_models,
     )
@@ -149,6 +156,11 @@ def _sides(selection: Selection) -> dict[str, Side]:
     weights = np.zeros(n) if selection.weights is None else selection.weights
     columns = (selection.feature_names, counts.tolist(), weights.tolist(), selection.importance.tolist())
     return {name: Side(count, weight, importance) for name, count, weight, importance in zip(*columns, strict=True)}
+
+
+def _after_votes(selection: Selection) -> tuple[str, ...]:
+    """Return the features whose knowledge was changed after votes were seen."""
+    return tuple(name for name, entry in selection.knowledge.items() if "changed_after_votes" in entry)
 
 
 def _changed_weights(first: Mapping[str, Side], second: Mapping[str, Side]) -> list[Difference]:
@@ -199,7 +211,7 @@ def _differences(
     """Yield settings that differ, as the study files name them; weights are compared feature by feature."""
     one, two = (_settings(result) for result in (first, second))
     for key in sorted(one.keys() | two.keys()):
-        if one.get(key) != two.get(key) and (key[0] in _COMPARED or key[:2] == ("prior", "kind")):
+        if one.get(key) != two.get(key) and (key[0] in _COMPARED or key[:2] in _OF_PRIOR):
             yield Difference(".".join(key), one.get(key), two.get(key))
     given = (first.study, second.study) if studies is None else (study.decision for study in studies)
     old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in given)
@@ -213,15 +225,18 @@ def _differences(
 
 
 def _unlikely(study: ResolvedStudy) -> str:
-    """Return the features that the prior holds unlikely."""
-    return ", ".join(name for name, stated in study.knowledge.items() if stated == "unlikely")
+    """Return the features that the prior holds unlikely; of several experts with the price."""
+    shares = study.prior.shares
+    return ", ".join(f"{n} ({p:.0%})" if n in shares else n for n, p in study.prior.unlikely.items())
 
 
 def _settings(result: AnyResult) -> dict[tuple[str, ...], Any]:
     """Return the settings of a study by their keys; the same file has the same path, wherever the study lies."""
     flat = _flat(result.study.to_dict())
     for key in flat:
-        if key[:2] in (("data", "path"), ("data", "samples"), ("blocks", "table")) and isinstance(flat[key], str):
+        of_expert = key[:2] == ("prior", "experts") and key[3:] == ("table",)
+        named = of_expert or key[:2] in (("data", "path"), ("data", "samples"), ("blocks", "table"))
+        if named and isinstance(flat[key], str):
             flat[key] = os.path.abspath(result.study.folder / flat[key])
     return flat
 
@@ -257,6 +272,9 @@ def _lines(comparison: Comparison) -> Iterator[str]:
     if comparison.note:
         yield f"\n{comparison.note}"
     yield from _setting_lines(comparison)
+    for which, names in zip(("first", "second"), comparison.changed_after_votes, strict=True):
+        if names:
+            yield f"\nKnowledge changed after votes were seen, in the {which} result: {listing(names, _SHOWN)}."
     yield (
         f"\nScore {comparison.value[0]:.6g} (gap {comparison.gap[0]:.2g}) before, {comparison.value[1]:.6g} "
         f"(gap {comparison.gap[1]:.2g}) after. Scores compare only under the same evidence, prior and constraints."
@@ -287,6 +305,7 @@ def _setting_lines(comparison: Comparison) -> Iterator[str]:
         else:
             yield f"  constraint added: {difference.second!r}"
     for weight in comparison.weights[:_SHOWN]:
-        yield f"  weight of {weight.setting}: {weight.first:g} -> {weight.second:g}"
+        after = " (after votes were seen)" if weight.setting in comparison.changed_after_votes[1] else ""
+        yield f"  weight of {weight.setting}: {weight.first:g} -> {weight.second:g}{after}"
     if len(comparison.weights) > _SHOWN:
         yield f"  and {len(comparison.weights) - _SHOWN} more weights"

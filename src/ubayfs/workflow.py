@@ -136,7 +136,7 @@ class Decision:
             return self.constraints
         demands = tuple(with_costs(constraint, known.costs) for constraint in self.constraints)
         if known.unlikely and not any(constraint.from_prior for constraint in demands):
-            demands += (held_unlikely(known.unlikely),)
+            demands += held_unlikely(known.unlikely)
         return demands
 
     def _posterior(self, evidence: Any, weights: Any) -> Posterior:
@@ -224,6 +224,9 @@ class Decision:
         demands = self._constraints(None if posterior is None else posterior.knowledge)
         if posterior is not None and posterior.knowledge is not None:
             known["knowledge"] = posterior.knowledge.to_dict()
+            given = {"experts": list(posterior.knowledge.experts), "pool": posterior.knowledge.pool}
+            given["confirmed"] = posterior.knowledge.confirmed or ""
+            known |= {key: value for key, value in given.items() if value}
         return {
             "constraints": [constraint.to_dict() for constraint in demands],
             **known,

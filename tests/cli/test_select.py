@@ -464,7 +464,7 @@ def test_the_answer_is_shown_before_the_report_is_made(finished, monkeypatch, ca
         shown.append(capsys.readouterr().out)
         raise UBayFSError("enough")
 
-    monkeypatch.setattr("ubayfs.summary.summarize", summarized)
+    monkeypatch.setattr("ubayfs.results.finishing.summarize", summarized)
     assert main(["decide", str(finished), "--max-size", "2", "-o", str(tmp_path / "two")]) == 2
     assert "2 of 8 features were chosen" in shown[0]
     assert "Score" in shown[0]
@@ -532,3 +532,28 @@ def test_an_unlimited_size_is_named_before_the_ensemble_and_once(folder, cells, 
 def test_sound_studies_get_no_notes(folder, run):
     sound = run("check", "study.yaml", "--features-per-model", 2)
     assert (sound.code, sound.err) == (0, "")
+
+
+def test_who_decides_again_with_other_weights_has_seen_the_votes(finished, run, tmp_path):
+    assert read_result(finished).study.prior.changed_after_votes is None
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert run("decide", finished, "--weight", "mean smoothness=very likely", "-o", first).code == 0
+    marks = read_result(first).study.prior.changed_after_votes
+    assert list(marks) == ["mean smoothness"]
+    assert run("decide", first, "--max-size", 3, "-o", second).code == 0
+    assert read_result(second).study.prior.changed_after_votes == marks
+    assert "mean smoothness (" in read_result(second).summary["question"][3]
+    assert "in the second result: mean smoothness" in run("compare", finished, second).out
+
+
+def test_decide_pools_experts_in_another_way(folder, run):
+    text = Path("study.yaml").read_text(encoding="utf-8")
+    experts = "  experts: {Ada: {features: {mean area: 20, mean radius: 4}}, Ben: {features: {mean area: 10}}}\n"
+    Path("study.yaml").write_text(text.replace("constraints:", f"{experts}constraints:"), encoding="utf-8")
+    assert run("select", "study.yaml", "-o", "mean").code == 0
+    assert run("decide", "mean", "--pool", "lowest", "-o", "lowest").code == 0
+    for name, expected in (("mean", [15, 2.005]), ("lowest", [10, 0.01])):
+        weights = read_result(name).selection.weights
+        at = [list(read_result(name).selection.feature_names).index(n) for n in ("mean area", "mean radius")]
+        assert weights[at].tolist() == pytest.approx(expected)
+    assert "prior.pool: None -> lowest" in run("compare", "mean", "lowest").out

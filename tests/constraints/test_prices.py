@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.constraints.test_builders import BLOCKS, EXAMPLES, NAMES
 
+from amounts import examples
 from problems import all_sets
 from ubayfs import (
     Evidence,
@@ -205,7 +206,7 @@ def test_without_the_prior_prices_are_still_votes():
     assert attribution(selection).without_prior == ("b", "d") == decide(evidence, constraints=constraints).features
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 @pytest.mark.filterwarnings("ignore::ubayfs.exceptions.OptimizationWarning")
 def test_decisions_with_prices_are_the_best_of_all_sets(seed):

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs.data.blocks import Blocks
 from ubayfs.exceptions import ConstraintError
 
 NAMES = ["radius", "area", "texture", "symmetry"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.sets(st.integers(0, 6), min_size=1), max_size=5))
 def test_the_matrix_marks_exactly_the_members(members):
     names = [f"f{i}" for i in range(7)]

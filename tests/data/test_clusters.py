@@ -11,6 +11,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 import ubayfs
+from amounts import examples
 from ubayfs import Blocks, cluster_features, decide, max_per_cluster, max_size
 from ubayfs.constraints import resolve
 from ubayfs.data.clusters import find_clusters
@@ -32,7 +33,7 @@ def whole_linkage(X, threshold):
     return {frozenset(np.flatnonzero(label == one).tolist()) for one in np.unique(label) if (label == one).sum() > 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 0.6, 0.9, 0.99]))
 def test_components_together_are_the_linkage_of_all_pairs(seed, threshold):
     X = blocky(np.random.default_rng(seed))

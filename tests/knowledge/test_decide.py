@@ -238,7 +238,7 @@ def test_paths_move_with_a_study(folder):
     load_study(folder / "study.yaml").save(folder / "sub" / "study.yaml")
     moved = load_study(folder / "sub" / "study.yaml")
     assert moved.inputs == tuple(
-        f"../{name}" for name in ("data.csv", "known.csv", "aliases.csv", "sets.gmt", "unlikely.txt")
+        f"../{name}" for name in ("data.csv", "known.csv", "aliases.csv", "unlikely.txt", "sets.gmt")
     )
     assert resolve_study(moved).knowledge == resolve_study(load_study(folder / "study.yaml")).knowledge
 

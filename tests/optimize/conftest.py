@@ -18,4 +18,4 @@ def tiny_presolve(monkeypatch):
     """A few features are many: what presolve leaves out of large problems it leaves out of small ones."""
     monkeypatch.setattr("ubayfs.optimize.presolve._SMALLEST_CORE", 2)
     monkeypatch.setattr("ubayfs.optimize.presolve._CORE_RATIO", 0)
-    monkeypatch.setattr("ubayfs.optimize.conflict_groups._MOST_GROUPED", 5)
+    monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", 5)

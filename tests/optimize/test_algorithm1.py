@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse, stats
 
+from amounts import examples
 from problems import all_sets
 from ubayfs.constraints import (
     at_least_one,
@@ -85,7 +86,7 @@ def random_problems(draw):
     return Utility(theta, ConstraintSystem(sparse.csr_array(A), b, rho, blocks), 1.0, rng.random(N) < 0.9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(random_problems(), st.sampled_from([0, 2, 32]), st.integers(0, 2**16))
 def test_chains_do_what_the_printed_algorithm_does(utility, narrow, seed):
     order, log_uniform = draw_offers(utility, 5, np.random.default_rng(seed))
@@ -95,7 +96,7 @@ def test_chains_do_what_the_printed_algorithm_does(utility, narrow, seed):
     assert_array_equal(found, literal(utility, order, log_uniform))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(random_problems(), st.integers(0, 2**16))
 def test_the_record_of_a_chain_is_the_utility_of_its_sets(utility, seed):
     order, log_uniform = draw_offers(utility, 4, np.random.default_rng(seed))
@@ -200,7 +201,7 @@ def test_feasible_start_keeps_hard_rows(name):
         assert not sets[:, 0].all()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(random_problems(), st.integers(0, 2**16))
 def test_feasible_start_is_the_best_set_on_the_way_of_algorithm_1_without_hard_rows(utility, seed):
     utility.system.rho[np.isinf(utility.system.rho)] = 2.0

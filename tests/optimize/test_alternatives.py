@@ -3,6 +3,7 @@ import time
 import numpy as np
 import pytest
 
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError, OptimizationError
 from ubayfs.optimize.alternatives import find_alternatives, without
@@ -18,7 +19,7 @@ def test_a_cut_excludes_one_set_and_no_other():
     np.testing.assert_array_equal(excluded, (sets == chosen).all(axis=1))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_alternatives_are_the_next_best_sets_of_brute_force(seed):
     utility = random_utility(np.random.default_rng(1000 + seed), n=7)
     sets = selectable_sets(utility)

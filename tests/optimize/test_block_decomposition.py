@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from amounts import seeds
 from problems import one_row, random_row, selectable_sets, utility_of
 from ubayfs.optimize import Exact, block_decomposition
 from ubayfs.optimize.base import Limit
@@ -40,7 +41,7 @@ def some_value(values, seed):
 
 
 @pytest.mark.parametrize("most_programs", [0, 1, 32])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_groups_find_the_best_set_whatever_is_known(seed, most_programs, monkeypatch):
     """Zero programs by group: all that is left is solved together at once."""
     monkeypatch.setattr(block_decomposition, "_MOST_PROGRAMS", most_programs)
@@ -58,7 +59,7 @@ def test_groups_find_the_best_set_whatever_is_known(seed, most_programs, monkeyp
     assert abs(result.bound - optimum) <= score_tolerance(optimum)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_exact_agrees_with_brute_force_on_rows_over_blocks(seed):
     utility = block_problem(1000 + seed)
     optimum = utility(selectable_sets(utility)).max()
@@ -69,7 +70,7 @@ def test_exact_agrees_with_brute_force_on_rows_over_blocks(seed):
     assert solution.gap <= score_tolerance(optimum)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_every_better_set_is_in_a_group_that_bounds_it(seed):
     utility = block_problem(seed)
     sets = selectable_sets(utility)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
@@ -21,7 +22,7 @@ def search(utility, known=-INF, limit=None):
     return CellSearch(utility, known, float(utility.theta.sum()), limit).run()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_cells_find_the_best_set_without_knowing_one(seed):
     utility = all_selectable(seed)
     optimum = utility(selectable_sets(utility)).max()
@@ -36,7 +37,7 @@ def test_cells_find_the_best_set_without_knowing_one(seed):
     assert result.bound <= optimum + score_tolerance(optimum)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_with_the_best_value_known_nothing_is_found_and_the_bound_proves_it(seed):
     utility = all_selectable(seed)
     optimum = utility(selectable_sets(utility)).max()
@@ -84,7 +85,7 @@ def test_a_set_that_only_the_solvers_tolerance_admits_is_excluded_by_name(monkey
     assert result.bound == pytest.approx(1.6)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_enumeration_agrees_with_programs(seed):
     rng = np.random.default_rng(seed)
     utility = random_utility(rng, n=int(rng.integers(2, 9)))
@@ -102,7 +103,7 @@ def test_enumeration_agrees_with_programs(seed):
         assert found.value == found.bound == values.max() == utility(found.chosen)[0]
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(8))
 def test_small_problems_are_solved_without_programs(block):
     for seed in range(25 * block, 25 * (block + 1)):
         utility = random_utility(np.random.default_rng(seed))
@@ -127,7 +128,7 @@ def test_no_features_leave_the_empty_set():
     assert best_of_all(utility_of([], []), -INF).chosen.shape == (0,)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_all_sets_are_tried_when_the_solver_gives_up_although_there_is_time(seed, monkeypatch):
     monkeypatch.setattr(Programs, "solve", lambda *_: Answer(None, INF, False))
     utility = all_selectable(seed)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
-from ubayfs.optimize.conflict_groups import GroupBounds, exclusions
-from ubayfs.optimize.size_bounds import SizeBounds
+from ubayfs.optimize.size_bounds import GroupBounds, SizeBounds, exclusions
 
 INF = np.inf
 
@@ -25,7 +25,7 @@ def pair_utility(seed, n=9):
     return type(random_utility(rng, n))(rng.dirichlet(np.ones(n)), system, float(rng.choice([0.1, 1.0])), selectable)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_no_set_of_two_excluding_features_is_more_admissible(seed):
     utility = pair_utility(seed, n=7)
     sets = selectable_sets(utility)
@@ -58,9 +58,9 @@ def test_pairs_and_small_groups_exclude_and_other_rows_do_not():
 
 
 @pytest.mark.parametrize("grouped", [0, 4, 300])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypatch):
-    monkeypatch.setattr("ubayfs.optimize.conflict_groups._MOST_GROUPED", grouped)
+    monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", grouped)
     utility = pair_utility(seed)
     sizes = SizeBounds.of(utility)
     sets = selectable_sets(utility)
@@ -83,7 +83,7 @@ def test_bounds_and_contenders_hold_for_every_better_set(seed, grouped, monkeypa
 
 
 def test_a_feature_out_of_sight_may_make_up_for_two(monkeypatch):
-    monkeypatch.setattr("ubayfs.optimize.conflict_groups._MOST_GROUPED", 2)
+    monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", 2)
     utility = utility_of([0.4, 0.3, 0.2, 0.1], [one_row([1, 1, 0, -1], 1, INF), one_row([1, 1, 0, 0], 2, INF)])
     bounds = GroupBounds.of(utility, SizeBounds.of(utility), -INF)
     assert bounds.group.tolist() == [0, 1, 2, 3]

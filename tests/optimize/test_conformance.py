@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError, InputError
 from ubayfs.optimize import OPTIMIZERS, Exact, Genetic, Optimizer, Solution, as_optimizer
@@ -27,7 +28,7 @@ def test_it_is_an_optimizer_and_known_by_name(name):
 
 
 @every_optimizer
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_its_answer_is_consistent_on_random_problems(name, seed):
     utility = random_utility(np.random.default_rng(seed), n=8)
     values = utility(selectable_sets(utility))
@@ -47,7 +48,7 @@ def test_its_answer_is_consistent_on_random_problems(name, seed):
 
 
 @every_optimizer
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_hard_rows_hold_on_solvable_problems(name, seed):
     rng = np.random.default_rng(seed)
     n = 30
@@ -85,7 +86,7 @@ def test_nothing_selectable_leaves_the_empty_set(name):
     assert found.value == utility([False, False])[0]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_exact_is_never_worse_than_genetic(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(100, 301))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints.constraint import Inequalities
 from ubayfs.exceptions import InputError, OptimizationError
@@ -37,14 +38,14 @@ def assert_optimal(utility):
     assert solution.complete
 
 
-@pytest.mark.parametrize("block", range(12))
+@pytest.mark.parametrize("block", seeds(12))
 def test_exact_agrees_with_brute_force_on_random_problems(block):
     for seed in range(25 * block, 25 * (block + 1)):
         assert_optimal(random_utility(np.random.default_rng(seed)))
 
 
 @pytest.mark.usefixtures("tiny_presolve")
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(8))
 def test_what_presolve_leaves_out_does_not_change_the_answer(block):
     for seed in range(25 * block, 25 * (block + 1)):
         rng = np.random.default_rng(seed)
@@ -153,7 +154,7 @@ def pair_problem(seed, n=60, n_pairs=500, tied=0, size=6):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_left_out_pair_rows_do_not_change_the_answer(seed, monkeypatch):
-    monkeypatch.setattr("ubayfs.optimize.conflict_groups._MOST_GROUPED", 0)  # which would leave out as much, for good
+    monkeypatch.setattr("ubayfs.optimize.size_bounds._MOST_GROUPED", 0)  # which would leave out as much, for good
     utility = pair_problem(seed, n=120, n_pairs=2500, tied=90)
     lazy = Exact().maximize(utility)
     monkeypatch.setattr("ubayfs.optimize.presolve._FILLER_RATIO", 10**9)
@@ -209,7 +210,7 @@ def test_contradicting_rows_have_no_best_set():
     assert Exact().search(utility_of([0.5, 0.3, 0.2], rows)) is None
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_the_best_set_is_found_whatever_the_search_begins_with(seed):
     """Sets that break hard rows or hold features that cannot be selected are allowed too."""
     rng = np.random.default_rng(seed)
@@ -267,7 +268,7 @@ def test_what_it_began_with_does_not_show():
 
 
 @pytest.mark.usefixtures("enumeration")
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_every_decision_is_as_exact_as_the_first(seed):
     rng = np.random.default_rng(seed)
     utility = random_utility(rng, n=9)
@@ -325,7 +326,7 @@ def test_a_longer_search_comes_only_where_the_first_attempt_proves_nothing(monke
     assert searched.value == pytest.approx(ordinary.value, abs=1e-9)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(4))
 def test_exact_agrees_with_brute_force_after_a_longer_search(block, monkeypatch):
     monkeypatch.setattr("ubayfs.optimize.exact._ATTEMPT_NODES", 0)
     monkeypatch.setattr("ubayfs.optimize.exact._TABU_STEPS", 30)

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.exceptions import InfeasibleError
 from ubayfs.optimize import Exact
@@ -55,7 +56,7 @@ def test_infeasible_rows_are_explained_by_an_irreducible_group(programs, request
     assert set(caught.value.labels) == {"max-size 2", "a implies b", "require a", "require c"}
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(8))
 def test_named_contradiction_is_irreducible(block):
     for seed in range(25 * block, 25 * (block + 1)):
         rows = hard_rows(seed)
@@ -64,7 +65,7 @@ def test_named_contradiction_is_irreducible(block):
 
 
 @pytest.mark.usefixtures("always_programs")
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", seeds(4))
 def test_named_contradiction_is_irreducible_also_where_the_solver_decides(block):
     for seed in range(200 + 6 * block, 200 + 6 * (block + 1)):
         rows = hard_rows(seed)
@@ -72,7 +73,7 @@ def test_named_contradiction_is_irreducible_also_where_the_solver_decides(block)
             assert_irreducible(rows)
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", seeds(8))
 def test_the_solver_decides_like_brute_force_whether_hard_rows_can_hold(block):
     for seed in range(25 * block, 25 * (block + 1)):
         rows = hard_rows(seed)

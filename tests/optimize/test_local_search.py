@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.optimize.local_search import LocalSearch, good_set
 from ubayfs.utility import Utility
@@ -26,7 +27,7 @@ def literal_merit(utility, sets):
     return soft(sets) - 10.0 * (utility.theta.sum() + utility.constraint_strength) * measure
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_one_change_has_the_merit_of_the_changed_set(seed):
     utility = all_selectable(seed)
     search = LocalSearch(utility)
@@ -38,7 +39,7 @@ def test_one_change_has_the_merit_of_the_changed_set(seed):
             np.testing.assert_allclose(merits, literal_merit(utility, np.array(changed)), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_several_features_added_or_dropped_together_have_the_merit_of_the_changed_set(seed):
     utility = all_selectable(seed)
     search, rng = LocalSearch(utility), np.random.default_rng(seed)
@@ -51,7 +52,7 @@ def test_several_features_added_or_dropped_together_have_the_merit_of_the_change
             np.testing.assert_allclose(merits, literal_merit(utility, np.array(changed)), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_a_good_set_keeps_hard_rows_and_selectable_features(seed):
     utility = random_utility(np.random.default_rng(seed), n=9)
     found = good_set(utility)
@@ -84,7 +85,7 @@ def test_no_good_set_where_there_is_none():
     assert good_set(utility_of([0.5, 0.5], [one_row([-1, -1], -2, INF), one_row([1, 1], 1, INF)])) is None
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_improving_never_makes_a_set_worse_and_ends_where_no_move_helps(seed):
     utility = all_selectable(seed)
     search = LocalSearch(utility)

@@ -5,13 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
+from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.optimize import Exact, Genetic
-from ubayfs.optimize.nearest import best_near, nearest_best
+from ubayfs.optimize.alternatives import best_near, nearest_best
 from ubayfs.utility import score_tolerance
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", seeds(80))
 def test_against_all_sets(seed):
     rng = np.random.default_rng(seed)
     utility, chosen = random_utility(rng, n=8), rng.random(8) < 0.5

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints import max_per_block, must_link, resolve
 from ubayfs.optimize.exact import Exact
@@ -39,7 +40,7 @@ def test_columns_with_equal_projections_are_told_apart():
     assert labels[0] != labels[1]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_representatives_keep_an_optimum(seed):
     """Few different columns, so that classes are large: the K best of each class suffice for sets up to K."""
     rng = np.random.default_rng(seed)
@@ -58,7 +59,7 @@ def test_representatives_keep_an_optimum(seed):
     assert np.bincount(labels[features]).max() <= size
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_a_reduced_utility_values_sets_like_the_full_one(seed):
     utility = random_utility(np.random.default_rng(seed), n=8)
     features = np.flatnonzero(np.random.default_rng(seed).random(8) < 0.6)
@@ -112,7 +113,7 @@ def test_fillers_are_exchanged_for_tied_ones_without_violations():
     assert utility(completed)[0] > utility(chosen)[0]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_rows_within_some_features_are_all_that_their_sets_can_violate(seed):
     rng = np.random.default_rng(seed)
     pairs = [one_row(np.isin(np.arange(6), rng.choice(6, 2, replace=False)), 1, 1.0) for _ in range(8)]

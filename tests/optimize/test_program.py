@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from amounts import seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.optimize.exact import Exact
 from ubayfs.optimize.program import Programs
@@ -20,7 +21,7 @@ def values_and_logs(utility):
     return sets, utility(sets), utility.admissibility.log_admissibility(sets)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_the_bound_dominates_every_set_in_the_cell(seed):
     utility = all_selectable(seed)
     _, values, logs = values_and_logs(utility)
@@ -39,7 +40,7 @@ def test_the_bound_dominates_every_set_in_the_cell(seed):
             assert answer.bound >= values[inside].max() - 1e-9 * max(1.0, utility.constraint_strength)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_the_relaxed_cell_bounds_importance_under_the_hard_rows(seed):
     utility = all_selectable(seed)
     sets, values, _ = values_and_logs(utility)

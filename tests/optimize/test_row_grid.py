@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amounts import seeds
 from problems import all_sets, one_row, random_utility, utility_of
 from ubayfs.optimize.row_grid import RowGrid, largest_violation
 from ubayfs.utility import log_row_admissibility
@@ -51,7 +52,7 @@ def test_the_largest_violation_costs_exactly_what_is_allowed(log_kappa, rho):
     assert log_row_admissibility(largest_violation(log_kappa, rho), rho) == pytest.approx(log_kappa, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_grid_count_what_the_utility_counts(seed):
     """Every set stands on the level whose penalty is its row's -log admissibility, and no level is cut off too low."""
     utility = random_utility(np.random.default_rng(seed), n=8)
@@ -112,7 +113,7 @@ def test_bounds_out_of_reach_do_not_overflow(bound):
     assert grid.A.shape[0] == (bound < 0)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_rows_nearly_on_a_grid_are_split_into_equivalent_ones(seed):
     """Signed multiples of any unit with tiny differences, and bounds at, next to and between attainable values."""
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from amounts import examples, seeds
 from problems import one_row, random_utility, selectable_sets, utility_of
 from ubayfs.constraints import cannot_link, exact_size, linear, max_per_block, max_size, min_size, resolve
 from ubayfs.optimize import Exact, size_bounds
@@ -32,7 +33,7 @@ def sized_utility(seed, n=8):
     return type(base)(base.theta, system, base.constraint_strength, base.selectable)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(25))
 def test_size_bounds_dominate_every_set(seed):
     utility = sized_utility(seed)
     sizes = SizeBounds.of(utility)
@@ -41,7 +42,7 @@ def test_size_bounds_dominate_every_set(seed):
     assert (values <= sizes.value[sets.sum(axis=1)] + 1e-12).all()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_size_bounds_are_attained_when_rows_see_only_the_size(seed):
     rng = np.random.default_rng(seed)
     n = 8
@@ -68,7 +69,7 @@ def test_rows_on_some_features_or_on_blocks_are_not_about_size():
     ).only_size
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_contenders_hold_every_better_set(seed):
     utility = sized_utility(seed)
     sizes = SizeBounds.of(utility)
@@ -106,7 +107,7 @@ def short(monkeypatch):
     monkeypatch.setattr(size_bounds, "_FIRST_LENGTH", 3)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_is_the_beginning_of_all_sizes_and_holds_the_best(data):
     levels = data.draw(

@@ -3,10 +3,10 @@ import time
 import numpy as np
 import pytest
 
+from amounts import seeds
 from problems import all_sets, one_row, random_utility, selectable_sets, utility_of
-from ubayfs.optimize.flips import Flips
 from ubayfs.optimize.local_search import LocalSearch
-from ubayfs.optimize.tabu_search import TabuSearch
+from ubayfs.optimize.tabu_search import Flips, TabuSearch
 from ubayfs.utility import Utility, score_tolerance
 
 INF = np.inf
@@ -28,7 +28,7 @@ def assert_right(flips, search):
     np.testing.assert_allclose(np.append(merit, merits), expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_gains_stay_right_while_features_are_flipped(seed):
     """Hard, soft, real and block rows; features in several blocks of a row among them."""
     utility = all_selectable(seed)

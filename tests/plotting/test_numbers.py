@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from amounts import seeds
 from problems import random_utility, selectable_sets
 from ubayfs import (
     Evidence,
@@ -267,7 +268,7 @@ def test_method_must_be_known(cancer_selection):
 # Sizes
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", seeds(25))
 def test_the_best_of_each_size_is_that_of_all_sets(seed):
     utility = random_utility(np.random.default_rng(seed), n=7)
     sets = selectable_sets(utility)

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import lars_path
 
+from amounts import examples
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import UBayFSError
 from ubayfs.selectors import _kernel_bounds, _kernels, hsic
@@ -62,7 +63,7 @@ def problem(seed, n, p, task):
     return X, np.digitize(score, np.quantile(score, cuts))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     seed=st.integers(0, 10**6), n=st.integers(8, 30), p=st.integers(2, 25),
     task=st.sampled_from(["binary", "multiclass", "regression"]),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study
 from ubayfs.study.yaml_io import dump_document
@@ -91,7 +92,7 @@ def test_the_study_to_be_changed_is_valid(tmp_path):
     assert arguments["weights"].tolist() == [1, 2.25, 2, 3, 1, 1]
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(places(VALID)), st.sampled_from(["replace", "drop", "rename"]), junk)
 def test_one_wrong_thing_is_told_and_nothing_breaks(tmp_path, path, kind, junk):
     file = tmp_path / "study.yaml"
@@ -104,7 +105,7 @@ def test_one_wrong_thing_is_told_and_nothing_breaks(tmp_path, path, kind, junk):
         assert load_study(file) == study
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(max_size=60), st.text(alphabet="ab:-[]{}&*!#|>'\"%@`,? \n\t", max_size=60).map(str.encode)))
 def test_any_bytes(tmp_path, content):
     file = tmp_path / "study.yaml"

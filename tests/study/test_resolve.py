@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from amounts import examples
 from ubayfs import (
     Blocks,
     Evidence,
@@ -516,7 +517,7 @@ def test_an_inlined_study_needs_no_tables(tmp_path):
     same_arguments(load_study(elsewhere / "study.yaml").arguments(NAMES), study.arguments(NAMES))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     rows=st.dictionaries(
         st.sampled_from(NAMES), st.sampled_from(["", "likely", "unlikely", "neutral", "12"]), min_size=1

@@ -15,6 +15,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import ubayfs
+from amounts import examples
 from ubayfs import (
     Evidence,
     Exact,
@@ -197,7 +198,7 @@ def test_every_builder_is_tried():
     assert set(CONSTRAINTS) == set(KINDS)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(studies)
 def test_a_study_is_the_same_after_a_round_trip(tmp_path, study):
     again = loaded_again(study, tmp_path)
@@ -215,7 +216,7 @@ EVIDENCE = Evidence.from_sets(
 soft = constraints.filter(lambda entry: inf not in np.atleast_1d(dict(entry.arguments).get("rho", 1.0)))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(weights, st.lists(soft, max_size=4), st.sampled_from(["dirichlet", GeneralizedDirichlet(beta=2)]))
 def test_a_result_is_the_same_after_a_round_trip(tmp_path, weights, constraints, prior):
     study = Study(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.study import PrefixBlocks, check_study, load_study, template
 from ubayfs.study.starter import infer_columns
@@ -225,7 +226,7 @@ TRICKY = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(TRICKY, min_size=1, max_size=6, unique=True), TRICKY, TRICKY)
 def test_text_from_the_data_stays_text(tmp_path_factory, names, path, label):
     folder = tmp_path_factory.getbasetemp()

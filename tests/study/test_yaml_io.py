@@ -5,6 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs.exceptions import StudyError
 from ubayfs.study import yaml_io
 from ubayfs.study.diagnostics import Origin, Places, Problems
@@ -229,7 +230,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_what_is_written_is_read_again(value):
     text = dump_document(value)

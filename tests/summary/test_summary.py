@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ubayfs
+from amounts import examples
 from trusts import made_trust
 from ubayfs import (
     Evidence,
@@ -515,7 +516,7 @@ def exchanged_without_loss(selection):
     }
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     counts=st.lists(st.sampled_from([1, 2, 4]), min_size=6, max_size=6),
     constraint=st.sampled_from([must_link(["a", "b"], rho=INF), require("c"), implies(["d"], ["e"], rho=0.4)]),
@@ -577,7 +578,7 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
-    assert summary["facts"][0]["command"] == "ubayfs trust 'studies/my results' --level full"
+    assert summary["facts"][0]["command"] == "ubayfs trust . --level full"  # wherever the result is moved to
     assert summary["title"] == "What experts know"
     assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
     assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}

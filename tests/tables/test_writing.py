@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs.exceptions import InputError
 from ubayfs.report import render_csv
 from ubayfs.tables import MISSING_CODES, read_table, write_table
@@ -27,7 +28,7 @@ def is_text(words):
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     numbers=st.lists(st.floats(allow_infinity=False, allow_nan=False), min_size=1, max_size=4),
     header=st.lists(WORDS, min_size=3, max_size=3, unique=True),

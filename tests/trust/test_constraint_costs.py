@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+from amounts import seeds
 from decisions import best_sets, decided_without, random_decision
 from ubayfs import (
     Evidence,
@@ -26,7 +27,7 @@ from ubayfs.trust import ConstraintCost, constraint_costs, left_out
 INF = np.inf
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24))
 def test_against_all_sets(seed):
     selection, evidence, arguments = random_decision(seed)
     costs = constraint_costs(selection)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amounts import examples
 from ubayfs import Evidence, InputError, max_size, require
 from ubayfs.attribution import attribution
 from ubayfs.trust.ensembles import NullEnsembles
@@ -70,7 +71,7 @@ def problems(draw):
     return counts, draw(st.lists(row, min_size=n_shuffles, max_size=n_shuffles))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(problems())
 def test_every_number_is_that_of_the_formulas(problem):
     counts, null = problem

@@ -9,9 +9,8 @@ from ubayfs.constraints.supported import asks_for_supported, with_supported
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import ConstraintError, InputError, OptimizationWarning
 from ubayfs.trust.ensembles import NullEnsembles
-from ubayfs.trust.noise import Noise
+from ubayfs.trust.noise import Noise, sized_in_parts, supported_size
 from ubayfs.trust.procedure import Procedure
-from ubayfs.trust.supported import sized_in_parts, supported_size
 from ubayfs.workflow import Decision
 
 SETTINGS = {"selector": "fisher", "n_models": 20, "n_features_per_model": 3}
@@ -40,6 +39,17 @@ def test_the_size_is_the_number_of_supported_features_within_bounds():
     size, (advice,) = supported_size(noise([3, 3, 3, 3, 3, 3], np.full((20, 6), 3)))
     assert (size, advice.code) == (1, "nothing_supported")
     assert "no feature" in str(advice)
+
+
+def test_votes_may_differ_although_no_feature_stands_out():
+    """Concentrated more than in any shuffle, but each shuffle has some feature with the most votes, too."""
+    found = noise([6, 6, 6, 0, 0, 0], np.tile([7, 1, 1, 1, 1, 1], (20, 1)))
+    assert (found.passes, found.supported) == (True, 0)
+    size, (advice,) = supported_size(found)
+    assert (size, advice.code) == (1, "no_feature_stands_out")
+    assert advice.facts["smallest"] == found.q_values.min() > 0.2
+    assert "p = 0.048" in str(advice)
+    assert "support no feature" not in str(advice)
 
 
 def test_a_number_takes_the_place_of_the_word_and_another_one_its_place():

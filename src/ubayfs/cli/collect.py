@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Collect evidence and write it; a part that is finished already is left as it is."""
     from ..results import reserve_evidence
+    from ..results.finishing import runs_directory
     from ..study import resolve_study
 
     study = options.requested_study(arguments)
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         echo(f"{title}: finished already in {directory}")
         return
     with reserve_evidence(directory, force=arguments.force, inputs=[arguments.source]) as write:
-        runs = steps.runs_directory(directory, resolved)
+        runs = runs_directory(directory, resolved)
         try:
             with console.progress("ensemble", "runs") as update, console.advice_as_values():
                 evidence = resolved.collect(on_progress=update, checkpoint=runs, part=part)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,9 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Decide, show, and write if there is a directory; the data table is read only if something needs it."""
     from ..results import StoredResult, reserve, stored_at
+    from ..results.finishing import check_fingerprint, runs_directory
     from ..study import resolve_study
     from ..study.study import read_draft
 
+    level = _asked_level(arguments)
     stored = stored_at(arguments.result)
     earlier = steps.comparable(stored) if isinstance(stored, StoredResult) else None
     study, evidence = stored.study, stored.evidence
@@ -61,17 +64,36 @@ def run(arguments: argparse.Namespace) -> None:
             write = stack.enter_context(reserve(directory, study, force=arguments.force, source=arguments.study))
             if earlier is not None:
                 _ = earlier.summary  # a result that cannot be compared with is refused before the work
-        level, names, n_models = getattr(arguments, "trust", None), evidence.feature_names, evidence.n_models
+        names, n_models = evidence.feature_names, evidence.n_models
         table = "if needed" if level is None else "read"
         resolved = resolve_study(study, data=table, feature_names=names, n_models=n_models)
         if resolved.needs_noise and level is None:
             _check_noise(earlier, arguments.result)
-        steps.check_fingerprint(study, resolved.data, evidence)
+        check_fingerprint(study, resolved.data, evidence)
+        if earlier is not None:  # who decides again has seen the votes
+            now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            resolved = resolved.changed_since(earlier.selection.knowledge, now)
         if earlier is not None:
             stack.enter_context(earlier.damage_named())
         notes = [given for given in evidence.advice if given.category is None]  # `select` has shown them
-        runs = None if directory is None or level is None else steps.runs_directory(directory, resolved)
+        runs = None if directory is None or level is None else runs_directory(directory, resolved)
         steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)
+
+
+def _asked_level(arguments: argparse.Namespace) -> str | None:
+    """Return the level of trust to find out, None for what is known already; refuse work whose outcome is lost."""
+    from ..exceptions import InputError
+
+    level = getattr(arguments, "trust", None)
+    if level in (None, "none"):
+        return None
+    if arguments.output is None:
+        raise InputError(
+            f"--trust {level} repeats the ensemble many times, and without -o nothing of it is stored. Add "
+            "-o DIRECTORY; what the result knows already is shown without --trust.",
+            argument="trust",
+        )
+    return str(level)
 
 
 def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
@@ -82,6 +104,6 @@ def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
         way = shell_command("ubayfs", "trust", directory, "--level", "quick")
         raise InputError(
             f"max_size: supported needs ensembles on shuffled targets, which {directory} does not have. Add them with: "
-            f"{way}, or with --trust quick here.",
+            f"{way}, or with --trust quick and -o here.",
             argument="constraints",
         )

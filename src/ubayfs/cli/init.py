@@ -32,10 +32,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the file."""
     from .._files import write_atomically
     from ..exceptions import InputError
-    from ..study.inspection import inspect_files
     from ..study.starter import starter_text
     from ..study.study import moved_path
     from ..summary import advice_facts
+    from ..tables.reading import inspect_files
     from ..tables.table import quoted
     from .steps import echo_advice
 

@@ -19,7 +19,9 @@ from .console import Terminated, echo_error, printable, terminable, warnings_as_
 OK, BUG, USER_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 # In the order in which a new user meets them.
-COMMANDS = ("demo", "init", "check", "select", "decide", "validate", "trust", "compare", "report", "collect", "merge")
+COMMANDS = (
+    "demo", "init", "check", "select", "decide", "validate", "trust", "compare", "report", "collect", "merge", "app",
+)  # fmt: skip
 _DESCRIPTION = "Choose the provably best feature set from an ensemble, expert knowledge and side constraints."
 _EPILOG = """\
 a first study:

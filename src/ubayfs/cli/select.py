@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Collect evidence, decide, show and write."""
     from ..results import reserve
+    from ..results.finishing import runs_directory
     from ..study import resolve_study
     from ..study.trusted import chosen_level
     from ..summary import advice_facts
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     with reserve(directory, study, force=arguments.force, source=arguments.source) as write:
         resolved = resolve_study(study)
         steps.echo_advice(advice_facts(resolved.advice))
-        runs = steps.runs_directory(directory, resolved)
+        runs = runs_directory(directory, resolved)
         try:
             with console.progress("ensemble", "runs") as update, console.advice_as_values():
                 update(0, study.evidence.n_models)

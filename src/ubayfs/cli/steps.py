@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import sys
@@ -15,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from .console import advice_as_values, echo, echo_error, shell_command, table, watched
 
 if TYPE_CHECKING:
-    from ..data.feature_data import FeatureData
     from ..ensemble.evidence import Evidence
     from ..exceptions import Advice
     from ..results import StoredResult
@@ -45,32 +42,10 @@ _ADVICE = {
 }
 
 
-def runs_directory(directory: Path, study: ResolvedStudy) -> Path:
-    """Return where finished runs of exactly this ensemble are stored, so that another study never meets them."""
-    assert study.data is not None
-    section = study.study.to_dict().get("evidence", {})
-    ensemble = {key: value for key, value in section.items() if key not in ("n_models", "n_jobs")}
-    ensemble["n_features_per_model"] = study.features_per_model  # the default may be another one in another version
-    identity = json.dumps([ensemble, study.data.fingerprint], sort_keys=True, default=str)
-    return directory / f"unfinished-runs-{hashlib.sha256(identity.encode()).hexdigest()[:12]}"
-
-
 def written_to(study: Study, directory: Path) -> Study:
     """Return the study with the directory that its result is written to, whoever named it."""
     relative = os.path.relpath(directory, study.folder)
     return replace(study, outputs=replace(study.outputs, directory=Path(relative).as_posix()))
-
-
-def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence) -> None:
-    """Refuse data that the ensemble did not see."""
-    from ..exceptions import InputError
-
-    if data is not None and data.fingerprint != evidence.settings.get("data_fingerprint", data.fingerprint):
-        raise InputError(
-            f"{study.data.source} is not the table that the ensemble saw: it was changed since. Run `ubayfs select` "
-            "again to have evidence of the new one.",
-            argument="data",
-        )
 
 
 def comparable(stored: StoredResult) -> StoredResult | None:
@@ -121,6 +96,7 @@ def finish(
     `write` is from `results.reserve`. `level` is the trust that is asked for: what is missing of it is collected, with
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
+    from ..results.finishing import finished
     from ..study.trusted import TrustWork
     from ..summary import advice_facts, answer
     from ..summary.trust_sentences import three_facts
@@ -138,13 +114,18 @@ def finish(
         known = _examined(work, selection, known, level)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
-    found = known["facts"] if directory is None else three_facts({**known["trust"], "result": str(directory)})
-    facts = [fact for fact in found if write is not None or fact["state"] != "missing"]
+    facts = three_facts({**known["trust"], "result": "" if directory is None else str(directory)})
+    facts = [fact for fact in facts if write is not None or fact["state"] != "missing"]
     unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")
     else:
-        n_written = _write(work, selection, known, write, earlier, (*of_size, *work.trust.advice))
+        result, figures, of_figures = finished(
+            work, selection, known, earlier=earlier, advice=(*of_size, *work.trust.advice),
+            note=lambda text: echo_error(f"Note: {text}"),
+        )  # fmt: skip
+        echo_advice(of_figures)
+        n_written = len(write(result, data=work.study.table, figures=figures))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
     if runs is not None and not work.stopped:
@@ -178,81 +159,6 @@ def _examined(work: TrustWork, selection: Selection, known: dict[str, Any], leve
     for part, problem in work.trust.problems.items():
         echo_error(f"Note: {part} is not known: {problem}")
     return known if work.trust is before else answer(selection, study=work.study, trust=work.trust)
-
-
-def _write(
-    work: TrustWork,
-    selection: Selection,
-    known: Mapping[str, Any],
-    write: Callable[..., list[Path]],
-    earlier: StoredResult | None,
-    advice: Iterable[Advice],
-) -> int:
-    """Summarize, draw what is not drawn yet, write; return the number of files."""
-    from ..plotting import read_displays, render_figures
-    from ..results import Result
-    from ..summary import advice_facts, summarize
-
-    before = None if earlier is None else earlier.summary
-    evidence = work.evidence
-    study, selection = _with_data(work.study, evidence, selection, before)
-    outputs = study.study.outputs
-    with watched("selection probabilities", "draws") as on_progress:
-        summary = summarize(
-            selection,
-            study=study,
-            known=known,
-            n_draws=outputs.n_draws,
-            on_progress=on_progress,
-            earlier=before,
-            warnings=advice,
-            trust=work.trust,
-        )
-    displays = summary["displays"]
-    drawn = None if earlier is None else earlier.figures(displays)
-    figures = render_figures(read_displays(displays), outputs.figures, drawn)
-    of_figures = advice_facts(figures.advice)
-    echo_advice(of_figures)
-    summary["advice"] += of_figures
-    summary["warnings"] += [given["message"] for given in of_figures]
-    result = Result(study.standalone(), evidence, selection, summary, work.trust)
-    return len(write(result, data=study.table, figures=figures))
-
-
-def _with_data(
-    study: ResolvedStudy, evidence: Evidence, selection: Selection, before: Mapping[str, Any] | None
-) -> tuple[ResolvedStudy, Selection]:
-    """Return study and selection with what a report shows of the data: correlations among the chosen features.
-
-    The table is read unless that was done already, or the earlier result knows these correlations.
-    """
-    from ..exceptions import UBayFSError
-    from ..summary import known_correlations
-
-    if study.data is not None or len(selection.features) < 2:
-        return study, selection
-    known = None if before is None else known_correlations(selection, before)
-    if known is not None:
-        metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
-        return study, replace(selection, best=replace(selection.best, metrics=metrics))
-    try:
-        data = study.study.read_data()
-        check_fingerprint(study.study, data, evidence)
-    except UBayFSError as error:
-        echo_error(f"Note: decided without the data, so no correlations are shown ({error})")
-        return study, selection
-    return replace(study, data=data), _measured(selection, data)
-
-
-def _measured(selection: Selection, data: FeatureData) -> Selection:
-    """Return the selection as if it had been decided with the data: sets have a redundancy then."""
-    assert selection.problem is not None
-    problem = replace(selection.problem, X=data.X)
-    best, *others = (
-        replace(found, metrics=problem.measure(problem.mask(found.indices)))
-        for found in (selection.best, *selection.alternatives)
-    )
-    return replace(selection, best=best, alternatives=tuple(others), problem=problem)
 
 
 def echo_advice(advice: Iterable[Mapping[str, Any]]) -> None:

@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Decide again, find out what is missing, and write the result again."""
     from ..exceptions import InputError
     from ..results import StoredResult, reserve
+    from ..results.finishing import check_fingerprint, runs_directory
     from ..study import resolve_study
     from ..trust.trust import higher
 
@@ -47,8 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
     study = steps.written_to(replace(stored.study, trust=recorded), directory)
     with reserve(directory, study, force=True) as write:
         resolved = resolve_study(study, feature_names=evidence.feature_names, n_models=evidence.n_models)
-        steps.check_fingerprint(study, resolved.data, evidence)
-        runs = steps.runs_directory(directory, resolved)
+        check_fingerprint(study, resolved.data, evidence)
+        runs = runs_directory(directory, resolved)
         try:
             with stored.damage_named():
                 used, notes = resolved.with_seeds(evidence), (*resolved.advice, *evidence.advice)

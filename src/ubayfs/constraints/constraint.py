@@ -162,6 +162,12 @@ class Kind:
         """Names of the parameters without a default."""
         return tuple(name for name, parameter in self.parameters.items() if parameter.default is parameter.empty)
 
+    @property
+    def meaning(self) -> str:
+        """What it asks for: the docstring of the builder, up to the first colon or line break."""
+        text = (self.build.__doc__ or "").partition("\n")[0].partition(":")[0]
+        return text.rstrip(".").replace("`", "")
+
     @cached_property
     def examples(self) -> dict[str, Any]:
         """Valid values of parameters by name, as far as their annotations have them; a number may be 0."""

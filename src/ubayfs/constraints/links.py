@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,6 @@ import numpy as np
 from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
 from ..exceptions import ConstraintError
-from ..knowledge.scale import UNLIKELY_PRICE
 from .arguments import Items, as_items, as_price, rho_or_price
 from .constraint import (
     Constraint,
@@ -206,6 +205,11 @@ def decorrelate(threshold: float = 0.5, method: str = "spearman", *, price: floa
     }
 
 
-def held_unlikely(features: Iterable[str]) -> Constraint:
-    """Return what "unlikely" means: a soft exclusion, which is prior knowledge and no demand on the set."""
-    return replace(exclude(list(features), price=UNLIKELY_PRICE), from_prior=True)
+def held_unlikely(prices: Mapping[str, float]) -> tuple[Constraint, ...]:
+    """Return what "unlikely" means: soft exclusions by price, which are knowledge and no demand on the set."""
+    by_price: dict[float, list[str]] = {}
+    for name, price in prices.items():
+        by_price.setdefault(price, []).append(name)
+    return tuple(
+        replace(exclude(names, price=price), from_prior=True) for price, names in sorted(by_price.items(), reverse=True)
+    )

@@ -93,7 +93,7 @@ def _as_given(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequa
         context.require_blocks("linear")
     names = context.names(on)
     if isinstance(A, tuple):
-        label = f"linear {_sum(A)} <= {b if isinstance(b, float) else b[0]:g}"
+        label = f"linear {sum_in_words(A)} <= {b if isinstance(b, float) else b[0]:g}"
         return inequalities(_coefficients(context, A, on, "linear", "A"), b, rho, label, on=on)
     matrix = A.thaw()
     if matrix.shape[1] != len(names):
@@ -105,10 +105,10 @@ def _as_given(context: Context, A: Any, b: Any, rho: Any, blocks: Any) -> Inequa
     return inequalities(matrix, b, rho, partial(_numbered, matrix, bounds, names), title, on)
 
 
-def _sum(terms: Any) -> str:
+def sum_in_words(terms: Any) -> str:
     """Return a weighted sum in words.
 
-    >>> _sum([("radius", 1.0), ("area", 2.0), ("texture", -1.0)])
+    >>> sum_in_words([("radius", 1.0), ("area", 2.0), ("texture", -1.0)])
     'radius + 2 area - texture'
     """
     text = ""
@@ -122,7 +122,7 @@ def _numbered(matrix: sparse.csr_array, bounds: Any, names: Any, number: int) ->
     entries = slice(matrix.indptr[number], matrix.indptr[number + 1])
     terms = [(names[i], value) for i, value in zip(matrix.indices[entries], matrix.data[entries], strict=True)]
     which = f" ({number + 1} of {matrix.shape[0]:,})" if matrix.shape[0] > 1 else ""
-    return f"linear {_sum(terms)} <= {bounds[number]:g}{which}"
+    return f"linear {sum_in_words(terms)} <= {bounds[number]:g}{which}"
 
 
 @builder(_as_given)

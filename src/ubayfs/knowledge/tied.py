@@ -106,7 +106,7 @@ def match_rows(knowledge: Knowledge, features: Iterable[str], report: Report) ->
         if row.feature is None:
             rows.append(row)
             continue
-        for match in _matches(matcher, row.feature, is_list=knowledge.columns == ("feature",) or not knowledge.header):
+        for match in find_names(matcher, row.feature, several=is_list(knowledge)):
             matches.setdefault(match.name, match)
             first.setdefault(match.name, row)
             if match.feature is not None:
@@ -154,10 +154,15 @@ def _unused(knowledge: Knowledge) -> tuple[Advice, ...]:
     return (Advice("knowledge_unused", facts),) if knowledge.unused else ()
 
 
-def _matches(matcher: NameMatcher, name: str, is_list: bool) -> list[Match]:
+def is_list(knowledge: Knowledge) -> bool:
+    """Tell whether a source is a list of names, not a table."""
+    return knowledge.columns == ("feature",) or not knowledge.header
+
+
+def find_names(matcher: NameMatcher, name: str, several: bool) -> list[Match]:
     """Return what a name means; an entry of a list that means nothing may be several names, separated by blanks."""
     match = matcher.find(name)
-    if match.feature is None and is_list and not match.candidates and len(name.split()) > 1:
+    if match.feature is None and several and not match.candidates and len(name.split()) > 1:
         return [matcher.find(part) for part in name.split()]
     return [match]
 

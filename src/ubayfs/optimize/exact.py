@@ -32,8 +32,8 @@ count at all: the best importance under the hard rows, plus :math:`\lambda\epsil
 In a cell :math:`[L, U]` no row may be violated so far that :math:`g_k < L`: this makes most soft rows hard
 there, which is why the programs are small.
 
-**Why features that exclude each other bound it** much closer than sizes (:mod:`ubayfs.optimize.size_bounds`) do is
-shown in :mod:`ubayfs.optimize.conflict_groups`.
+**Why features that exclude each other bound it** much closer than sizes alone do is shown in
+:mod:`ubayfs.optimize.size_bounds`.
 
 **Why presolve loses nothing** is shown in :mod:`ubayfs.optimize.presolve`; rows left out there only raise the bound,
 and they are put back until the best set of the program has the same score under all rows.
@@ -66,11 +66,10 @@ from ..exceptions import InputError, OptimizationError
 from ..utility import Utility, as_sparse_sets, score_tolerance
 from .base import Limit, Optimizer, Solution
 from .block_decomposition import search
-from .conflict_groups import GroupBounds
 from .infeasibility import explain_conflict
 from .local_search import good_set
 from .presolve import Fillers, Reduced, reduce
-from .size_bounds import SizeBounds, shortlist
+from .size_bounds import GroupBounds, SizeBounds, shortlist
 from .tabu_search import TabuSearch
 
 # Sets from which a warm start chooses where to begin.

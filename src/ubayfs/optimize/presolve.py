@@ -4,7 +4,7 @@ A *row* is a row of the matrix A, that is one inequality a^T z <= b. Three facts
 
 * Features with the same column in every row and block are exchangeable but for their importance, so a best set of at
   most K features takes the most important ones of such a class, at most K of them. (How large K is, and which features
-  matter at all, follows from :mod:`ubayfs.optimize.size_bounds` and :mod:`ubayfs.optimize.conflict_groups`.)
+  matter at all, follows from :mod:`ubayfs.optimize.size_bounds`.)
 * Leaving rows out never lowers a score. Pair rows (at most one of two) of features that tie with many others are left
   out at first; :mod:`ubayfs.optimize.exact` puts back those that turn out to matter.
 * Features that hard rows allow only together (must-link) are one unit, with the sum of their importances and columns.

@@ -8,8 +8,14 @@ cell. See :mod:`ubayfs.optimize.exact` for why this is an upper bound.
 
 from __future__ import annotations
 
+import ctypes
+import os
+import platform
+import sys
+import threading
 from dataclasses import dataclass, field
 from functools import partial
+from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +25,13 @@ from .._arguments import Array, Floats, Ints, Mask
 from ..utility import Utility, log_row_admissibility
 from .base import Limit
 from .row_grid import RowGrid
-from .solver_output import solver_output_held_back
 
 # HiGHS stops at an absolute gap of 1e-6 and accepts rows violated by 1e-6. Scores and logarithms of admissibility are
 # passed to it multiplied by this, so that its tolerances are 1e-10 in the score.
 SCALE = 1e4
 
+# How lines of the solver on standard output begin.
+_PREFIX = b"Highs"
 # Rows with more pieces than this get a variable for their activity a^T z, so that each piece is a short row.
 _PIECES_WITHOUT_ACTIVITY = 2
 
@@ -256,3 +263,82 @@ def _block_rows(utility: Utility) -> sparse.csr_array:
     at_least = sparse.coo_array((np.repeat([1.0, -1.0], count), entries), shape=(count, n + n_blocks))
     at_most = sparse.hstack([-blocks.astype(np.float64), sparse.eye_array(n_blocks)])
     return sparse.csr_array(sparse.vstack([at_least, at_most]))
+
+
+# -- the solver's own lines on standard output never reach it ----------------------------------------------------------
+
+
+class _SolverOutput:
+    """Holds back the output of C code while at least one thread is inside.
+
+    HiGHS prints a line here and there (``HighsMipSolverData::transformNewIntegerFeasibleSolution ...``) whatever its
+    options are; in a pipe it would end up among the results. While a program is solved, the C library's variable
+    `stdout` therefore points to a buffer in memory. Afterwards the buffer is written to the true one, without the lines
+    of HiGHS. File descriptor 1 is not touched: what Python prints meanwhile, in this or another thread, goes its usual
+    way, and what other C code prints in another thread is delayed until the program is solved, not lost.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._ready = False
+        self._library: ctypes.CDLL | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._ready:
+                self._prepare()
+            if self._n_inside == 0 and self._library is not None:
+                self._true_stdout = self._stdout.value
+                self._stdout.value = self._buffer
+            self._n_inside += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if self._n_inside == 0 and self._library is not None:
+                self._stdout.value = self._true_stdout
+                self._deliver(self._library)
+
+    def _prepare(self) -> None:
+        """Find the variable `stdout` and make a buffer; elsewhere than with glibc and macOS nothing is held back."""
+        self._ready = True
+        name = "__stdoutp" if sys.platform == "darwin" else "stdout"
+        if sys.platform != "darwin" and platform.libc_ver()[0] != "glibc":
+            return  # in other libraries it may be a constant, which must not be written to
+        try:
+            library = ctypes.CDLL(None)
+            self._stdout = ctypes.c_void_p.in_dll(library, name)
+            make = library.open_memstream
+        except (OSError, ValueError, AttributeError):
+            return
+        self._text, self._size = ctypes.c_void_p(), ctypes.c_size_t()
+        make.restype = ctypes.c_void_p
+        self._buffer: int | None = make(ctypes.byref(self._text), ctypes.byref(self._size))
+        if self._buffer:
+            self._library = library
+            os.register_at_fork(after_in_child=self._in_child)
+
+    def _deliver(self, library: ctypes.CDLL) -> None:
+        """Write what is in the buffer, but for the lines of the solver, to the true output; empty the buffer."""
+        buffer, stdout = ctypes.c_void_p(self._buffer), ctypes.c_void_p(self._true_stdout)
+        library.fflush(buffer)
+        if not self._size.value:
+            return
+        text = ctypes.string_at(self._text.value or 0, self._size.value)
+        library.rewind(buffer)
+        others = b"".join(line for line in text.splitlines(keepends=True) if not line.startswith(_PREFIX))
+        if others:
+            library.fwrite(others, ctypes.c_size_t(1), ctypes.c_size_t(len(others)), stdout)
+
+    def _in_child(self) -> None:
+        """Give the true output to a process that was forked while another thread was inside."""
+        self._lock = threading.Lock()
+        if self._n_inside:
+            self._n_inside = 0
+            self._stdout.value = self._true_stdout
+
+
+solver_output_held_back = _SolverOutput()

@@ -87,7 +87,7 @@ class SizeUtilityDisplay(Display):
             sizes = _default_sizes(chosen, int(utility.selectable.sum()))
         wanted = {check_int("sizes", size, low=0) for size in sizes}
         node_limit = check_int("node_limit", node_limit, low=1)
-        solutions, infeasible, omitted = _best_of_sizes(selection, utility, wanted, node_limit)
+        solutions, infeasible, omitted = best_of_sizes(selection, utility, wanted, node_limit)
         without_data = replace(problem, X=None)  # redundancy takes time, and is not shown
         points = [SizePoint.of(without_data, solution) for solution in solutions]
         return cls(
@@ -183,10 +183,13 @@ def _default_sizes(chosen: int, n_selectable: int) -> list[int]:
     return sorted(near.union(spread.tolist()))
 
 
-def _best_of_sizes(
-    selection: Selection, utility: Utility, sizes: set[int], node_limit: int
+def best_of_sizes(
+    selection: Selection, utility: Utility, sizes: set[int], node_limit: int = _NODES
 ) -> tuple[list[Solution], list[int], list[int]]:
-    """Return the best sets of some sizes, the sizes that have none, and those for which none was found."""
+    """Return the best sets of some sizes, the sizes that have none, and those for which none was found.
+
+    `utility` may lack the limit of the size that the selection was decided with.
+    """
     solutions: dict[int, Solution] = {}
     infeasible: list[int] = []
     omitted: list[int] = []

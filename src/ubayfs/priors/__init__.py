@@ -10,7 +10,8 @@ from .base import Diagnostics, Posterior, Prior
 from .dirichlet import Dirichlet
 from .generalized import GeneralizedDirichlet
 from .hyper import Hyperdirichlet
-from .weights import DEFAULT_WEIGHT, PriorKnowledge, as_weights, resolve_knowledge, resolve_weights
+from .knowledge import PriorKnowledge
+from .weights import DEFAULT_WEIGHT, as_weights, pool_experts, resolve_knowledge, resolve_weights
 
 __all__ = [
     "DEFAULT_WEIGHT",
@@ -24,6 +25,7 @@ __all__ = [
     "PriorKnowledge",
     "as_prior",
     "as_weights",
+    "pool_experts",
     "resolve_knowledge",
     "resolve_weights",
 ]

@@ -13,7 +13,8 @@ from .._arguments import Array, Floats, RandomState, as_generator, check_int, ch
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
-from .weights import DEFAULT_WEIGHT, PriorKnowledge, resolve_knowledge
+from .knowledge import PriorKnowledge
+from .weights import DEFAULT_WEIGHT, resolve_knowledge
 
 # Draws are made in pieces of about this many numbers, so that intermediate arrays stay small.
 _CHUNK = 2**21

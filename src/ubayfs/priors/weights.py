@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import FeatureIndex, Floats, feature_hint, freeze, nearest
+from .._arguments import FeatureIndex, Floats, check_choice, feature_hint, freeze, nearest
 from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError
 from ..knowledge.rows import Knowledge, Row, is_path
@@ -18,7 +17,6 @@ from ..knowledge.scale import (
     DEFAULT_WEIGHT,
     LARGEST_WEIGHT,
     UNLIKELY,
-    VERY_LIKELY,
     VOTES,
     Stated,
     as_stated,
@@ -27,46 +25,7 @@ from ..knowledge.scale import (
     votes,
 )
 from ..knowledge.tied import Matched, match_rows, raise_problems, read_knowledge
-
-
-@dataclass(frozen=True, eq=False)
-class PriorKnowledge:
-    """What is known of the features at hand.
-
-    Attributes
-    ----------
-    weights : ndarray of float of shape (n_features,)
-    stated : mapping of str to float or str
-        Votes or word of the scale, of those features of which something was stated.
-    reasons : mapping of str to mapping
-        "why" and "source" of features, as far as they were given.
-    costs : mapping of str to float, or None
-        None without a table of costs.
-    advice : tuple of Advice
-        Names that were left out or found by an alias, and what else a reader must know.
-    """
-
-    weights: Floats
-    stated: Mapping[str, Stated] = field(default_factory=dict)
-    reasons: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    costs: Mapping[str, float] | None = None
-    advice: tuple[Advice, ...] = ()
-
-    @property
-    def unlikely(self) -> tuple[str, ...]:
-        """Features that were stated to be unlikely."""
-        return tuple(name for name, stated in self.stated.items() if stated == UNLIKELY)
-
-    @property
-    def very_likely(self) -> tuple[str, ...]:
-        """Features that were stated to be very likely."""
-        return tuple(name for name, stated in self.stated.items() if stated == VERY_LIKELY)
-
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return weight, why and source by feature, in plain types."""
-        names = dict.fromkeys((*self.stated, *self.reasons))
-        weights = {name: {"weight": self.stated[name]} if name in self.stated else {} for name in names}
-        return {name: {**weights[name], **self.reasons.get(name, {})} for name in names}
+from .knowledge import POOLS, Experts, PriorKnowledge, pooled
 
 
 class Statement(NamedTuple):
@@ -123,6 +82,34 @@ def as_weights(weights: Any) -> Any:
     return read_knowledge(weights) if is_table or is_path(weights) else weights
 
 
+def pool_experts(experts: Mapping[str, Any], pool: str = "mean") -> Experts:
+    """Return what several experts state of the same features as the `weights` of one decision.
+
+    Parameters
+    ----------
+    experts : mapping of str to weights
+        What each states, by the names of the experts, in any form that :func:`decide` takes.
+    pool : {"mean", "lowest"}, default "mean"
+        How their votes become one weight. An expert who says nothing of a feature gives it the default weight;
+        "unlikely" counts 0 votes, and an ``exclude`` of price 0.5 times the share of experts who say it.
+
+    Returns
+    -------
+    experts : Experts
+        ``decide(evidence, weights=experts)`` pools them.
+
+    Examples
+    --------
+    >>> both = pool_experts({"Ada": {"TP53": "very likely"}, "Ben": {"TP53": "likely", "MYC": 3}})
+    >>> resolve_weights(both, ["TP53", "MYC", "ACTB"], n_models=20)
+    array([12.5  ,  1.505,  0.01 ])
+    """
+    if not isinstance(experts, Mapping) or not experts:
+        raise InputError.of("experts", f"must map names to what each states; got {experts!r}.", experts)
+    check_choice("pool", pool, POOLS)
+    return Experts({str(name): as_weights(stated) for name, stated in experts.items()}, pool)
+
+
 def resolve_weights(weights: Any, feature_names: Any, blocks: Any = None, n_models: int | None = None) -> Floats:
     """Return one prior weight per feature, positive and at most 1e12.
 
@@ -162,6 +149,9 @@ def resolve_knowledge(
     """Return the weight of each feature, and what else `weights` say of features; see :func:`resolve_weights`."""
     if isinstance(weights, PriorKnowledge):
         return weights
+    if isinstance(weights, Experts):
+        stated = {n: resolve_knowledge(given, feature_names, blocks, n_models) for n, given in weights.stated.items()}
+        return pooled(stated, [str(name) for name in feature_names], weights.pool, n_models or 1)
     weights = as_weights(weights)
     index, known = FeatureIndex(feature_names), Blocks.of(blocks)
     if isinstance(weights, Knowledge):

@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
-from . import tables
+from . import opinions, tables
 from .document import Document, Fact, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. A display has the key of its section.
@@ -35,7 +35,7 @@ _TABLES = {
     "substitutes": tables.substitutes,
     "left_out": tables.left_out,
     "validation": tables.validation,
-    "asked": tables.stated,
+    "asked": opinions.stated,
     "constraints": tables.constraints,
     "quality": tables.alternatives,
     "data": tables.data,

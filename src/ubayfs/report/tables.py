@@ -13,33 +13,34 @@ from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
 # Heading of a column, and how a cell is made of a record.
-_Field = tuple[Column, Callable[[Any], Cell]]
+Field = tuple[Column, Callable[[Any], Cell]]
 
 _LISTED = 12
 
 
-def _number(value: float | None, digits: int = 3) -> str:
+def number_text(value: float | None, digits: int = 3) -> str:
+    """Return a number, or that it is not known."""
     return "unknown" if value is None else rounded(value, digits)
 
 
-def _table(caption: str, records: Iterable[Record], columns: Iterable[_Field]) -> Table:
+def as_table(caption: str, records: Iterable[Record], columns: Iterable[Field]) -> Table:
     """Return a table with one row per record and, for each column, how a cell is made of a record."""
     headings, makers = zip(*columns, strict=True)
     return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
 
 
-def _known(caption: str, records: Sequence[Record], columns: Mapping[str, _Field]) -> tuple[Table, ...]:
+def _known(caption: str, records: Sequence[Record], columns: Mapping[str, Field]) -> tuple[Table, ...]:
     """Return a table with those columns that something is known for, by the key of the record that must be known."""
     known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
-    return (_table(caption, records, known),) if records else ()
+    return (as_table(caption, records, known),) if records else ()
 
 
 def chosen(summary: Record) -> tuple[Table, ...]:
     """Return the chosen features, most important first; columns that nothing is known for are left out."""
     ensemble = summary["ensemble"]
     models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
-    columns: dict[str, _Field] = {
-        "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=_marks(r))),
+    columns: dict[str, Field] = {
+        "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
         "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
@@ -48,7 +49,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
-        "weight": (Column("Prior weight", True), lambda r: Cell(_number(r["weight"]))),
+        "weight": (Column("Prior weight", True), lambda r: Cell(number_text(r["weight"]))),
         "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
         "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
     }
@@ -84,11 +85,11 @@ def decisions(summary: Record) -> tuple[Table, ...]:
     if all(set(features) == set(before) for features in found["at"].values()):
         return ()
     words = {"none": "none", "half": "half of each", "all": "all, as here"}
-    columns: list[_Field] = [
+    columns: list[Field] = [
         (Column("Your weights"), lambda r: Cell(words[r[0]])),
         (Column("The chosen set"), lambda r: Cell(_changes(_without(r[1], before), _without(before, r[1])))),
     ]
-    return (_table("What would be chosen with less of your weights", list(found["at"].items()), columns),)
+    return (as_table("What would be chosen with less of your weights", list(found["at"].items()), columns),)
 
 
 def _changes(gained: list[str], lost: list[str]) -> str:
@@ -104,7 +105,7 @@ def _without(features: Iterable[str], others: Iterable[str]) -> list[str]:
 
 def substitutes(summary: Record) -> tuple[Table, ...]:
     """Return what would replace each member, and features that stand in for one another."""
-    columns: dict[str, _Field] = {
+    columns: dict[str, Field] = {
         "feature": (Column("If this cannot be measured"), lambda r: Cell(r["feature"])),
         "replaceable": (Column("the best set has instead"), lambda r: Cell(_instead(r))),
         "also": (Column("and no longer"), lambda r: Cell(listing(r["also"], _LISTED))),
@@ -116,7 +117,7 @@ def substitutes(summary: Record) -> tuple[Table, ...]:
         for name in (record["feature"] for record in summary["chosen"])
         if name in found
     ]
-    of_pairs: dict[str, _Field] = {
+    of_pairs: dict[str, Field] = {
         "member": (Column("Feature"), lambda r: Cell(r["member"])),
         "member_votes": (Column("Votes", True), lambda r: Cell(f"{r['member_votes']:,}")),
         "feature": (Column("Stand-in"), lambda r: Cell(r["feature"])),
@@ -138,20 +139,20 @@ def _instead(entry: Record) -> str:
 
 def left_out(summary: Record) -> tuple[Table, ...]:
     """Return features with many votes that are not in the set."""
-    columns: list[_Field] = [
+    columns: list[Field] = [
         (Column("Feature"), lambda r: Cell(r["feature"])),
         (Column("Votes", True), lambda r: Cell("" if (n := r["count"]) is None else f"{n:,}")),
         (Column("Why it is out"), lambda r: Cell(why_out(r))),
         (Column("Taking it would cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
     ]
     records = summary["left_out"]
-    return (_table("Features with most votes that were not chosen", records, columns),) if records else ()
+    return (as_table("Features with most votes that were not chosen", records, columns),) if records else ()
 
 
 def validation(summary: Record) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
     found = summary["trust"]["validation"]
-    columns: dict[str, _Field] = {
+    columns: dict[str, Field] = {
         "method": (Column("Chosen by"), lambda r: Cell(method_name(r["method"]))),
         "predictor": (Column("Predictor"), lambda r: Cell(r["predictor"])),
         "metric": (Column("Measure"), lambda r: Cell(metric_name(r["metric"]))),
@@ -176,36 +177,21 @@ def certainty(summary: Record) -> tuple[Table, ...]:
     if summary["ensemble"] is None:
         return ()
     level = f"{100 * summary['level']:.0f} % interval"
-    columns: dict[str, _Field] = {
+    columns: dict[str, Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"])),
         "importance": _IMPORTANCE,
         "low": (Column(level, True), lambda r: Cell(_interval(r))),
         "probability": (
             Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
         ),
-        "without_prior": (Column("Also without prior"), lambda r: Cell(_yes(r["without_prior"]))),
-        "without_constraints": (Column("Also without constraints"), lambda r: Cell(_yes(r["without_constraints"]))),
+        "without_prior": (Column("Also without prior"), lambda r: Cell(yes_no(r["without_prior"]))),
+        "without_constraints": (Column("Also without constraints"), lambda r: Cell(yes_no(r["without_constraints"]))),
     }  # fmt: skip
     return _known("How sure the models are on these samples", summary["chosen"], columns)
 
 
-def stated(summary: Record) -> tuple[Table, ...]:
-    """Return the features of which the expert gave reasons, those that were not chosen included."""
-    records = (summary["prior"] or {}).get("reasons", [])
-    columns: list[_Field] = [
-        (Column("Feature"), lambda r: Cell(r["feature"])),
-        (
-            Column("Stated"),
-            lambda r: Cell("" if (w := r["weight"]) is None else w if isinstance(w, str) else _number(w)),
-        ),
-        (Column("Why"), lambda r: Cell(r["why"])),
-        (Column("Source"), lambda r: Cell(r["source"])),
-        (Column("Chosen"), lambda r: Cell(_yes(r["chosen"]))),
-    ]
-    return (_table("What the expert stated of features, and why", records, columns),) if records else ()
-
-
-def _yes(chosen: bool) -> str:
+def yes_no(chosen: bool) -> str:
+    """Return whether something holds, in a word."""
     return "yes" if chosen else "no"
 
 
@@ -219,18 +205,19 @@ def _interval(record: Record) -> str:
     return f"{low} to {high}" if low != high else high
 
 
-_IMPORTANCE: _Field = (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"]))
+_IMPORTANCE: Field = (Column("Importance", True), lambda r: Cell(_share(r["importance"]), r["importance"]))
 
 
-def _marks(record: Record) -> tuple[str, ...]:
-    return tuple(mark for key, mark in MARKS.items() if record[key])
+def marks_of(record: Record) -> tuple[str, ...]:
+    """Return the marks of a feature."""
+    return tuple(mark for key, mark in MARKS.items() if record.get(key))
 
 
 def constraints(summary: Record) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
     entries = summary["constraints"]
-    factor: _Field = Column("Factor", True), lambda r: Cell(_number(r["admissibility"]))
-    columns: list[_Field] = [
+    factor: Field = Column("Factor", True), lambda r: Cell(number_text(r["admissibility"]))
+    columns: list[Field] = [
         (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
         (Column("Inequalities", True), lambda r: Cell("" if (n := r["n_inequalities"]) is None else f"{n:,}")),
         *([(Column("Price", True), lambda r: Cell(_price(r)))] if any(map(_price, entries)) else []),
@@ -241,7 +228,7 @@ def constraints(summary: Record) -> tuple[Table, ...]:
         (Column("Costs", True), lambda r: Cell(_cost(r))),
         (Column("The set without it"), lambda r: Cell(_changed(r))),
     ]
-    of_worst: list[_Field] = [
+    of_worst: list[Field] = [
         (Column("Inequality"), lambda r: Cell(r["label"])),
         (Column("rho", True), lambda r: Cell(relaxation_text(r["rho"]))),
         (Column("Violated by", True), lambda r: Cell(rounded(r["violation"]))),
@@ -249,8 +236,8 @@ def constraints(summary: Record) -> tuple[Table, ...]:
     ]
     worst = [violation for entry in entries if entry["n_inequalities"] != 1 for violation in entry["worst"]]
     tables = (
-        _table("Constraints and what they cost", entries, columns),
-        _table("Inequalities that are violated most", worst, of_worst),
+        as_table("Constraints and what they cost", entries, columns),
+        as_table("Inequalities that are violated most", worst, of_worst),
     )
     return tuple(table for table in tables if table.rows)
 
@@ -291,19 +278,19 @@ def _amount(entry: Record) -> str:
 def alternatives(summary: Record) -> tuple[Table, ...]:
     """Return the next best sets."""
     others = [{"position": position, **other} for position, other in enumerate(summary["alternatives"], start=1)]
-    columns: list[_Field] = [
+    columns: list[Field] = [
         (Column("Alternative"), lambda r: Cell(str(r["position"]))),
-        (Column("Score", True), lambda r: Cell(_number(r["value"], 6))),
+        (Column("Score", True), lambda r: Cell(number_text(r["value"], 6))),
         (Column("Lower by", True), _lower_by),
         (Column("Added"), lambda r: Cell(listing(r["added"], _LISTED))),
         (Column("Removed"), lambda r: Cell(listing(r["removed"], _LISTED))),
         (Column("Similarity (Jaccard)", True), lambda r: Cell(f"{r['jaccard']:.2f}")),
     ]
-    return (_table("Sets as good or nearly as good", others, columns),) if others else ()
+    return (as_table("Sets as good or nearly as good", others, columns),) if others else ()
 
 
 def _lower_by(other: Record) -> Cell:
-    return Cell("", badges=("as good",)) if other["as_good"] else Cell(_number(other["loss"]))
+    return Cell("", badges=("as good",)) if other["as_good"] else Cell(number_text(other["loss"]))
 
 
 def data(summary: Record) -> tuple[Table, ...]:
@@ -370,9 +357,9 @@ def _sizes(sizes: Record) -> str:
 def correlation(summary: Record) -> tuple[Table, ...]:
     """Return the pairs of chosen features that are correlated most, if the data are known."""
     found = summary["correlation"]
-    columns: list[_Field] = [
+    columns: list[Field] = [
         (Column("Feature"), lambda pair: Cell(pair["first"])),
         (Column("Feature"), lambda pair: Cell(pair["second"])),
         (Column("Spearman correlation", True), lambda pair: Cell(f"{pair['value']:.2f}", abs(pair["value"]))),
     ]
-    return () if found is None else (_table("Strongest pairs", found["strongest"], columns),)
+    return () if found is None else (as_table("Strongest pairs", found["strongest"], columns),)

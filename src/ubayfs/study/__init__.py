@@ -4,6 +4,7 @@
 """
 
 from .components import Named
+from .experts import Expert
 from .names import PrefixBlocks, TableBlocks
 from .resolve import check_study, resolve_study
 from .resolved import ResolvedStudy
@@ -16,6 +17,7 @@ __all__ = [
     "DataSection",
     "DecisionSection",
     "EvidenceSection",
+    "Expert",
     "Named",
     "OutputSection",
     "PrefixBlocks",

@@ -1,26 +1,32 @@
-"""Values of keys as they can be compared and written to a file: texts, and selectors, priors and optimizers by name.
+"""What a section of a study file consists of: keys, checks of their values, and selectors, priors, optimizers by name.
 
-Each check returns the value in its plainest form, or raises the rule that is broken.
+Each check returns the value in its plainest form, as it is compared and written, or raises the rule that is broken.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from .._arguments import check_choice, check_int
+from .._arguments import check_choice, check_int, nearest
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
-from .diagnostics import Report, below, known_only, reported
+from .diagnostics import Path, Problems, Report, below, known_only, refuse, reported
+from .weights import read_set_weights
+from .yaml_io import plain
 
 FIGURE_FORMATS = ("png", "svg", "pdf")
+
+S = TypeVar("S", bound="Section")
 
 
 def text(name: str, value: Any) -> str:
@@ -35,23 +41,21 @@ def text(name: str, value: Any) -> str:
 
 
 def paths(name: str, value: Any) -> str | dict[str, str]:
-    """Return the path of a file, or the paths of several by the names of their blocks."""
+    """Return the path of a file, or the paths of several by the names of their blocks; empty: not known yet."""
+    if value == "":
+        return ""
     if isinstance(value, Mapping) or (isinstance(value, Iterable) and not isinstance(value, str)):
         if not value:
             raise InputError.of(name, "must name at least one file.", value)
-        given = value if isinstance(value, Mapping) else {stem(text(name, entry)): entry for entry in value}
+        given = value if isinstance(value, Mapping) else {_stem(text(name, entry)): entry for entry in value}
         if len(given) < len(list(value)):
             raise InputError.of(name, f"must map names to files where these are called alike; got {value!r}.", value)
         return {text(name, block): text(name, entry) for block, entry in given.items()}
     return text(name, value)
 
 
-def stem(path: str) -> str:
-    """Return the name of a file without folder and suffixes.
-
-    >>> stem("../data/mirna.txt.gz")
-    'mirna'
-    """
+def _stem(path: str) -> str:
+    """Return the name of a file without folder and suffixes, also two of them."""
     return os.path.basename(path).split(".")[0] or path
 
 
@@ -83,13 +87,6 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         value = [value]
     return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
-
-
-def yes_or_no(name: str, value: Any) -> bool:
-    """Return true or false."""
-    if not isinstance(value, bool):
-        raise InputError.of(name, f"must be true or false; got {value!r}.", value)
-    return value
 
 
 def ensemble_argument(name: str, value: Any) -> Any:
@@ -135,18 +132,10 @@ class Family:
     several: bool = False  # whether a list of them takes turns
 
     def read(self, value: Any, report: Report) -> Any:
-        """Return a choice in its plainest form.
+        """Return a choice, or several, in the plainest form: the name if all settings are defaults, else Named.
 
-        Parameters
-        ----------
-        value : str, mapping with the key name, Named, object, or a list of these if there may be several
-        report : Report
-
-        Returns
-        -------
-        choice : str, Named, object or tuple of these
-            The name if all settings are defaults; an object that is not built-in stays as it is. None if it is wrong;
-            in a list `unknown` stands for it, so that the others are checked at their places.
+        It is given as text, mapping with the key name, Named or object; one that is not built-in stays as it is. None
+        if it is wrong; in a list `unknown` stands for it, so that the others are checked at their places.
         """
         if not self.several or not isinstance(value, list | tuple):
             return self._read_single(value, report)
@@ -189,7 +178,7 @@ class Family:
         given = {key: entry for key, entry in value.items() if key != "name"}
         settings = known_only(given, known, f"a setting of {name}", report)
         if "set_weights" in settings:
-            settings["set_weights"] = _read_sets(settings["set_weights"], below(report, "set_weights"))
+            settings["set_weights"] = read_set_weights(settings["set_weights"], below(report, "set_weights"))
         return self._made(name, settings, report)
 
     def _made(self, name: str, settings: Mapping[str, Any], report: Report) -> Any:
@@ -238,39 +227,164 @@ def _frozen(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_pairs(value: Any) -> bool:
-    return (
-        isinstance(value, tuple) and bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
-    )
-
-
 def _thawed(value: Any) -> Any:
-    if _is_pairs(value):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
+    """Return a setting as its component takes it; a tuple of pairs was a mapping."""
+    if not isinstance(value, tuple):
+        return value
+    is_pairs = bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+    return dict(value) if is_pairs else list(value)
 
 
 def _plain_setting(value: Any) -> Any:
-    if _is_pairs(value):
-        return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value]
-    return _thawed(value)
-
-
-def _read_sets(value: Any, report: Report) -> Any:
-    """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
-    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+    value = _thawed(value)
+    if not isinstance(value, dict):
         return value
-    found: dict[str | tuple[str | int, ...], Any] = {}
-    for position, entry in enumerate(value):
-        if set(entry) != {"set", "weight"}:
-            report((position,), f"must hold the keys 'set' and 'weight'; got {dict(entry)!r}.")
-            continue
-        members = entry["set"]
-        members = tuple(members) if isinstance(members, list) else members
-        if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
-            report((position, "set"), f"must list features, or name a block; got {entry['set']!r}.")
-        elif members in found:
-            report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
-        else:
-            found[members] = entry["weight"]
+    return [{"set": list(key) if isinstance(key, tuple) else key, "weight": weight} for key, weight in value.items()]
+
+
+# -- keys and sections -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Option:
+    """The option of the command line that sets a key."""
+
+    flag: str
+    metavar: str = "NAME"  # what the value is, in the help
+    parse: Callable[[str], Any] = str  # the key's own check comes after it
+    action: str = ""  # "append" or "extend" if it may be repeated, with a single value or with several
+    shared: bool = False  # with an earlier section: it sets both keys
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a section."""
+
+    check: Callable[..., Any]  # see `in_parts`
+    help: str  # what it means, in a few words without a full stop; values in backticks
+    details: str = ""  # what else the documentation says of it
+    default_text: str = ""  # what the default means, where the value does not say it
+    option: Option | None = None
+    in_parts: bool = False  # the check takes (value, report), and returns what is right of it; else (name, value)
+    nullable: bool = False  # null is a value; else a key without a value takes the default
+    always: bool = False  # written even when it is the default: what a reader asks first
+    argument: str = ""  # of collect_evidence() or decide(), if it is not called like the key
+
+    @property
+    def text(self) -> str:
+        """The help without marks for a terminal or a comment."""
+        return self.help.replace("`", "")
+
+
+def setting(default: Any, check: Callable[..., Any], help: str, **more: Any) -> Any:
+    """Return the field of a key."""
+    return field(default=default, metadata={"key": Key(check, help, **more)})
+
+
+class Section:
+    """A section of a study; every field is checked when the section is made."""
+
+    key: ClassVar[str]
+    title: ClassVar[str]  # of its options on the command line
+    required: ClassVar[str] = ""  # the key that must be there
+
+    def __post_init__(self) -> None:
+        for name in self.keys():
+            checked = self._checked(name, getattr(self, name), below(refuse, self.key, name))
+            object.__setattr__(self, name, checked)
+        self.check_together(vars(self), below(refuse, self.key))
+
+    @classmethod
+    def keys(cls) -> dict[str, Key]:
+        """Return the keys by name, in their order."""
+        return {entry.name: entry.metadata["key"] for entry in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of each key."""
+        return {entry.name: entry.default for entry in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def _checked(cls, name: str, value: Any, report: Report) -> Any:
+        """Return a value in its plainest form; None after a problem was reported."""
+        key = cls.keys()[name]
+        if value is None and (key.nullable or cls.defaults()[name] is None):
+            return None
+        if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a number of numpy
+            value = value.item()
+        if key.in_parts:
+            return key.check(value, report)
+        wrong = _wrong_entries(partial(key.check, name), value) if isinstance(cls.defaults()[name], tuple) else []
+        for path, rule in wrong:
+            report(path, rule)
+        with reported(report):
+            return None if wrong else key.check(name, value)
+        return None
+
+    @classmethod
+    def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
+        """Report values that do not fit together."""
+
+    @classmethod
+    def read(cls: type[S], value: Any, problems: Problems) -> S:
+        """Make a section from what a file holds; wrong keys are reported and have their defaults."""
+        known = cls.keys()
+        if not isinstance(value, Mapping):
+            if value is not None:
+                problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
+            value = {}
+        given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
+        meant = {nearest(name, known) for name in value.keys() - given.keys()}
+        for name in filter(None, meant):
+            problems.wrong.add((cls.key, name))  # its value is not known
+        given = {name: entry for name, entry in given.items() if entry is not None or known[name].nullable}
+        if cls.required and value.get(cls.required) is None and problems.is_sound(cls.key, cls.required):
+            problems((cls.key, cls.required), f"must be given; it is {known[cls.required].text}.")
+        stand_in = {cls.required: "?"} if cls.required else {}
+        return cls(**stand_in).changed(given, problems)
+
+    def changed(self: S, values: Mapping[str, Any], problems: Problems) -> S:
+        """Return the section with other values of some keys; wrong ones are reported, and stay as they are."""
+        checked: dict[Any, Any] = {}
+        for name, value in values.items():
+            n_before = problems.n_reports
+            entry = self._checked(name, value, below(problems, self.key, name))
+            if entry is not None or problems.n_reports == n_before:
+                checked[name] = entry
+
+        def report(path: Path, message: str) -> None:
+            problems((self.key, *path), message)
+            checked[path[0]] = self.defaults()[str(path[0])]
+
+        self.check_together({**vars(self), **checked}, report)
+        return replace(self, **checked)  # type: ignore[type-var]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the section as it is written to a file: what differs from the defaults, and what readers ask first."""
+        defaults = self.defaults()
+        return {
+            name: plain(value, f"{self.key}.{name}")
+            for name, key in self.keys().items()
+            if (value := getattr(self, name)) != defaults[name] or key.always
+        }
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the values by the names of the arguments of the workflow."""
+        return {key.argument or name: getattr(self, name) for name, key in self.keys().items()}
+
+    @classmethod
+    def default_text(cls, name: str) -> str:
+        """Return the default of a key as a file would have it, or what it means."""
+        value = cls.keys()[name].default_text or cls.defaults()[name]
+        if isinstance(value, tuple):
+            return f"[{', '.join(value)}]"
+        return value if isinstance(value, str) else json.dumps(plain(value))
+
+
+def _wrong_entries(check: Callable[[Any], Any], value: Any) -> list[tuple[Path, str]]:
+    """Return the position of each wrong entry of a list, if there are several entries, and what is wrong with it."""
+    found: list[tuple[Path, str]] = []
+    for position, entry in enumerate(value if isinstance(value, list | tuple) and len(value) > 1 else ()):
+        with reported(lambda path, rule: found.append((path, rule)), (position,)):
+            check([entry])
     return found

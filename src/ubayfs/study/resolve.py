@@ -30,8 +30,8 @@ from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
 from .diagnostics import Path, Problems, below, reported
-from .knowledge_files import KnowledgeFiles
-from .names import GeneSetBlocks, Names, PrefixBlocks, TableBlocks, is_pattern
+from .experts import expert_tables, with_experts
+from .names import GeneSetBlocks, KnowledgeFiles, Names, PrefixBlocks, TableBlocks, is_pattern
 from .resolved import ResolvedStudy
 from .schema import DataSection
 from .study import Study
@@ -45,16 +45,20 @@ _PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "
 
 
 def resolve_study(
-    study: Study, *, data: str | None = "read", feature_names: Any = None, n_models: int | None = None
+    study: Study,
+    *,
+    data: str | FeatureData | None = "read",
+    feature_names: Any = None,
+    n_models: int | None = None,
 ) -> ResolvedStudy:
     """Read the tables of a study, check everything that can be wrong before its ensemble runs, and tie it together.
 
     Parameters
     ----------
     study : Study
-    data : {"read", "if needed"} or None
+    data : {"read", "if needed"}, FeatureData or None
         Whether to read the data table: "if needed" only for a constraint on correlations or for the table of the
-        selected features.
+        selected features. Or the data as they were read for the same section ``data`` before.
     feature_names : array-like of str of shape (n_features,), optional
         Those of the evidence; needed unless ``data="read"``.
     n_models : int, optional
@@ -70,7 +74,9 @@ def resolve_study(
     resolver = _Resolver(study, problems, n_models or study.evidence.n_models)
     needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
     needed |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
-    if data == "read" or (data == "if needed" and needed):
+    if isinstance(data, FeatureData):
+        resolver.use_data(data)
+    elif data == "read" or (data == "if needed" and needed):
         resolver.read_data()
     resolved = resolver.resolve(feature_names)
     problems.raise_any()
@@ -104,12 +110,18 @@ def check_draft(study: Study, problems: Problems, evidence: Evidence | None = No
 
 def read_data(study: Study) -> FeatureData:
     """Read and check the data table of a study."""
+    _, data, problems = draft_data(study)
+    problems.raise_any()
+    assert data is not None
+    return data
+
+
+def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems]:
+    """Return the table and the data of a study, as far as they can be read, and all that is wrong with them."""
     problems = study.new_problems()
     resolver = _Resolver(study, problems, study.evidence.n_models)
     resolver.read_data()
-    problems.raise_any()
-    assert resolver.data is not None
-    return resolver.data
+    return resolver.table, resolver.data, problems
 
 
 class _Resolver:
@@ -128,6 +140,11 @@ class _Resolver:
         self.features: list[str] | None = None  # all columns that may be features
         self.n_features = range(0)  # how many of them there may be
         self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
+
+    def use_data(self, data: FeatureData) -> None:
+        """Take data that were read before."""
+        self.data = self.samples = data
+        self.features, self.n_features = list(data.feature_names), range(data.n_features, data.n_features + 1)
 
     # -- the data table ------------------------------------------------------------------------------------------------
 
@@ -217,12 +234,13 @@ class _Resolver:
             self.n_features = range(len(self.features), len(self.features) + 1)
         names = self.features
         aliases = self.files.aliases(study.prior.aliases, "prior")
-        table = self.files.table(study.prior, "prior", "weight")
+        table = self.files.table(study.prior, ("prior",), "weight")
         table = None if table is None else replace(table, aliases=aliases)
         self._check_ensemble()
+        tables = expert_tables(study.prior.experts or {}, self.files, aliases)
         if names is None:  # there is nothing to compare names with
             if isinstance(study.blocks, TableBlocks):
-                self.files.table(study.blocks, "blocks", "feature", "block")
+                self.files.table(study.blocks, ("blocks",), "feature", "block")
             return None
         self.names = Names(names)
         blocks = self._blocks()
@@ -230,7 +248,7 @@ class _Resolver:
         given_weights = study.prior.weights
         if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
             given_weights = Weights()  # there may be one for each feature
-        known = resolver.resolve(given_weights, table)
+        known = with_experts(resolver.resolve(given_weights, table), study.prior, resolver, tables)
         prior = self._prior(known.weights, blocks)
         if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
             self.files.check_costs(table)
@@ -239,8 +257,7 @@ class _Resolver:
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
             for i, given in enumerate(with_costs(constraint, known.costs) for constraint in sized)
         ]
-        if known.unlikely:
-            constraints.append(held_unlikely(known.unlikely))
+        constraints += held_unlikely(known.unlikely)
         known_blocks = blocks if problems.is_sound("blocks") else None
         system = check_constraints(constraints, names, self.n_features, known_blocks, self.data, problems)
         if problems.found:

@@ -1,16 +1,18 @@
-"""ResolvedStudy: a study that is read, checked and tied to its data."""
+"""ResolvedStudy: a study that is read, checked and tied to its data; and what its defaults were in earlier versions."""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from .. import __version__
 from ..advice import cost_advice, size_advice, very_likely_advice
 from ..constraints import ConstraintSystem, resolve
 from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
@@ -21,10 +23,10 @@ from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..exceptions import Advice
-from ..priors import PriorKnowledge
+from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
-from .changes import version_advice
+from .experts import Expert
 from .names import GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Weights
@@ -140,15 +142,105 @@ class ResolvedStudy:
         study = replace(self.study, evidence=ensemble, decision=decision)
         return replace(self, study=study, decision=replace(self.decision, random_state=decision.seed))
 
+    def changed_since(self, earlier: Mapping[str, Mapping[str, Any]], now: str) -> ResolvedStudy:
+        """Return the study with a mark on each feature whose knowledge is not that of an earlier decision.
+
+        `earlier` is ``selection.knowledge`` of a decision on the same evidence, whose votes were seen. Its marks stay.
+        """
+        known = self.prior.to_dict()
+        changed = {name for name in {*known, *earlier} if _opinions(known.get(name)) != _opinions(earlier.get(name))}
+        key = "changed_after_votes"
+        marks = {name: entry[key] for name, entry in earlier.items() if key in entry}
+        marks |= {**self.prior.changed_after_votes, **dict.fromkeys(changed, now)}
+        marks = {str(name): marks[name] for name in self.feature_names if name in marks}
+        study = replace(self.study, prior=replace(self.study.prior, changed_after_votes=marks or None))
+        return replace(self, study=study, prior=replace(self.prior, changed_after_votes=marks))
+
     def standalone(self) -> Study:
         """Return the study with the content of its tables of knowledge written out: it needs no file but the data."""
         prior, blocks = self.study.prior, self.study.blocks
         from_files = prior.table is not None or isinstance(blocks, GeneSetBlocks)
-        if isinstance(prior.weights, Weights) and (from_files or prior.weights.lists):
-            reasons = tuple((name, tuple(texts.items())) for name, texts in self.prior.reasons.items())
-            weights = Weights(prior.weights.default, features=tuple(self.knowledge.items()), reasons=reasons)
-            prior = replace(prior, weights=weights, table=None, sheet=None, aliases=None, unknown="skip")
+        given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
+        if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
+            weights = _written_out(self.prior.agreed or self.prior, prior.weights.default)
+            experts = {name: Expert(_written_out(known)) for name, known in self.prior.experts.items()}
+            prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
+            prior = replace(prior, aliases=None, unknown="skip")
         if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):
             blocks = self.decision.blocks or None  # files are blocks where the study has none
         constraints = tuple(with_costs(constraint, self.prior.costs) for constraint in self.study.constraints)
         return replace(self.study, prior=prior, blocks=blocks, constraints=constraints)
+
+
+def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
+    """Return what was stated of a feature and by whom, without the reasons."""
+    entry = entry or {}
+    return [entry.get("weight"), *((name, said.get("weight")) for name, said in entry.get("experts", {}).items())]
+
+
+def _written_out(known: PriorKnowledge, default: float = DEFAULT_WEIGHT) -> Weights:
+    """Return what is stated of features by their names."""
+    reasons = tuple((name, tuple(texts.items())) for name, texts in known.reasons.items())
+    return Weights(default, features=tuple(known.stated.items()), reasons=reasons)
+
+
+# -- what another version took for granted -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """A default, or the meaning of a value, that is another one since a version."""
+
+    since: tuple[int, int]
+    key: str  # as a person looks for it in the file
+    concerns: Callable[[Any, Collection[str]], bool]  # whether a study, and what it holds unlikely, rest on it
+    former: str
+    default: str
+
+
+CHANGES = (
+    Change(
+        (0, 2),
+        "evidence.n_features_per_model",
+        lambda study, unlikely: study.evidence.n_features_per_model is None,
+        "10, or all features if there are fewer",
+        "a quarter of the features, at most 10",
+    ),
+    Change(
+        (0, 2),
+        "data.missing: median",
+        lambda study, unlikely: study.data.missing == "median",
+        "the median of all samples, for every selector",
+        "the median of the samples of each run; fisher and mrmr use the values that are present",
+    ),
+    Change(
+        (0, 2),
+        "the weight 'unlikely'",
+        lambda study, unlikely: bool(unlikely),
+        "a constraint exclude of rho 1",
+        "taken only if it has over half of all models' votes more than the feature it displaces (exclude, price 0.5)",
+    ),
+)
+
+
+def version_advice(study: Any, unlikely: Collection[str] = ()) -> tuple[Advice, ...]:
+    """Return what is different from the version of ubayfs that wrote a study; nothing if it is this or unknown.
+
+    `unlikely` are the features that it holds unlikely, once its tables are read.
+    """
+    written = str(study.versions.get("ubayfs", __version__))
+    before, now = _release(written), _release(__version__)
+    if before == now:
+        return ()
+    changed = [
+        Advice("changed_default", {"key": c.key, "former": c.former, "default": c.default, "written": written})
+        for c in CHANGES
+        if before is not None and before < c.since and c.concerns(study, unlikely)
+    ]
+    return tuple(changed) or (Advice("other_version", {"written": written, "present": __version__}),)
+
+
+def _release(version: str) -> tuple[int, int] | None:
+    """Return the first two numbers of a version, within which results stay the same."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return None if found is None else (int(found[1]), int(found[2]))

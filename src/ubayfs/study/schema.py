@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import check_choice, check_int, check_real
+from .._arguments import check_bool, check_choice, check_int, check_real
 from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.reading_rules import (
     DETECTION_RULES,
@@ -26,13 +26,14 @@ from ..data.reading_rules import (
 )
 from ..data.target import TASKS
 from ..ensemble.collect import MOST_MODELS
-from ..trust.supported import MAX_SUPPORTED
+from ..priors.knowledge import POOLS
+from ..trust.noise import MAX_SUPPORTED
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
-from .components import FAMILIES
+from .components import FAMILIES, Option, Section, setting
 from .diagnostics import Report, reported
-from .section import Option, Section, setting
+from .experts import Expert, expert_form, read_experts, read_times, time
 from .weights import Weights, file_form, read_weights
 
 _count = partial(check_int, low=0)
@@ -227,9 +228,41 @@ class PriorSection(Section):
     unknown: str = setting(
         "skip", _unknown_rule, "names of the table that are not in the data: `skip` (with notice) or `error`"
     )
+    experts: dict[str, Expert] | None = setting(  # noqa: RUF009
+        None, read_experts, "what each of several experts states, by their names", in_parts=True,
+        details="the path of a table, or `table`, `sheet` and the keys of `weights` but for the default",
+        default_text="one expert, in `weights` and `table`"
+    )
+    pool: str = setting(
+        "mean", partial(check_choice, choices=POOLS), "how their votes become one weight: `mean` or `lowest`",
+        option=Option("--pool", "RULE")
+    )
+    confirmed: str | None = setting(
+        None, time, "when the knowledge was confirmed, before votes were seen", default_text="unknown"
+    )
+    changed_after_votes: dict[str, str] | None = setting(  # noqa: RUF009
+        None, read_times, "features whose knowledge was changed after votes were seen, and when", in_parts=True,
+        details="`ubayfs decide` and the app add them; results mark them", default_text="none"
+    )
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files."""
+        stated = [part.files for part in (self.weights, *(self.experts or {}).values()) if not isinstance(part, tuple)]
+        named = (path for path in (self.table, self.aliases) if path is not None)
+        return (*named, *(path for paths in stated for path in paths))
+
+    def with_paths(self, changed: Callable[[str], str]) -> PriorSection:
+        """Return the section with other paths of the same files."""
+        table, aliases = (None if path is None else changed(path) for path in (self.table, self.aliases))
+        weights = self.weights if isinstance(self.weights, tuple) else self.weights.with_paths(changed)
+        experts = {name: expert.with_paths(changed) for name, expert in (self.experts or {}).items()}
+        return replace(self, table=table, aliases=aliases, weights=weights, experts=experts or None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", file_form(self.weights))
+        if isinstance(self.experts, Mapping):
+            object.__setattr__(self, "experts", {name: expert_form(given) for name, given in self.experts.items()})
         super().__post_init__()
 
     @classmethod
@@ -239,6 +272,8 @@ class PriorSection(Section):
             report(("table",), "gives weights by feature, and prior.weights one for each feature already; keep one.")
         if values["sheet"] is not None and values["table"] is None:
             report(("sheet",), "names a sheet of prior.table, which is not given.")
+        if values["experts"] is not None and isinstance(values["weights"], tuple):
+            report(("experts",), "state weights, and prior.weights has one for each feature already; keep one.")
 
 
 @dataclass(frozen=True)
@@ -337,7 +372,7 @@ class OutputSection(Section):
         option=Option("--figures", "FORMAT", action="append")
     )
     reduced_table: bool = setting(
-        False, components.yes_or_no, "write the data table with the selected features only",
+        False, check_bool, "write the data table with the selected features only",
         option=Option("--reduced-table", parse=bool)
     )
     n_draws: int = setting(

@@ -36,7 +36,6 @@ from .yaml_io import dump_document, read_document
 
 # Keys of each part that are paths.
 PATHS = {
-    "prior": ("table", "aliases"),
     "blocks": ("table", "gene_sets", "aliases"),
     "outputs": ("directory",),
 }
@@ -229,27 +228,20 @@ class Study:
         """Return the study with its paths relative to another folder."""
         old, folder = Path(os.path.abspath(self.folder)), Path(os.path.abspath(folder))
         parts: dict[str, Any] = {}
-        parts["data"] = self.data.with_paths(lambda path: moved_path(path, old, folder))
+        for key in ("data", "prior"):
+            parts[key] = getattr(self, key).with_paths(lambda path: moved_path(path, old, folder))
         for key, names in PATHS.items():
             part = getattr(self, key)
             paths = {name: path for name in names if (path := getattr(part, name, None)) is not None}
             moved = {name: moved_path(path, old, folder) for name, path in paths.items()}
             parts[key] = replace(part, **moved) if moved else part
-        weights = parts["prior"].weights
-        lists = tuple(
-            (word, moved_path(names, old, folder) if isinstance(names, str) else names)
-            for word, names in getattr(weights, "lists", ())
-        )
-        if lists:
-            parts["prior"] = replace(parts["prior"], weights=replace(weights, lists=lists))
         return replace(self, **parts)
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Paths of the files that the study rests on."""
-        named = [getattr(getattr(self, key), name, None) for key in ("prior", "blocks") for name in PATHS[key]]
-        lists = [names for _, names in getattr(self.prior.weights, "lists", ()) if isinstance(names, str)]
-        return tuple(path for path in (*self.data.files, *named, *lists) if isinstance(path, str))
+        named = [getattr(self.blocks, name, None) for name in PATHS["blocks"]]
+        return tuple(path for path in (*self.data.files, *self.prior.files, *named) if isinstance(path, str))
 
 
 def moved_path(path: str, old: Path, new: Path) -> str:
@@ -260,7 +252,7 @@ def moved_path(path: str, old: Path, new: Path) -> str:
     >>> moved_path("data.csv", Path("/home/lab"), Path("/home/lab/results"))
     '../data.csv'
     """
-    if os.path.isabs(path) or old == new:
+    if not path or os.path.isabs(path) or old == new:
         return path
     target = os.path.abspath(old / path)
     try:
@@ -301,6 +293,25 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         problems((), f"must hold keys such as data, evidence, constraints; got a {type(value).__name__}.")
     if not isinstance(value, dict):
         problems.raise_any()
+    return _draft(value, file.parent, problems), problems
+
+
+def study_of(value: Mapping[str, Any], folder: Path) -> Study:
+    """Return the study that :meth:`Study.to_dict` gave; its paths are relative to a folder.
+
+    Raises
+    ------
+    StudyError
+        If there is anything wrong: all problems at once.
+    """
+    problems = Problems()
+    study = _draft(value, folder, problems)
+    problems.raise_any()
+    return study
+
+
+def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
+    """Return a study with defaults where something is wrong; that is reported."""
     value = known_only(value, KEYS, "a key of a study", problems)
     parts: dict[str, Any] = {key: section.read(value.get(key), problems) for key, section in SECTIONS.items()}
     parts["blocks"] = as_blocks(value.get("blocks"), below(problems, "blocks"))
@@ -316,4 +327,4 @@ def read_draft(path: str | os.PathLike[str]) -> tuple[Study, Problems]:
         ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)
     }
     problems.origin = replace(problems.origin, parts=parts, aliases=aliases)
-    return Study(**parts, folder=file.parent, origin=problems.origin), problems
+    return Study(**parts, folder=folder, origin=problems.origin)

@@ -14,14 +14,13 @@ from ..constraints.supported import asks_for_supported
 from ..ensemble.checkpoint import identity
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, InputError, UBayFSError
+from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves, collect_null
-from ..trust.noise import FEWEST_SHUFFLES
+from ..trust.noise import FEWEST_SHUFFLES, sized_in_parts, supported_size
 from ..trust.procedure import Procedure
 from ..trust.reproducibility import reproducibility_of
-from ..trust.supported import sized_in_parts, supported_size
 from ..trust.trust import Trust, higher, level_for
 from .resolved import ResolvedStudy
 
@@ -94,23 +93,33 @@ class TrustWork:
 
     def find(self, level: str, selection: Selection) -> None:
         """Find out all that a level asks for of a decision."""
+        self.collect(level)
+        self.judge(selection)
+        if level == "full" and self._has_target:
+            self.validate()
+
+    def collect(self, level: str) -> None:
+        """Run the ensembles that a level asks for; they belong to the evidence, whatever is decided on it."""
         self.trust = replace(self.trust, level=higher(level, self.trust.level))
-        assert self.study.data is not None
-        has_target = self.study.data.target.task != "unsupervised"
-        if level != "none" and has_target:
+        if level != "none" and self._has_target:
             self.find_noise()
         if level != "none":
             self._find_halves()
-        self.judge(selection)
-        if level == "full" and has_target:
-            self._validate()
+
+    @property
+    def _has_target(self) -> bool:
+        assert self.study.data is not None
+        return self.study.data.target.task != "unsupervised"
 
     def judge(self, selection: Selection) -> None:
         """Find the reproducibility of a decision from the halves that are known."""
         study, halves = self.study, self.trust.halves
         if halves is not None:
-            found = reproducibility_of(selection, halves, study.decision, study.data, study.prior)
-            self.trust = replace(self.trust, reproducibility=found)
+            try:
+                found = reproducibility_of(selection, halves, study.decision, study.data, study.prior)
+                self.trust = replace(self.trust, reproducibility=found)
+            except EnsembleError as error:
+                self._problem("reproducibility", error)
 
     def find_noise(self) -> None:
         """Run ensembles on shuffled targets, unless that was done."""
@@ -127,7 +136,8 @@ class TrustWork:
             if halves is not None and halves.n_done:
                 self.trust = replace(self.trust, halves=halves)
 
-    def _validate(self) -> None:
+    def validate(self) -> None:
+        """Find out how the sets of this procedure predict, unless that was done."""
         known = self.trust.validation
         if known is None or not known.complete:
             digest = decision_digest(self.study, self.evidence)
@@ -151,9 +161,11 @@ class TrustWork:
 
                 return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
-            problems = {**self.trust.problems, part.partition("-")[0]: str(error)}
-            self.trust = replace(self.trust, problems=problems)
+            self._problem(part.partition("-")[0], error)
             return None
+
+    def _problem(self, part: str, error: UBayFSError) -> None:
+        self.trust = replace(self.trust, problems={**self.trust.problems, part: str(error)})
 
 
 def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
@@ -163,10 +175,12 @@ def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
     return {**ensemble, "selector": study.study.selector, "n_features_per_model": study.features_per_model}
 
 
-def validate_study(study: ResolvedStudy, on_progress: Progress | None = None) -> Validation:
+def validate_study(
+    study: ResolvedStudy, on_progress: Progress | None = None, checkpoint: Path | None = None
+) -> Validation:
     """Tell how well the sets that a study chooses predict samples that had no part in choosing them."""
     seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
-    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress)
+    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress, checkpoint)
 
 
 def _validated(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -16,8 +16,8 @@ from ..exceptions import Advice, InputError
 from ..knowledge.rows import Knowledge, Row, is_path, read_rows
 from ..knowledge.scale import DEFAULT_WEIGHT, VOTES, Stated, as_stated, check_weight
 from ..knowledge.tied import match_rows
+from ..priors.knowledge import PriorKnowledge
 from ..priors.weights import (
-    PriorKnowledge,
     Statement,
     costs_of,
     highest_advice,
@@ -33,7 +33,7 @@ from .yaml_io import plain
 
 StatedOf = tuple[tuple[str | int, Stated], ...]
 
-_LEVELS = ("features", "patterns", "blocks")
+LEVELS = ("features", "patterns", "blocks")
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,19 @@ class Weights:
     lists: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
     reasons: tuple[tuple[str | int, tuple[tuple[str, str], ...]], ...] = ()
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of files that list names."""
+        return tuple(names for _, names in self.lists if isinstance(names, str))
+
+    def with_paths(self, changed: Callable[[str], str]) -> Weights:
+        """Return the weights with other paths of the same files."""
+        lists = tuple((word, changed(names) if isinstance(names, str) else names) for word, names in self.lists)
+        return replace(self, lists=lists)
+
     def plain(self) -> Any:
         """Return the weights as they are written to a file: one number if nothing else is stated."""
-        levels = {level: plain(dict(stated)) for level in _LEVELS if (stated := getattr(self, level))}
+        levels = {level: plain(dict(stated)) for level in LEVELS if (stated := getattr(self, level))}
         for name, reasons in self.reasons:
             features = levels.setdefault("features", {})
             features[name] = ({"weight": features[name]} if name in features else {}) | dict(reasons)
@@ -86,8 +96,8 @@ def file_form(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return Weights() if value is None else value
     lists = {key for key, entry in value.items() if is_list(key, entry)}
-    nested = all(isinstance(value.get(level, {}), Mapping) for level in _LEVELS)
-    if nested and set(value) <= {"default", *_LEVELS, *lists}:
+    nested = all(isinstance(value.get(level, {}), Mapping) for level in LEVELS)
+    if nested and set(value) <= {"default", *LEVELS, *lists}:
         return value
     return {"features": {k: v for k, v in value.items() if k not in lists}, **{key: value[key] for key in lists}}
 
@@ -96,14 +106,14 @@ def read_weights(value: Any, report: Report) -> Weights | tuple[float, ...] | No
     """Return weights as a study file has them: one number, one for each feature, or the keys of :class:`Weights`."""
     if not isinstance(value, Mapping):
         return value if isinstance(value, Weights) else _read_numbers(value, report)
-    known = ("default", *_LEVELS, *VOTES)
+    known = ("default", *LEVELS, *VOTES)
     value = known_only(value, known, "a key of weights (names belong below 'features')", report)
     default = DEFAULT_WEIGHT
     if value.get("default") is not None:
         with reported(report, ("default",)):
             default = check_weight("default", value["default"])
     reasons: dict[str | int, dict[str, str]] = {}
-    levels = {level: _stated(value.get(level), below(report, level), reasons) for level in _LEVELS}
+    levels = {level: _stated(value.get(level), below(report, level), reasons) for level in LEVELS}
     lists = tuple((word, _names(value[word], below(report, word))) for word in VOTES if value.get(word) is not None)
     given = tuple((name, tuple(texts.items())) for name, texts in reasons.items())
     return Weights(default, **levels, lists=tuple(pair for pair in lists if pair[1]), reasons=given)
@@ -174,6 +184,26 @@ def _levels_of_frame(frame: Any) -> dict[str, Any]:
     return levels
 
 
+def read_set_weights(value: Any, report: Report) -> Any:
+    """Return weights of sets, which a file lists as {set: [a, b], weight: 3}, as a mapping."""
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+        return value
+    found: dict[str | tuple[str | int, ...], Any] = {}
+    for position, entry in enumerate(value):
+        if set(entry) != {"set", "weight"}:
+            report((position,), f"must hold the keys 'set' and 'weight'; got {dict(entry)!r}.")
+            continue
+        members = entry["set"]
+        members = tuple(members) if isinstance(members, list) else members
+        if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
+            report((position, "set"), f"must list features, or name a block; got {entry['set']!r}.")
+        elif members in found:
+            report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
+        else:
+            found[members] = entry["weight"]
+    return found
+
+
 # -- the weights of the features at hand -------------------------------------------------------------------------------
 
 
@@ -188,12 +218,14 @@ class WeightResolver:
     report: Report
     folder: FilePath  # where paths of lists start
     aliases: Any = None
+    at: Path = ("prior", "weights")  # where they are written, and their table
+    table_at: Path = ("prior", "table")
 
     def resolve(self, weights: Weights | tuple[float, ...], table: Knowledge | None) -> PriorKnowledge:
         """Return what is known of the features, in their order."""
         names = self.names.names
         if isinstance(weights, tuple):
-            with reported(self.report, ("prior", "weights")):
+            with reported(self.report, self.at):
                 resolved = resolve_weights(list(weights), names)
                 return PriorKnowledge(resolved)
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
@@ -203,9 +235,12 @@ class WeightResolver:
         worth, several = worth_by(weights.default, self.n_models), []
         for level, highest in self._levels(weights, rows, by_list):
             several += settle(level, found, worth, None if highest else self._contradiction)
-        stated = {name: found[name] for name in names if name in found}
-        numbers = np.array([worth(stated.get(name, weights.default))[0] for name in names], dtype=np.float64)
-        costs = None if table is None else costs_of(table, rows, partial(self.report, ("prior", "table")))
+        stated = {name: found[name] for name in names if name in found} if found else {}
+        numbers = np.full(len(names), worth(weights.default)[0], dtype=np.float64)
+        for position, name in enumerate(names if stated else ()):
+            if name in stated:
+                numbers[position] = worth(stated[name])[0]
+        costs = None if table is None else costs_of(table, rows, partial(self.report, self.table_at))
         notes = (*advice, *of_lists, *highest_advice(several))
         return PriorKnowledge(numbers, stated, self._reasons(weights, rows, listed), costs, notes)
 
@@ -213,14 +248,14 @@ class WeightResolver:
         """Return why and source of features; by name, else of the table, else of the files of lists."""
         found = reasons_of(listed) | reasons_of(rows)
         for item, reasons in weights.reasons:
-            with reported(self.report, ("prior", "weights", "features", item)):
+            with reported(self.report, (*self.at, "features", item)):
                 found[self.names.find(item, False)[0]] = dict(reasons)
         return {name: found[name] for name in self.names.names if name in found}
 
     def _table_rows(self, table: Knowledge | None) -> tuple[list[Row], tuple[Advice, ...]]:
         if table is None or not self.names.names:
             return [], ()
-        return match_rows(table, self.names.names, partial(self.report, ("prior", "table")))
+        return match_rows(table, self.names.names, partial(self.report, self.table_at))
 
     def _lists(self, weights: Weights) -> tuple[list[Statement], list[Row], tuple[Advice, ...]]:
         """Return what the lists of names state; a row of a file that has a weight of its own has that."""
@@ -228,7 +263,7 @@ class WeightResolver:
         rows: list[Row] = []
         advice: tuple[Advice, ...] = ()
         for word, names in weights.lists:
-            path: Path = ("prior", "weights", word)
+            path: Path = (*self.at, word)
             report = partial(self.report, path)
             table = read_rows(names, report, folder=self.folder)
             if table is None:
@@ -247,10 +282,10 @@ class WeightResolver:
         self, weights: Weights, rows: list[Row], by_list: list[Statement]
     ) -> list[tuple[list[Statement], bool]]:
         """Return all statements, the most specific level first, and of which levels the highest weight counts."""
-        found: dict[str, list[Statement]] = {level: [] for level in _LEVELS}
-        for key in reversed(_LEVELS):
+        found: dict[str, list[Statement]] = {level: [] for level in LEVELS}
+        for key in reversed(LEVELS):
             for item, stated in getattr(weights, key):
-                path: Path = ("prior", "weights", key, item)
+                path: Path = (*self.at, key, item)
                 level = self._level(key, item)
                 names = self.block_names if level == "blocks" else self.names
                 source = repr(item) if level == "patterns" else f"{names.kind} {item!r}"
@@ -278,7 +313,7 @@ class WeightResolver:
 
     def _row_levels(self, rows: list[Row]) -> tuple[list[Statement], list[Statement]]:
         """Return what rows state of features, and of blocks."""
-        path: Path = ("prior", "table")
+        path = self.table_at
         by_block: list[Statement] = []
         for row in rows:
             if row.feature is None and row.block is not None:

@@ -1,16 +1,16 @@
-"""Facts about the data, the ensemble, the prior, correlations, and what a careful reader must know."""
+"""Facts about the data, the ensemble, the prior, constraints, correlations, and what a careful reader must know."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from .._arguments import Array
-from .._plain import number, plain
+from .._plain import number, plain, relaxation
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
@@ -18,14 +18,17 @@ from ..exceptions import Advice
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..priors import DEFAULT_WEIGHT
-from ..selection import Selection
-from .advice_messages import advice_message
+from ..selection import Selection, Violation
+from ..utility import log_row_admissibility
+from .sentences import advice_message, constraint_label
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
 _PAIRS = 10
 _CANDIDATES = 40  # features whose correlations are stored for the next decision
+_AFTER = "changed_after_votes"
 _CONFIDENCE = 0.95
+_WORST = 5  # violated inequalities that are shown of one constraint
 # Selectors with default settings, as people call them; others are shown as they are recorded.
 _SELECTORS = {
     "MRMR()": "mRMR",
@@ -177,12 +180,25 @@ def prior_facts(selection: Selection) -> dict[str, Any] | None:
         "weights": in_votes,
         "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
         "unlikely": unlikely,
+        **{key: selection.provenance.get(key) for key in ("experts", "pool", "confirmed")},
+        "changed_after_votes": {n: entry[_AFTER] for n, entry in stated.items() if _AFTER in entry},
+        "opinions": _opinions(selection, stated),
         "reasons": [
             {"feature": name, "chosen": name in selection.features, "weight": None, "why": "", "source": "", **entry}
             for name, entry in stated.items()
             if "why" in entry or "source" in entry
         ],
     }
+
+
+def _opinions(selection: Selection, stated: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what each of several experts stated of each feature, those on which they disagree most first."""
+    known = [(name, entry) for name, entry in stated.items() if "experts" in entry]
+    blank = {"weight": None, "price": None, "disagreement": None, "why": "", "source": ""}
+    return [
+        {"feature": name, "chosen": name in selection.features, **blank, **entry}
+        for name, entry in sorted(known, key=lambda pair: -pair[1].get("disagreement", 0.0))
+    ]
 
 
 def correlations_of(selection: Selection, X: Array) -> Correlations:
@@ -208,4 +224,95 @@ def correlation_facts(selection: Selection, known: Correlations | None) -> dict[
             {"first": names[first[i]], "second": names[second[i]], "value": float(values[i])} for i in strongest
         ],
         "known": known.to_dict() if len(known.features) <= _MATRIX else None,
+    }
+
+
+# -- constraints -------------------------------------------------------------------------------------------------------
+
+
+def constraint_facts(selection: Selection) -> list[dict[str, Any]]:
+    """Return one entry per constraint, in the order given: what it is, whether it holds, by how much it is violated.
+
+    What an expert holds unlikely has an entry, too, since it counts in the admissibility; its "from_prior" is true. One
+    with rho or price 0 has no effect: it is "left_out". Of a selection read from a file, the number of inequalities is
+    not known, nor what those are that hold.
+    """
+    violations: dict[int | None, list[Violation]] = {}
+    for violation in selection.metrics.violations:  # those that cost most come first
+        violations.setdefault(violation.position, []).append(violation)
+    entries = []
+    for position, (given, title, rhos) in enumerate(_constraints(selection)):
+        violated = violations.get(position, [])
+        arguments = given.get("arguments", {})
+        price = arguments.get("price")
+        known = [violation.rho for violation in violated] if rhos is None else rhos
+        entries.append(
+            {
+                **_identity(given, title),
+                "left_out": _is_zero(arguments.get("rho", 1 if price is None else price)),
+                "n_inequalities": None if rhos is None else len(rhos),
+                **_violated(violated),
+                "rho": relaxation(min(known)) if known else None,
+                "rho_highest": relaxation(max(known)) if known else None,
+                "price": price,
+                "price_votes": _in_votes(price, selection),
+            }
+        )
+    return entries
+
+
+def _constraints(selection: Selection) -> Iterator[tuple[Mapping[str, Any], str, list[float] | None]]:
+    """Yield each constraint in plain types, its title, and rho of its inequalities if they are known."""
+    if selection.problem is None:
+        for given in selection.provenance.get("constraints", []):
+            # As it is written in Python: its features are not at hand.
+            shown = ", ".join(f"{name}={value}" for name, value in given["arguments"].items() if value is not None)
+            yield given, f"{given['kind']}({shown})", None
+        return
+    system = selection.problem.utility.system
+    for part in system.parts:
+        written = {} if part.constraint is None else part.constraint.to_dict()
+        yield {"kind": part.kind, **written}, part.title, system.rho[system.rows_of(part)].tolist()
+
+
+def _identity(given: Mapping[str, Any], title: str) -> dict[str, Any]:
+    identity = {
+        "kind": given["kind"],
+        "arguments": plain(given.get("arguments", {})),
+        "note": given.get("note", ""),
+        "title": title,
+        "from_prior": bool(given.get("from_prior", False)),
+    }
+    return {"label": constraint_label(identity), **identity}
+
+
+def _is_zero(rho: Any) -> bool:
+    """Tell whether a relaxation, as it was stated (a number, some numbers or "hard"), is nothing but 0."""
+    return all(entry == 0 for entry in (rho if isinstance(rho, list | tuple) else [rho]))
+
+
+def _in_votes(price: Any, selection: Selection) -> float | list[float] | None:
+    """Return what one unit of violation costs in votes; None without a price, or where the ensemble is not at hand."""
+    if price is None or selection.posterior is None:
+        return None
+    n_models = selection.posterior.evidence.n_models
+    return [entry * n_models for entry in price] if isinstance(price, list) else price * n_models
+
+
+def _violated(violations: list[Violation]) -> dict[str, Any]:
+    amounts, rhos = (np.array([getattr(violation, key) for violation in violations]) for key in ("amount", "rho"))
+    return {
+        "n_violated": len(violations),
+        "holds": not violations,
+        "violation": max((violation.amount for violation in violations), default=0.0),
+        "admissibility": float(np.exp(log_row_admissibility(amounts, rhos).sum())),
+        "worst": [
+            {
+                "label": violation.label,
+                "violation": violation.amount,
+                "rho": relaxation(violation.rho),
+                "admissibility": violation.admissibility,
+            }
+            for violation in violations[:_WORST]
+        ],
     }

@@ -54,7 +54,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 "reasons": [] if found is None else list(found.reasons(name)),
                 "without_vote": counts is not None and int(counts[i]) == 0,
                 "tied": None,
-                **{key: stated.get(name, {}).get(key) for key in ("why", "source")},
+                **{key: stated.get(name, {}).get(key) for key in ("why", "source", "experts", "changed_after_votes")},
             }
         )
     return records

@@ -7,18 +7,13 @@ from typing import Any
 
 from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
-from .advice_messages import NOTES
-from .opinion_sentences import opinion_and_data
+from ..exceptions import Advice
+from .opinion_sentences import less_knowledge, opinion_and_data, who_and_when
 from .trust_sentences import chosen_columns, trust_sections
 
 Facts = Mapping[str, Any]
 
 _LISTED = 12
-_SETS = {
-    "without_prior": "Without the prior (the default weight for every feature, none unlikely; constraints as they are)",
-    "without_constraints": "Without the constraints (the best set of at most the same size; prior as it is)",
-    "data_alone": "By the data alone (neither prior nor constraints, at most the same size, no feature without a vote)",
-}
 _LEGEND = {
     ("data",): (
         "the votes alone are enough: without prior and constraints this set, or an equally good one, has it, too"
@@ -30,10 +25,57 @@ _LEGEND = {
     ("prior", "constraints"): "it needs one of the two, or both",
     ("filler",): "no vote, no prior and no constraint speaks for it; it is there because nothing speaks against it",
     ("no vote",): "no model chose it",
+    ("after votes",): "what is known of it was changed after votes were seen, so that the data may count twice",
     ("tie",): "another feature would do as well in its place, so that the choice between them is open",
 }
 # Marks of a member, by the fact about it.
-MARKS = {"without_vote": "no vote", "tied": "tie"}
+MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
+
+# Advice for a reader of a report, who may know neither Python nor the command line.
+_ADVICE = {
+    "time_limit": (
+        "The search was ended by its time limit: the set has the score {value:.6g}, and no set has a higher one than "
+        "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
+    ),
+    "size_not_limited": (
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
+        "nothing speaks against them. A maximal size would make the choice meaningful."
+    ),
+    "without_votes": (
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason. A minimal number of votes of 1 excludes such features."
+    ),
+    "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
+    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
+    "no_votes": (
+        "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
+    ),
+    "runs_without_choice": (
+        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+        "runs without a vote."
+    ),
+    "many_features_per_model": (
+        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
+        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
+    ),
+    "lone_values": (
+        "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
+        "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
+    ),
+    "chains_disagree": (
+        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
+        "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
+    ),
+}
+# What was done with files and names stands with the data; among the warnings it would hide them.
+NOTES = frozenset(
+    {
+        "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
+        "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
+        "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
+        "highest_weight",
+    }
+)  # fmt: skip
 
 
 def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
@@ -47,7 +89,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "terms": _terms(facts),
         "sentences": {
             "chosen": _chosen(facts),
-            "knowledge": [*opinion_and_data(facts), *_knowledge(facts)],
+            "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
             "constraints": _constraints(facts),
             "data": [given["message"] for given in advice if given["code"] in NOTES],
             "ensemble": _ensemble(facts),
@@ -57,6 +99,11 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         },
         "legend": _legend(facts["chosen"]),
     }
+
+
+def advice_message(advice: Advice) -> str:
+    """Return advice in words that neither Python nor the command line are needed for."""
+    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
 
 
 def constraint_label(entry: Facts) -> str:
@@ -131,6 +178,7 @@ def _question(facts: Facts) -> list[str]:
         _task(facts["data"]),
         _votes_of(facts["ensemble"]),
         _prior(facts["prior"]),
+        *who_and_when(facts["prior"]),
         f"{counted(len(blocks), 'block')} of features: {listing(blocks, _LISTED)}." if blocks else "",
         f"Constraints: {'; '.join(constraints)}." if constraints else "No constraints were set.",
     ]
@@ -178,8 +226,9 @@ def _prior(prior: Facts | None) -> str:
     if weights:
         stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
         more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
+        by = "pooled" if prior.get("experts") else "stated by the expert"
         return (
-            f"{kind}. Weights stated by the expert, in votes: {listing(stated, _LISTED)}{more}; all others have "
+            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
             f"{rounded(default)}.{unlikely}"
         )
     opinion = "." if unlikely else ": no opinion." if prior["is_default_weight"] else ": no preference."
@@ -210,7 +259,7 @@ def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the meaning of the marks of the chosen features, alone and together."""
     borne = {(mark,) for record in records for mark in record["reasons"]}
     borne |= {tuple(record["reasons"]) for record in records}
-    borne |= {(mark,) for key, mark in MARKS.items() if any(record[key] for record in records)}
+    borne |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
     return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in borne]
 
 
@@ -224,38 +273,6 @@ def _chosen(facts: Facts) -> list[str]:
             "choice between them is by their position in the table."
         )
     return lines
-
-
-def _knowledge(facts: Facts) -> list[str]:
-    """Return what less knowledge would change."""
-    records = facts["chosen"]
-    lines = [
-        _compared(lead, facts["sets"][key], len(records))
-        for key, lead in _SETS.items()
-        if records and facts["sets"][key] is not None
-    ]
-    if not lines:
-        return []
-    lines.append(
-        "Several sets may be equally good; the one that shares most with the chosen set is meant. So read each line "
-        "as: this set or an equally good one."
-    )
-    tied = [record["feature"] for record in records if record["tied"]]
-    if tied:
-        which = "it is" if len(tied) == 1 else "each of them is"
-        lines.append(f"Ties: other features would do as well as {listing(tied, _LISTED)}; {which} marked in the table.")
-    return lines
-
-
-def _compared(lead: str, change: Facts, n: int) -> str:
-    filling = change.get("filling")
-    fills = f" No model chose {listing(filling, _LISTED)}: anything would fill that place as well." if filling else ""
-    if not change["added"] and not change["removed"]:
-        return f"{lead}: the same set would be chosen.{fills}"
-    changed = "".join(
-        f" {key.capitalize()}: {listing(change[key], _LISTED)}." for key in ("removed", "added") if change[key]
-    )
-    return f"{lead}: {n - len(change['removed'])} of {counted(n, 'chosen feature')} would stay.{changed}{fills}"
 
 
 def _held(facts: Facts) -> str:
@@ -297,9 +314,11 @@ def _constraints(facts: Facts) -> list[str]:
         )
     unlikely = [entry for entry in entries if entry["from_prior"]]
     if unlikely:
-        share = unlikely[0].get("price")
-        if share is not None:
-            more = f"over {share:.0%} of all models' votes more than the feature it displaces"
+        prices = sorted({entry["price"] for entry in unlikely if entry.get("price") is not None})
+        if prices:
+            low, high = f"{prices[0]:.0%}", f"{prices[-1]:.0%}"
+            share = high if low == high else f"{low} to {high} (by the share of the experts)"
+            more = f"over {share} of all models' votes more than the feature it displaces"
             lines.append(f"An unlikely feature is taken only if it has {more}.")
         lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
     return lines

@@ -15,8 +15,7 @@ from .._plain import number, plain
 from ..attribution import Attribution
 from ..selection import Selection
 from ..trust.agreement import agreement
-from ..trust.constraint_costs import constraint_costs
-from ..trust.left_out import left_out
+from ..trust.left_out import constraint_costs, left_out
 from ..trust.noise import FEWEST_SHUFFLES, SUPPORTED
 from ..trust.substitutes import substitutes
 
@@ -43,7 +42,7 @@ def trust_facts(
 ) -> dict[str, Any]:
     """Return what is known of other samples, in plain types.
 
-    `result` is the directory that further commands would name; None where the answer is from Python.
+    `result` is the directory that further commands name; None where the answer is from Python, "" if no command helps.
     """
     validation, noise, reproducibility = (getattr(trust, part, None) for part in PARTS)
     found = {

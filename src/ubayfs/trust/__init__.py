@@ -5,8 +5,7 @@
 """
 
 from .agreement import Agreement, agreement
-from .constraint_costs import Change, ConstraintCost, constraint_costs
-from .left_out import LeftOut, left_out
+from .left_out import Change, ConstraintCost, LeftOut, constraint_costs, left_out
 from .substitutes import StandIn, Substitute, substitutes
 
 __all__ = [

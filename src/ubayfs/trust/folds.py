@@ -1,27 +1,62 @@
-"""Folds: each sample is in the test part of one of them; classes in proportion, groups never divided."""
+"""Folds: each sample is in the test part of one of them; classes in proportion, groups never divided.
+
+In a fold evidence and decision see the training part alone, and the scores of any set are those on the test part.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TypeVar
+
 import numpy as np
 
-from .._arguments import Ints
+from .._arguments import Array, Floats, Ints, Mask, mask_of
+from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
 from ..data.target import Target
-from ..exceptions import InputError
-from .procedure import smallest_class
+from ..ensemble.collect import seed_of
+from ..ensemble.evidence import Evidence
+from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
+from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
+from ..workflow import Decision
+from .predictors import FOREST, PREDICTION, RIDGE, Predictor, as_predictors, rotated, seeded, standardized
+from .procedure import Procedure, check_varies, smallest_class, take_samples
+from .repeats import Cancelled, Repeats
+from .validation import OURS, FoldScore
 
-# Test samples of a fold in a regression: R2 needs as many.
-_FEWEST_NUMBERS = 2
+# Test samples of a fold without classes; of a regression: with fewer, the mean of R2 over folds is infinite (it has the
+# variance of the test samples in the denominator, and E[1/chi2] exists from 3 degrees of freedom on).
+_FEWEST, _FEWEST_NUMBERS = 2, 4
+
+# Baselines, in the order of the table: the most votes without weights and constraints; random features; those that a
+# random forest finds most important; each as many as were chosen; and all features, by the ridge predictor.
+BASELINES = ("most votes", "random", "forest", "all features")
+_N_RANDOM = 5  # sets per fold, whose scores are averaged
+
+# Constraints that a size asked for takes the place of.
+_SIZES = frozenset({"max_size", "min_size", "exact_size"})
+# What seeds of a fold are for, in their keys.
+_EVIDENCE, _DECISION, _RANDOM_SETS, _FOREST, _PREDICTOR = range(5)
+
+# The decision of a fold where it depends on the data or the evidence, such as a size that the data support.
+DecideFor = Callable[[FeatureData, Evidence], Decision]
+
+T = TypeVar("T")
 
 
 def check_folds(data: FeatureData, cv: int) -> None:
     """Raise unless every fold can have test and training samples of every class, and whole groups."""
     kind, argument = ("samples", "y") if data.groups is None else ("groups", "groups")
     n_units = data.n_samples if data.groups is None else len(np.unique(data.groups))
-    needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST_NUMBERS * cv
+    needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST * cv
+    if data.target.task == "regression" and data.n_samples < _FEWEST_NUMBERS * cv:
+        kind, n_units, needed = "samples", data.n_samples, _FEWEST_NUMBERS * cv
     if n_units < needed:
-        rule = f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. Use fewer folds."
-        raise InputError.of("cv", rule, cv)
+        way_out = "Use fewer folds." if n_units >= 2 * needed // cv else "Collect more."
+        raise InputError.of("cv", f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. {way_out}", cv)
     if data.target.strata is None:
         return
     # With two folds, half of a class must be enough for subsamples to differ in it.
@@ -86,3 +121,170 @@ def _grouped(strata: Ints, groups: Ints, cv: int, rng: np.random.Generator) -> I
         filled[fold] += content[group]
         n_in[fold] += 1
     return fold_of[groups]
+
+
+# -- what is done in one fold ------------------------------------------------------------------------------------------
+
+
+def joined(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    """Put tuples together."""
+    return tuple(chain.from_iterable(parts))
+
+
+def child(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
+    """Return a seed that depends on nothing but `seed` and the key."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Training and test samples of one fold; with a shuffled target in a control."""
+
+    data: FeatureData
+    repeat: int
+    fold: int
+    train: Ints
+    test: Ints
+    seed: np.random.SeedSequence
+    control: bool = False
+
+    def number(self, purpose: int) -> int:
+        """Return a seed for scikit-learn."""
+        return int(child(self.seed, purpose).generate_state(1)[0])
+
+    def records(
+        self, method: str, predictor: str, scores: Mapping[str, float], n_features: int, size: int | None = None
+    ) -> tuple[FoldScore, ...]:
+        """Return the scores of a predictor with the features of a method."""
+        return tuple(
+            FoldScore(self.repeat, self.fold, method, predictor, metric, score, n_features, size)
+            for metric, score in scores.items()
+        )
+
+    def failure(self, error: Exception, where: str = "") -> str:
+        """Return what could not be done, and why."""
+        reason = str(error) if isinstance(error, UBayFSError) else f"{type(error).__name__}: {error}"
+        return f"repeat {self.repeat + 1}, fold {self.fold + 1}{', shuffled' * self.control}{where}: {reason}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was found in a fold; failures are sizes that the constraints do not allow."""
+
+    chosen: tuple[int, ...]
+    records: tuple[FoldScore, ...]
+    size_records: tuple[FoldScore, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FoldEvaluation:
+    """What is done in every fold."""
+
+    procedure: Procedure
+    decision: Decision
+    knowledge: PriorKnowledge | None
+    decide_for: DecideFor | None
+    predictors: tuple[Predictor, ...]
+    baselines: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def run(self, fold: Fold, repeats: Repeats) -> Outcome:
+        """Return what is found in a fold; EnsembleError that names the fold if it cannot be done."""
+        try:
+            return self._run(fold, repeats)
+        except Cancelled:
+            raise
+        except Exception as error:  # also of selectors and predictors of the user
+            raise EnsembleError(fold.failure(error)) from error
+
+    def _run(self, fold: Fold, repeats: Repeats) -> Outcome:
+        train = take_samples(fold.data, mask_of(fold.train, fold.data.n_samples))
+        check_varies(train.target, "the training part")
+        evidence = repeats.ensemble(self.procedure, train, seed_of(child(fold.seed, _EVIDENCE), None))
+        decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
+        decision = replace(decision, random_state=child(fold.seed, _DECISION), n_alternatives=0)
+        selection = decision.make(evidence, train, knowledge=self.knowledge)
+        judge = _Judge(fold, train.target, fold.data.target.take(fold.test), ~evidence.constant)
+        chosen = tuple(selection.indices.tolist())
+        records = [fold.records(OURS, own.name, judge.scores(own, chosen), len(chosen)) for own in self.predictors]
+        if fold.control:
+            return Outcome(chosen, joined(records))
+        for method in self.baselines:
+            records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
+        assert selection.posterior is not None  # there is evidence
+        over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
+        return Outcome(chosen, joined(records), over_sizes, failures)
+
+    def _over_sizes(
+        self, fold: Fold, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
+    ) -> tuple[tuple[FoldScore, ...], tuple[str, ...]]:
+        """Return the scores at all sizes, and those sizes that the constraints do not allow."""
+        others = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
+        # Weights are in the posterior.
+        free = replace(decision, weights=DEFAULT_WEIGHT, prior="dirichlet")
+        records, failures = list[tuple[FoldScore, ...]](), list[str]()
+        for size in self.sizes:
+            limited = replace(free, constraints=(*others, max_size(size, rho=math.inf)))
+            try:
+                chosen = tuple(limited.make(posterior, data).indices.tolist())
+            except InfeasibleError as error:
+                failures.append(fold.failure(error, f", size {size}"))
+                continue
+            scores = judge.scores(self.predictors[0], chosen)
+            records.append(fold.records(OURS, self.predictors[0].name, scores, len(chosen), size))
+        return joined(records), tuple(failures)
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Scores of any set of features in one fold."""
+
+    fold: Fold
+    target: Target  # of the training samples
+    truth: Target  # of the test samples
+    varying: Mask  # features that may be chosen, (n_features,)
+    known: dict[tuple[str, tuple[int, ...]], dict[str, float]] = field(default_factory=dict)
+
+    def scores(self, predictor: Predictor, chosen: tuple[int, ...]) -> dict[str, float]:
+        """Return the scores of a set by metric."""
+        key = (predictor.name, chosen)
+        if key not in self.known:
+            columns = np.array(chosen, dtype=np.intp)
+            self.known[key] = self._judged(
+                predictor, standardized(self.fold.data, self.fold.train, self.fold.test, columns)
+            )
+        return self.known[key]
+
+    def _judged(self, predictor: Predictor, parts: tuple[Floats, Floats]) -> dict[str, float]:
+        return predictor.scores(parts[0], self.target, parts[1], self.truth, self.fold.number(_PREDICTOR))
+
+    def baseline(
+        self, method: str, size: int, counts: Array, predictors: Sequence[Predictor]
+    ) -> list[tuple[FoldScore, ...]]:
+        """Return the scores of a baseline with so many features."""
+        fold = self.fold
+        if method == "all features":
+            ridge = as_predictors(RIDGE, fold.data.target.task)[0]
+            scores = self._judged(ridge, rotated(fold.data, fold.train, fold.test))
+            return [fold.records(method, RIDGE, scores, fold.data.n_features)]
+        if method == "random":
+            rng, able = np.random.default_rng(child(fold.seed, _RANDOM_SETS)), np.flatnonzero(self.varying)
+            sets = [rng.choice(able, min(size, len(able)), replace=False) for _ in range(_N_RANDOM)]
+        else:
+            merit = counts if method == "most votes" else self._importances()
+            order = np.argsort(np.where(self.varying, -merit.astype(np.float64), np.inf), kind="stable")
+            sets = [order[:size]]
+        chosen, found = [tuple(sorted(columns.tolist())) for columns in sets], []
+        for own in predictors:
+            scored = [self.scores(own, columns) for columns in chosen]
+            means = {metric: float(np.mean([scores[metric] for scores in scored])) for metric in own.metrics}
+            found.append(fold.records(method, own.name, means, size))
+        return found
+
+    def _importances(self) -> Floats:
+        data = self.fold.data
+        forest = seeded(PREDICTION[data.target.task].predictors[FOREST](), self.fold.number(_FOREST))
+        X = standardized(data, self.fold.train, self.fold.test[:0], slice(None))[0]
+        importances: Floats = forest.fit(X, self.target.values).feature_importances_
+        return importances

@@ -16,21 +16,26 @@ cautious, and all q are 1.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, RandomState
 from ..attribution import Attribution, attribution
+from ..constraints.supported import asks_for_supported, with_supported
+from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
-from .ensembles import NullEnsembles, check_target, different_settings, null_ensembles
-from .procedure import ENSEMBLE_ARGUMENTS, check_arguments, read_data
+from ..workflow import Decision
+from .ensembles import NullEnsembles, check_target, collect_null, different_settings, null_ensembles
+from .procedure import ENSEMBLE_ARGUMENTS, Procedure, check_arguments, read_data
 from .repeats import evidence_and_repeats, repeats_advice
 
 # The largest p-value that passes the gate; (1 + 0) / (B + 1) needs at least 19 shuffles for that.
@@ -38,6 +43,9 @@ GATE = 0.05
 FEWEST_SHUFFLES = 19
 # The largest q of a feature that the data support.
 SUPPORTED = 0.2
+# The most features that a size by the data allows, and shuffles for it, unless other numbers are given.
+MAX_SUPPORTED = 20
+N_SHUFFLES = 20
 
 
 @dataclass(frozen=True)
@@ -290,3 +298,52 @@ def estimate_noise(
     for advice in noise.advice:
         advice.warn()
     return noise
+
+
+# -- a size by the data: as many features as have more votes than shuffled targets explain -----------------------------
+
+
+def supported_size(noise: Noise, most: int = MAX_SUPPORTED) -> tuple[int, tuple[Advice, ...]]:
+    """Return the number of features that the data support, at least 1 and at most `most`, and advice where it is 0."""
+    if noise.supported:
+        return min(noise.supported, most), ()
+    facts = {"p_value": noise.p_value, "n_shuffles": noise.null.n_done}
+    if not noise.passes:
+        return 1, (Advice("nothing_supported", facts),)
+    facts |= {"smallest": float(noise.q_values.min()), "limit": SUPPORTED}
+    return 1, (Advice("no_feature_stands_out", facts),)
+
+
+@dataclass(frozen=True, eq=False)
+class SizedInParts:
+    """Gives the decision of a part of the samples, whose size is found by shuffling the target of that part."""
+
+    decision: Decision
+    ensemble: Mapping[str, Any]
+    most: int
+    n_shuffles: int
+
+    def __call__(self, data: FeatureData, evidence: Evidence) -> Decision:
+        """Return the decision with the size that the part supports."""
+        seed = SeedSequence(**evidence.settings["seed"])  # shuffles have children of their own
+        null = collect_null(data, self.ensemble, self.n_shuffles, seed, n_jobs=1)
+        noise = Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
+        return _sized(self.decision, supported_size(noise, self.most)[0])
+
+
+def sized_in_parts(
+    procedure: Procedure, decision: Decision, most: int = MAX_SUPPORTED, n_shuffles: int = N_SHUFFLES
+) -> tuple[Decision, SizedInParts | None]:
+    """Return a decision that can be made, and what gives that of a part of the samples.
+
+    The latter is None where no constraint asks for the number of features that the data support.
+    """
+    if not any(map(asks_for_supported, decision.constraints)):
+        return decision, None
+    names = ("n_models", "train_size", "n_features_per_model")
+    ensemble = {"selector": procedure.selectors, **{name: procedure.settings[name] for name in names}}
+    return _sized(decision, most), SizedInParts(decision, ensemble, most, n_shuffles)
+
+
+def _sized(decision: Decision, n: int) -> Decision:
+    return replace(decision, constraints=with_supported(decision.constraints, n))

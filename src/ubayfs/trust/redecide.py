@@ -14,7 +14,7 @@ from ..constraints import ConstraintSystem
 from ..constraints.constraint import inequalities, one_row
 from ..exceptions import OptimizationError
 from ..optimize import Optimizer, Solution, as_optimizer
-from ..optimize.nearest import best_near, nearest_best
+from ..optimize.alternatives import best_near, nearest_best
 from ..priors import DEFAULT_WEIGHT
 from ..selection import DecisionProblem, Selection, problem_of
 from ..utility import Utility, score_tolerance

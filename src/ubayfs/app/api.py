@@ -1,0 +1,139 @@
+"""What pages get and send over HTTP, beside their own connection: rows of features, uploads and downloads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ..exceptions import InputError, UBayFSError
+from ..report.document import visible
+
+if TYPE_CHECKING:
+    from .library import Library
+    from .workbench import Workbench
+
+MAX_UPLOAD = 4 * 1024**3  # bytes of one file
+_SPARE = 50 * 1024**2  # bytes of the disk that an upload leaves free: the log of edits needs some
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\u2028-\u202e\u2066-\u2069]')
+
+
+def upload_name(name: str) -> str:
+    r"""Return a name of a file that is safe on every system, and in no other folder.
+
+    >>> upload_name("../../etc/passwd"), upload_name("C:\\data\\a b.csv"), upload_name("..")
+    ('passwd', 'a b.csv', 'file')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    safe = _NOT_IN_NAMES.sub("_", last).strip(". ")
+    stem, dot, suffix = safe.partition(".")
+    return f"{stem[:100]}{dot}{suffix[-50:]}" or "file"
+
+
+async def store_upload(folder: Path, name: str, stream: AsyncIterator[bytes], length: int | None) -> Path:
+    """Write a stream to a file in a folder, piece by piece; another file of this name is replaced when all is there.
+
+    Raises
+    ------
+    InputError
+        If it is longer than an upload may be, or than the disk has room for; nothing is left of it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free - _SPARE
+    limit = min(MAX_UPLOAD, free)
+    target, part = folder / upload_name(name), folder / f".{uuid4().hex}.part"
+    n_bytes = 0
+    try:
+        with open(part, "xb") as file:
+            _check_length(length or 0, limit, free)
+            async for piece in stream:
+                n_bytes += len(piece)
+                _check_length(n_bytes, limit, free)
+                file.write(piece)
+            if length is not None and n_bytes != length:
+                raise InputError("the file did not arrive completely; send it again.")
+            file.flush()
+            await asyncio.to_thread(os.fsync, file.fileno())
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _check_length(n_bytes: int, limit: int, free: int) -> None:
+    if n_bytes > limit:
+        size = f"the file is too large: at most {limit / 1024**3:.1f} GB can be sent"
+        reason = ", since the disk of the server is nearly full" if limit == free else ""
+        raise InputError(f"{size}{reason}. Give its path on the server instead, or send a .gz or Parquet file.")
+
+
+def feature_rows(bench: Workbench) -> dict[str, Any]:
+    """Return all features for a table: [name, block, votes or word, why], and the votes if they may be seen.
+
+    Votes are null until the knowledge is confirmed.
+    """
+    facts = bench.facts
+    if facts is None or "feature_names" not in facts:
+        return {"revision": bench.revision, "rows": [], "votes": None}
+    names, stated = facts["feature_names"], bench.stated
+    blocks = facts.get("block_of") or {}
+    nothing: tuple[Any, Any] = (None, "")
+    rows = [[name, blocks.get(name, ""), *stated.get(name, nothing)] for name in names]
+    shown = bench.state.confirmed is not None and bench.votes is not None
+    return {"revision": bench.revision, "rows": rows, "votes": bench.votes.tolist() if shown else None}
+
+
+def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:
+    """Serve texts of the package at ``/_app/``."""
+    from starlette.responses import Response
+
+    async def static(name: str) -> Any:
+        text, kind = contents.get(name, ("", "text/plain"))
+        return Response(text, 200 if text else 404, {"cache-control": "max-age=60"}, kind)
+
+    app.get("/_app/{name}", include_in_schema=False)(static)
+
+
+def add_routes(app: Any, library: Library) -> None:
+    """Register the addresses of a study: features, uploads, downloads."""
+    from starlette.requests import Request
+    from starlette.responses import FileResponse, Response
+
+    def plain(value: Any, status: int = 200) -> Any:
+        content = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return Response(content.encode("utf-8", "replace"), status, media_type="application/json")
+
+    async def features(study: str) -> Any:
+        try:
+            return plain(feature_rows(await asyncio.to_thread(library.open, study)))
+        except UBayFSError as error:
+            return plain({"error": visible(str(error))}, 404)
+
+    async def upload(request: Any, study: str, name: str) -> Any:
+        length = request.headers.get("content-length")
+        try:
+            folder = (await asyncio.to_thread(library.open, study)).directory / "uploads"
+            path = await store_upload(folder, name, request.stream(), int(length) if length else None)
+        except (UBayFSError, OSError) as error:
+            return plain({"error": visible(str(error))}, 413)
+        return plain({"path": f"uploads/{path.name}"})
+
+    async def download(study: str, kind: str, version: int | None = None) -> Any:
+        try:
+            bench = await asyncio.to_thread(library.open, study)
+            path = await asyncio.wrap_future(bench.export(kind, version))
+        except (UBayFSError, OSError) as error:
+            return plain({"error": visible(str(error))}, 404)
+        return FileResponse(path, filename=Path(path).name)
+
+    # The name, not the class, would be looked up here where annotations are texts.
+    upload.__annotations__["request"] = Request
+    app.get("/s/{study}/features.json", include_in_schema=False)(features)
+    app.post("/s/{study}/upload", include_in_schema=False)(upload)
+    app.get("/s/{study}/download/{kind}", include_in_schema=False)(download)

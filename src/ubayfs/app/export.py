@@ -1,0 +1,230 @@
+"""Versions of a study, and files for download: study, result, report, Excel table and a Python script."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+from .._files import protected, write_atomically
+from ..comparison import compare
+from ..constraints.supported import with_supported
+from ..exceptions import InputError
+from ..results import Result, StoredResult, reserve
+from ..results.finishing import finished
+from ..study.study import Study
+from ..summary import answer
+from .history import now
+from .state import EXPORTS, VERSION, VERSIONS
+
+if TYPE_CHECKING:
+    from .stages import Stages
+
+_SECONDS_OF_DRAWS = 5.0  # a version is saved while its author waits; the draws that are done by then count
+_SCRIPT = '''\
+"""Repeats a selection of features; needs ubayfs {version}, and the data where the study says."""
+
+from pathlib import Path
+
+from ubayfs.study import load_study
+
+STUDY = {study!r}
+
+file = Path(__file__).with_suffix(".yaml")
+file.write_text(STUDY, encoding="utf-8")
+study = load_study(file)
+data = study.read_data()
+evidence = study.collect(data)
+selection = study.decide(evidence, data)
+print(*selection.features, sep="\\n")
+
+expected = {features!r}
+assert list(selection.features) == expected, "this is another set than before"
+'''
+
+
+def save_version(stages: Stages, name: str) -> dict[str, Any]:
+    """Write the answer as a complete result directory; it is there as a whole or not at all."""
+    folder = stages.directory / VERSIONS
+    number = 1 + max((int(place.name) for place in folder.glob("*") if place.name.isdecimal()), default=0)
+    place = folder / str(number)
+    place.mkdir(parents=True)
+    try:
+        features = list(_write(stages, place).selection.features)
+        entry = {"number": number, "name": name or f"Version {number}", "created": now()}
+        entry |= {"n_features": len(features), "features": features}
+        state = stages.state.to_plain()  # type: ignore[union-attr]
+        content = json.dumps({**entry, "state": state}, ensure_ascii=False).encode("utf-8", "replace")
+        write_atomically(place / VERSION, content)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return entry
+
+
+def _write(stages: Stages, place: Path) -> Result:
+    """Write the present answer as a result to a directory."""
+    resolved = _resolved(stages)
+    moved = resolved.study.moved_to(place)
+    work = stages.work(_hurried)
+    outputs = replace(moved.outputs, directory=".")
+    work.study = replace(work.study, study=replace(moved, folder=place, outputs=outputs))
+    selection = work.study.decide(work.evidence)
+    work.judge(selection)
+    known = answer(selection, study=work.study, trust=work.trust)
+    result, figures, _ = finished(work, selection, known, advice=work.trust.advice)
+    with reserve(place, force=True) as write:
+        write(result, figures=figures)
+    return result
+
+
+@contextmanager
+def _hurried(label: str, unit: str) -> Iterator[Callable[[int, int], bool]]:
+    end = time.monotonic() + _SECONDS_OF_DRAWS
+    yield lambda done, total: time.monotonic() < end
+
+
+def _resolved(stages: Stages) -> Any:
+    if stages.selection is None or stages.resolved is None:
+        raise InputError("There is no answer yet; collect evidence first.")
+    return stages.resolved
+
+
+def compare_versions(stages: Stages, first: int | None, second: int | None) -> dict[str, Any]:
+    """Compare two versions as `ubayfs compare` does, with causes; None is the present answer."""
+    found = compare(_side(stages, first), _side(stages, second), stages.data)
+    return {**found.to_dict(), "text": found.to_text()}
+
+
+def _side(stages: Stages, version: int | None) -> Result | StoredResult:
+    if version is not None:
+        return StoredResult(version_directory(stages.directory, version))
+    resolved = _resolved(stages)
+    assert stages.evidence is not None
+    assert stages.selection is not None
+    return Result(resolved.standalone(), stages.evidence, stages.selection, {})
+
+
+def version_directory(directory: Path, version: int) -> Path:
+    """Return the directory of a version."""
+    place = directory / VERSIONS / str(int(version))
+    if not (place / VERSION).is_file():
+        raise InputError.of("version", f"{version} does not exist.", version)
+    return place
+
+
+# -- files for download ------------------------------------------------------------------------------------------------
+
+
+def export(stages: Stages, what: str, version: int | None = None) -> Path:
+    """Write a file for download below ``exports`` and return its path."""
+    if what not in _KINDS:
+        raise InputError.of("kind", f"must be one of {', '.join(_KINDS)}; got {what!r}.", what)
+    folder = stages.directory / EXPORTS
+    folder.mkdir(exist_ok=True)
+    name = "study" if version is None else f"version-{int(version)}"
+    target = folder / f"{name}-{what}{_KINDS[what][0]}"
+    with TemporaryDirectory(dir=folder) as temporary:
+        place = Path(temporary) / name
+        if version is not None:
+            place = version_directory(stages.directory, version)
+        elif what == "study":  # before there is any answer, too
+            place.mkdir()
+            _resolve_now(stages).save(place / "study.yaml")
+        else:
+            _write(stages, place)
+        made = Path(temporary) / target.name
+        _KINDS[what][1](place, made)
+        os.replace(made, target)
+    return target
+
+
+def _resolve_now(stages: Stages) -> Study:
+    return stages.resolve().standalone()
+
+
+def _copied(name: str) -> Callable[[Path, Path], None]:
+    def copy(place: Path, target: Path) -> None:
+        shutil.copyfile(place / name, target)
+
+    return copy
+
+
+def _study_file(place: Path, target: Path) -> None:
+    from ..study.study import load_study
+
+    _absolute(load_study(place / "study.yaml")).save(target)
+
+
+def _absolute(study: Study) -> Study:
+    """Return a study that finds its data from anywhere on this machine."""
+    return replace(study, data=study.data.with_paths(lambda path: os.path.abspath(study.folder / path)))
+
+
+def _zipped(place: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(place.rglob("*")):
+            if path.is_file() and not path.name.startswith("."):
+                archive.write(path, Path("results") / path.relative_to(place))
+
+
+def _script(place: Path, target: Path) -> None:
+    stored = StoredResult(place)
+    constraints = stored.selection.provenance.get("constraints", ())
+    sizes = [given["arguments"]["n"] for given in constraints if given.get("note") == "supported"]
+    study = _absolute(stored.study)
+    study = replace(study, constraints=with_supported(study.constraints, sizes[0])) if sizes else study
+    text = _SCRIPT.format(version=__version__, study=study.to_yaml(), features=list(stored.selection.features))
+    write_atomically(target, text.encode())
+
+
+def _excel(place: Path, target: Path) -> None:
+    """Write the chosen features, all features, the constraints and the study as sheets."""
+    import pandas as pd
+
+    stored = StoredResult(place)
+    selection, summary, prior = stored.selection, stored.summary, stored.study.prior
+    reasons = {name: dict(texts).get("why") for name, texts in getattr(prior.weights, "reasons", ())}
+    stated = dict(getattr(prior.weights, "features", ()))
+    names = [str(name) for name in selection.feature_names]
+    everything = pd.DataFrame(
+        {
+            "feature": names,
+            "chosen": ["yes" if chosen else "" for chosen in selection.mask],
+            "votes": stored.evidence.counts,
+            "stated": [stated.get(name) for name in names],
+            "why": [reasons.get(name) for name in names],
+            "weight": selection.weights,
+            "importance": selection.importance,
+        }
+    ).sort_values("importance", ascending=False, kind="stable")
+    shown = ("label", "holds", "violation", "admissibility", "cost_votes")
+    sheets = {
+        "chosen": everything[everything["chosen"] == "yes"].drop(columns="chosen"),
+        "all features": everything,
+        "constraints": pd.DataFrame([{key: each.get(key) for key in shown} for each in summary["constraints"]]),
+        "study": pd.DataFrame({"study.yaml": stored.study.to_yaml().splitlines()}),
+    }
+    with pd.ExcelWriter(target) as writer:
+        for title, frame in sheets.items():
+            frame.map(lambda cell: protected(cell) if isinstance(cell, str) else cell).to_excel(
+                writer, sheet_name=title, index=False
+            )
+
+
+_KINDS: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
+    "study": (".yaml", _study_file),
+    "results": (".zip", _zipped),
+    "report": (".html", _copied("report.html")),
+    "excel": (".xlsx", _excel),
+    "script": (".py", _script),
+}

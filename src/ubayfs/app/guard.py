@@ -1,0 +1,205 @@
+"""Who may talk to the server: requests with its token, to its own address, from its own pages.
+
+A web page elsewhere can make a browser send requests to this machine, and a name elsewhere can be made to point to it.
+So every request, of HTTP or WebSocket, needs the token (in the address once, in a cookie later), a Host that is this
+server, and no foreign Origin.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from html import escape
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_SAFE_METHODS = ("GET", "HEAD")
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where a server is, and the token that opens it.
+
+    Attributes
+    ----------
+    host, port : str, int
+        What it binds to.
+    address : str or None
+        The address at which browsers see it, if a proxy stands before it, such as ``https://ubayfs.lab.example``.
+    token : str
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8470
+    address: str | None = None
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    @property
+    def url(self) -> str:
+        """The address to open, with the token."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        if self.host in ("0.0.0.0", "::"):  # noqa: S104  # every interface: the name of the machine reaches one of them
+            host = socket.gethostname()
+        base = (self.address or f"http://{host}:{self.port}").rstrip("/")
+        return f"{base}/?{urlencode({'token': self.token})}"
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie: browsers do not keep those of different ports apart."""
+        return f"ubayfs-{self.port}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+    def knows_host(self, host: str) -> bool:
+        """Tell whether a Host is this server: no name that others could point here.
+
+        >>> access = Access(port=8470)
+        >>> [access.knows_host(host) for host in ("127.0.0.1:8470", "localhost:8470", "evil.example:8470", "")]
+        [True, True, False, False]
+        """
+        if self.address is not None and host == urlsplit(self.address).netloc:
+            return True
+        name, _, port = host.rpartition(":")
+        if port != str(self.port):
+            return False
+        if name in _LOOPBACK:
+            return True
+        own = {self.host, socket.gethostname(), socket.getfqdn()}
+        return not self.is_local and (name in own or _is_address(name.strip("[]")))
+
+    def knows_origin(self, origin: str, host: str) -> bool:
+        """Tell whether a page of this server, seen at `host`, sent a request."""
+        if self.address is not None:
+            seen = urlsplit(self.address)
+            if origin == f"{seen.scheme}://{seen.netloc}":
+                return True
+        return origin == f"http://{host}"
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """ASGI middleware that answers 403 to whatever is not of this server."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self.app = app
+        self.access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request that is allowed."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+        problem = self._problem(scope, headers)
+        given = query.get("token")
+        if problem is None and given is not None and scope["type"] == "http" and self._is_token(given):
+            await self._enter(scope, query, send)
+        elif problem is None and self._is_token(_cookies(headers.get("cookie", "")).get(self.access.cookie, "")):
+            await self._pass_on(scope, receive, _protected(send, headers["host"]))
+        else:
+            await _refuse(scope, send, problem or "The token of this server is missing or wrong.")
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self.app(scope, receive, send)
+        except RuntimeError as error:
+            if str(error) != "No response returned.":  # as Starlette says when the browser has left meanwhile
+                raise
+
+    def _is_token(self, given: str) -> bool:
+        return secrets.compare_digest(given.encode("utf-8", "replace"), self.access.token.encode())
+
+    def _problem(self, scope: Scope, headers: dict[str, str]) -> str | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self.access.knows_host(host):
+            return "The request was sent to another host."
+        if origin is None:
+            changes = scope["type"] == "websocket" or scope["method"] not in _SAFE_METHODS
+            return "The request does not tell which page sent it." if changes else None
+        return None if self.access.knows_origin(origin, host) else "The request came from a page of another site."
+
+    async def _enter(self, scope: Scope, query: dict[str, str], send: Send) -> None:
+        """Exchange the token in the address for a cookie.
+
+        By a page, not a redirection: after a link on another site a browser would not send a strict cookie with it.
+        """
+        rest = urlencode({name: value for name, value in query.items() if name != "token"})
+        target = quote("/" + scope["path"].lstrip("/")) + (f"?{rest}" if rest else "")
+        secure = "; Secure" if (self.access.address or "").startswith("https:") else ""
+        cookie = f"{self.access.cookie}={self.access.token}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        page = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(target)}"><title>ubayfs</title>'
+        await _answer(send, 200, page, [("set-cookie", cookie)])
+
+
+def _cookies(header: str) -> dict[str, str]:
+    try:
+        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
+    except CookieError:
+        return {}
+
+
+def _protected(send: Send, host: str) -> Send:
+    """Return `send` with headers that keep the browser from asking anybody else, and others from framing the page."""
+    policy = (
+        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
+        f"connect-src 'self' ws://{host} wss://{host}; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
+    )
+    more = {
+        "content-security-policy": policy, "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "same-origin",
+    }  # fmt: skip
+
+    async def send_protected(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            known = {name.lower() for name, _ in message.get("headers", [])}
+            added = [(name.encode(), value.encode("latin-1")) for name, value in more.items()]
+            added = [(name, value) for name, value in added if name not in known]
+            message = {**message, "headers": [*message.get("headers", []), *added]}
+        await send(message)
+
+    return send_protected
+
+
+async def _refuse(scope: Scope, send: Send, problem: str) -> None:
+    if scope["type"] == "websocket":  # a server answers 403 to a handshake that is closed
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    text = (
+        '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
+        "<title>ubayfs: no access</title>"
+        '<main style="font:1rem/1.6 system-ui,sans-serif;max-width:40em;margin:4rem auto;padding:0 1.5rem">'
+        f"<h1>No access</h1><p>{escape(problem)}</p><p>Open the address that <code>ubayfs app</code> printed when it "
+        "was started; it ends in a token, which is new after each start. Your studies are kept.</p></main></html>"
+    )
+    await _answer(send, 403, text, [])
+
+
+async def _answer(send: Send, status: int, text: str, headers: list[tuple[str, str]]) -> None:
+    given = [
+        ("content-type", "text/html; charset=utf-8"), ("cache-control", "no-store"), ("referrer-policy", "no-referrer"),
+        *headers,
+    ]  # fmt: skip
+    encoded = [(name.encode(), value.encode("latin-1")) for name, value in given]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": text.encode()})

@@ -1,0 +1,212 @@
+"""Edits of a study as a log: one line of JSON each, on disk before the edit is answered; undo and redo survive an end.
+
+The first line holds a whole state, each further line an edit (label, time and difference), an undo or redo, or what no
+undo takes back.
+A line that was cut short by the end of the program was never answered, and is removed when the log is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .._files import write_atomically
+from ..exceptions import InputError, UBayFSError
+
+_MOST_STEPS = 1000  # edits that can be undone after the study was opened again
+_PAIRS = "\0pairs"  # stands for a mapping whose keys are not all texts, which JSON does not have
+
+# Each place that differs: keys from the top, and the values before and after it; none where the key is absent.
+Difference = list[tuple[list[Any], list[Any], list[Any]]]
+
+
+def now() -> str:
+    """Return the time in UTC, as it is recorded."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def difference(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Difference:
+    """Return where two plain values differ.
+
+    Examples
+    --------
+    >>> difference({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 5, "d": 3}})
+    [(['a'], [1], []), (['b', 'c'], [2], [5])]
+    """
+    found: Difference = []
+    for key in dict.fromkeys([*before, *after]):
+        old, new = ([given[key]] if key in given else [] for given in (before, after))
+        if old and new and isinstance(old[0], dict) and isinstance(new[0], dict):
+            found += [([key, *path], *values) for path, *values in difference(old[0], new[0])]  # type: ignore[misc]
+        elif old != new:
+            found.append(([key], old, new))
+    return found
+
+
+def applied(value: Mapping[Any, Any], changes: Difference, back: bool = False) -> dict[Any, Any]:
+    """Return a plain value with a difference, or as it was before it; nothing is changed in place."""
+    result = dict(value)
+    for path, before, after in changes:
+        inside = result
+        for key in path[:-1]:
+            inside[key] = dict(inside[key])
+            inside = inside[key]
+        entry = before if back else after
+        if entry:
+            inside[path[-1]] = entry[0]
+        else:
+            inside.pop(path[-1], None)
+    return result
+
+
+class History:
+    """The log of a study.
+
+    Attributes
+    ----------
+    plain : dict
+        The state now, in plain types.
+    steps : list of dict
+        Edits with ``label``, ``time`` and ``change``, those that are undone last.
+    position : int
+        How many of them are done.
+    damaged : bool
+        Whether a line in the middle could not be read: then `plain` is the state before it.
+    """
+
+    def __init__(self, path: Path, plain: Mapping[str, Any] | None = None) -> None:
+        self.path = path
+        self.steps: list[dict[str, Any]] = []
+        self.position = 0
+        self.damaged = False
+        if plain is None:
+            self._replay(path.read_bytes())
+        else:
+            self.plain = dict(plain)
+        if not self.damaged:
+            self.compact()
+
+    def _replay(self, content: bytes) -> None:
+        lines = content.split(b"\n")
+        entries: list[dict[str, Any]] = []
+        for number, line in enumerate(lines):
+            try:
+                entries.append(_unpacked(json.loads(line)))
+                if not isinstance(entries[-1], dict):
+                    raise ValueError("no entry of the log")
+            except ValueError:  # noqa: PERF203
+                self.damaged = any(map(bytes.strip, lines[number + 1 :]))
+                break
+        if not entries or "start" not in entries[0]:
+            raise InputError(f"{self.path} does not begin with a state of a study: it is damaged.")
+        self.plain = entries[0]["start"]
+        for entry in entries[1:]:
+            if "change" in entry:
+                del self.steps[self.position :]
+                self.steps.append(entry)
+                self._move(1)
+            elif "fixed" in entry:
+                self.plain = {**self.plain, **entry["fixed"]}
+            elif 0 <= self.position + (by := 1 if "redo" in entry else -1) <= len(self.steps):
+                self._move(by)
+
+    def _move(self, by: int) -> None:
+        if by > 0:
+            self.plain = applied(self.plain, self.steps[self.position]["change"])
+        else:
+            self.plain = applied(self.plain, self.steps[self.position - 1]["change"], back=True)
+        self.position += by
+
+    def compact(self) -> None:
+        """Write the log anew: the state at the earliest edit that can still be undone, and the edits since."""
+        first = max(0, self.position - _MOST_STEPS)
+        start = self.plain
+        for step in reversed(self.steps[first : self.position]):
+            start = applied(start, step["change"], back=True)
+        n_undone = len(self.steps) - self.position
+        self.steps, self.position = self.steps[first:], self.position - first
+        entries = [{"start": start, "time": now()}, *self.steps, *({"undo": 1, "time": now()} for _ in range(n_undone))]
+        self._written(lambda: write_atomically(self.path, b"".join(map(_line, entries))))
+        self._size = self.path.stat().st_size
+
+    def add(self, label: str, plain: Mapping[str, Any]) -> bool:
+        """Log an edit that leads to a state; False if it changes nothing."""
+        change = difference(self.plain, plain)
+        if not change:
+            return False
+        step = {"label": label, "time": now(), "change": change}
+        self._append(step)
+        del self.steps[self.position :]
+        self.steps.append(step)
+        self.plain, self.position = dict(plain), self.position + 1
+        return True
+
+    def fix(self, **values: Any) -> None:
+        """Log values of the state that no undo takes back, such as the time at which votes were shown."""
+        self._append({"fixed": values, "time": now()})
+        self.plain = {**self.plain, **values}
+
+    def step(self, by: int) -> str | None:
+        """Undo (-1) or redo (1) an edit and return its label; None if there is none."""
+        if not 0 <= self.position + by <= len(self.steps):
+            return None
+        self._append({"redo" if by > 0 else "undo": 1, "time": now()})
+        label: str = self.steps[min(self.position, self.position + by)]["label"]
+        self._move(by)
+        return label
+
+    def label(self, by: int) -> str:
+        """Return the label of the edit that :meth:`step` would undo or redo; empty if there is none."""
+        at = min(self.position, self.position + by)
+        return self.steps[at]["label"] if 0 <= at < len(self.steps) else ""
+
+    def _append(self, entry: Mapping[str, Any]) -> None:
+        """Write a line and wait until it is on disk; on failure the log is as it was."""
+
+        def write() -> None:
+            with open(self.path, "r+b") as file:
+                file.truncate(self._size)  # without what an append that failed may have left
+                file.seek(self._size)
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+
+        line = _line(entry)
+        self._written(write)
+        self._size += len(line)
+
+    def _written(self, write: Any) -> None:
+        try:
+            write()
+        except OSError as error:
+            reason = error.strerror or error
+            raise UBayFSError(
+                f"The edit could not be written to {self.path} ({reason}); nothing was changed. Free space, or restore "
+                "the right to write there, and repeat it."
+            ) from error
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return (
+        json.dumps(_packed(entry), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    )
+
+
+def _packed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {key: _packed(entry) for key, entry in value.items()}
+        return {_PAIRS: [[key, _packed(entry)] for key, entry in value.items()]}
+    return [_packed(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, dict):
+        if _PAIRS in value:
+            return {key: _unpacked(entry) for key, entry in value[_PAIRS]}
+        return {key: _unpacked(entry) for key, entry in value.items()}
+    return [_unpacked(entry) for entry in value] if isinstance(value, list) else value

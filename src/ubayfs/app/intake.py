@@ -1,0 +1,92 @@
+"""Files that a study begins with: what `ubayfs init` would write about them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..study.diagnostics import Problems
+from ..study.schema import DataSection
+
+if TYPE_CHECKING:
+    from .workbench import Workbench
+
+_SUGGESTED = 300  # columns that are offered to choose from
+_SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
+
+
+def is_sample_sheet(name: str) -> bool:
+    """Tell whether a file seems to describe samples, by its name.
+
+    >>> is_sample_sheet("clinical_data.csv"), is_sample_sheet("mirna.txt.gz")
+    (True, False)
+    """
+    return _SHEETS.search(Path(name).name) is not None
+
+
+def inspect(
+    paths: Mapping[str, str] | Sequence[str], samples: str | None, folder: str, target: str | None = None, **given: Any
+) -> Any:
+    """Return what is found out about files, in plain types.
+
+    Parameters
+    ----------
+    paths : names of blocks to paths, or paths
+        Relative to `folder`; so is `samples`, the sample sheet.
+    target : str or None
+        Column to explain; None, or one that is not there any more: the likeliest one.
+    **given
+        What is known of the files: encoding, id, sheet.
+
+    Returns
+    -------
+    found : dict
+        ``study`` as `ubayfs init` would write it; ``columns`` that may be a target or groups, the likeliest first;
+        ``orientation`` and ``notices`` in words; ``sheets`` of an Excel file; whether the target is ``undecided``.
+    """
+    from ..study.starter import starter_text
+    from ..study.yaml_io import parse_document
+    from ..tables.reading import inspect_files, named_files
+
+    named = {block: path.as_posix() for block, path in named_files(paths).items()}
+    at = {block: Path(folder, path) for block, path in named.items()}
+    sheet = None if samples is None else Path(folder, samples)
+    found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
+    target = target if target in found.table.frame.columns else None
+    chosen = found.sheet if found.other_sheets else None
+    layout = found.keys if samples is None else {"samples": samples, **found.keys}
+    data_path: Any = named if len(named) > 1 else next(iter(named.values()))
+    text, roles = starter_text(found.table, data_path, target, chosen, layout)
+    likely = [roles.target, *roles.candidates, roles.groups, *sorted(found.table.annotations), *roles.ignored]
+    columns = dict.fromkeys(
+        str(name) for name in [*likely, *found.table.frame.columns[:_SUGGESTED]] if name is not None
+    )
+    return {
+        "study": parse_document(text, Problems()),
+        "columns": list(columns)[:_SUGGESTED],
+        "orientation": list(found.orientation),
+        "notices": [str(note) for note in found.table.notes],
+        "sheets": [name for name in (found.sheet, *found.other_sheets) if name],
+        "undecided": roles.is_undecided,
+    }
+
+
+async def inspected(bench: Workbench, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
+    """Return what :func:`inspect` does, found out by the worker of a study."""
+    return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
+
+
+def begin(bench: Workbench, found: Mapping[str, Any]) -> None:
+    """Make what was found out the data of a study; rules, blocks and selector only where there are none of its own."""
+    study, state = found["study"], bench.state
+    bench.set_data(**{**dict.fromkeys(DataSection.keys()), **study["data"]})
+    if not state.rules:
+        for constraint in study.get("constraints") or ():
+            bench.add_rule(constraint)
+    if state.study.blocks is None and study.get("blocks"):
+        bench.set_blocks(study["blocks"])
+    if state.study.evidence == type(state.study.evidence)():
+        bench.set_evidence(selector=study["evidence"]["selector"])

@@ -1,0 +1,186 @@
+"""The studies of a server: their list, new ones, and how many of them have a process of their own."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from .._files import as_path, read_json
+from ..exceptions import InputError, UBayFSError
+from ..study.demo import write_demo
+from ..study.schema import DataSection
+from ..study.study import Study, load_study, study_of
+from .history import now
+from .state import APP, HISTORY, State
+from .workbench import Workbench
+from .worker import Worker
+
+_TRASH = ".trash"
+_SUFFIX = ".app"
+_IDLE_SECONDS = 600.0
+_MOST_WORKERS = 20
+_SECONDS_PER_LOOK = 1.0
+
+
+class Library:
+    """The studies below a directory, one directory each; of those that are open, the busiest have a worker.
+
+    Attributes
+    ----------
+    root : Path
+    idle_seconds : float
+        After which a worker without anything to do is ended; the study stays open, and an edit starts it again.
+    most_workers : int
+        At most so many work at once; for a further one, that which was idle longest is ended, and if all are at work,
+        it waits.
+    """
+
+    def __init__(
+        self, root: str | Path, *, idle_seconds: float = _IDLE_SECONDS, most_workers: int = _MOST_WORKERS
+    ) -> None:
+        self.root = as_path(root, "directory").absolute()
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.root} cannot be made ({error.strerror}); name another directory.") from error
+        self.idle_seconds, self.most_workers = idle_seconds, most_workers
+        self._open: dict[str, Workbench] = {}
+        self._extra: dict[str, Path] = {}  # studies outside the root, opened by name on the command line
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        threading.Thread(target=self._tidy, name="ubayfs-idle-workers", daemon=True).start()
+        atexit.register(self.close)
+
+    # -- the list ------------------------------------------------------------------------------------------------------
+
+    def studies(self) -> list[dict[str, Any]]:
+        """Return all studies, the one that was changed last first: id, name, changed, n_features, n_samples, open."""
+        places = [place for place in self.root.iterdir() if (place / HISTORY).is_file()] + list(self._extra.values())
+        found = []
+        for place in places:
+            known: dict[str, Any] = {}
+            with suppress(UBayFSError):
+                known = read_json(place / APP)
+            entry = {key: known.get(key) for key in ("name", "changed", "n_features", "n_samples")}
+            entry |= {"id": place.name, "name": entry["name"] or place.name, "open": place.name in self._open}
+            found.append(entry)
+        return sorted(found, key=lambda entry: str(entry["changed"]), reverse=True)
+
+    def _place(self, id: str) -> Path:
+        """Return the directory of a study; an id never leads out of the root."""
+        place = self._extra.get(id, self.root / Path(id).name)
+        if Path(id).name != id or not (place / HISTORY).is_file():
+            raise InputError.of("study", f"{id!r} does not exist here.", id)
+        return place
+
+    def open(self, id: str) -> Workbench:
+        """Return the workbench of a study; the same one for everybody."""
+        place = self._place(id)
+        with self._lock:
+            if id not in self._open:
+                self._open[id] = Workbench(place, self._launch)
+            bench = self._open[id]
+        bench.used = time.monotonic()
+        bench.wake()
+        return bench
+
+    def create(self, name: str, source: Any = None) -> str:
+        """Make a study and return its id.
+
+        Parameters
+        ----------
+        name : str
+        source : path or None
+            A study file, or a table, for which the study is made that `ubayfs init` would write; None: without data.
+        """
+        name = name.strip() or "Study"
+        return self._create(self.root / f"{_slug(name)}-{uuid.uuid4().hex[:6]}", name, first_study(source))
+
+    def _create(self, place: Path, name: str, study: Study) -> str:
+        try:
+            Workbench.create(place, State.of(name, study), None).close()
+        except OSError as error:
+            raise InputError(f"{place} cannot be written ({error.strerror or error}).") from error
+        return place.name
+
+    def demo(self) -> str:
+        """Make the study of the demo, with its data, and return its id."""
+        place = self.root / f"demo-{uuid.uuid4().hex[:6]}"
+        write_demo(place / "uploads")
+        return self._create(place, "Demo: breast cancer", load_study(place / "uploads" / "study.yaml"))
+
+    def add(self, path: str | Path) -> str:
+        """Make, or reopen, the study ``<stem>.app`` beside a study file or a table, and return its id."""
+        file = as_path(path).absolute()
+        stem = file.name.split(".")[0]
+        place = file.with_name(f"{stem}{_SUFFIX}")
+        if not (place / HISTORY).is_file():
+            self._create(place, stem, first_study(file))
+        with self._lock:
+            self._extra[place.name] = place
+        return place.name
+
+    def remove(self, id: str) -> None:
+        """Move a study to the trash inside the root."""
+        place = self._place(id)
+        with self._lock:
+            bench = self._open.pop(id, None)
+            self._extra.pop(id, None)
+        if bench is not None:
+            bench.close()
+        (place.parent / _TRASH).mkdir(exist_ok=True)
+        shutil.move(place, place.parent / _TRASH / f"{now().replace(':', '')}-{id}")
+
+    # -- processes -----------------------------------------------------------------------------------------------------
+
+    def _launch(self, directory: Path, receive: Callable[..., None]) -> Worker | None:
+        """Start a worker; if there are too many, one that is idle gives way, or this one waits."""
+        working = [bench for bench in self._open.values() if not bench.resting]
+        if len(working) >= self.most_workers:
+            idle = [bench for bench in working if bench.idle]
+            if not idle:
+                return None
+            min(idle, key=lambda bench: bench.used).rest()
+        return Worker(directory, receive)
+
+    def _tidy(self) -> None:
+        """End workers that are idle for long, and start those that wait, until the library is closed."""
+        while not self._ended.wait(min(_SECONDS_PER_LOOK, self.idle_seconds / 4)):
+            for bench in list(self._open.values()):
+                if bench.status == "waiting":
+                    bench.wake()
+                elif not bench.resting and bench.idle and time.monotonic() - bench.used > self.idle_seconds:
+                    bench.rest()
+
+    def close(self) -> None:
+        """End all workers."""
+        self._ended.set()
+        atexit.unregister(self.close)
+        with self._lock:
+            benches, self._open = list(self._open.values()), {}
+        for bench in benches:
+            bench.close()
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()[:40] or "study"
+
+
+def first_study(source: str | Path | None) -> Study:
+    """Return the study of a study file, or that to begin with for a table; one without data for None."""
+    if source is None:
+        return Study(DataSection(""))
+    file = as_path(source).absolute()
+    if file.suffix.lower() in (".yaml", ".yml"):
+        return load_study(file)
+    from .intake import inspect
+
+    return study_of(inspect([file.name], None, str(file.parent), None)["study"], file.parent)

@@ -1,0 +1,387 @@
+"""Answer: the best set, what changed it, how far it can be trusted, why each feature is in it, and what else would do."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+from nicegui import background_tasks, ui
+
+from ..._plain import counted
+from ...exceptions import UBayFSError
+from ...knowledge.scale import VOTES, number_or_word
+from ...plotting.scores import interval_text, metric_name
+from ...summary.sentences import headline, proof
+from ..view import answer_parts as parts
+from ..view.fields import Field, choice, entry, panel, suggestions
+from ..view.frame import address, button, page, status_text
+from ..view.live import guarded, html, live, on
+from ..view.parts import notice, text
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+_N_QUESTIONS, _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 10, 200, 20, 25
+_HATCHED = (
+    '<svg width="0" height="0" aria-hidden="true"><defs><pattern id="hatched" width="4" height="4" '
+    'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="4" height="4" fill="#fff"/>'
+    '<rect width="2" height="4" fill="#8a3b00"/></pattern></defs></svg>'
+)
+
+
+@page("answer")
+def draw_answer(bench: Workbench) -> None:
+    """Draw the screen."""
+    html(_HATCHED)
+    _follow(bench, lambda: _heading(bench), "answer", "state", "status")
+    _draw_blocked(bench)
+    with ui.element("div").classes("columns") as content:
+        with ui.element("div"):
+            _follow(bench, lambda: parts.since(bench.answer["set"]) if _has(bench) else Markup(), "answer")
+            _draw_trust(bench)
+            with ui.element("section").classes("panel").props('aria-label="The set"'):
+                _draw_members(bench)
+            for title, make in _EXPLANATIONS.items():
+                with panel(title):
+                    _follow(bench, lambda make=make: _of_stage(bench, "alternatives", make), "answer")
+            _draw_figures(bench)
+        with ui.element("div"):
+            _draw_size(bench)
+            _Questions(bench).draw()
+            _draw_word(bench)
+            with panel("Your rules"):
+                _follow(bench, lambda: _rules(bench), "answer")
+                ui.link("Change the rules", address(bench, "rules"))
+
+    def refresh() -> None:
+        content.set_visibility(_has(bench) and bench.state.confirmed is not None)
+
+    refresh()
+    on(bench, ("answer", "state"), refresh)
+
+
+_EXPLANATIONS: dict[str, Callable[[Any], Markup]] = {
+    "Strong features left out": parts.left_out,
+    "Almost as good": lambda found: parts.other_sets(found["alternatives"]),
+}
+
+
+def _has(bench: Workbench) -> bool:
+    return "set" in bench.answer
+
+
+def _follow(bench: Workbench, make: Callable[[], Markup], *kinds: str) -> ui.html:
+    """Draw HTML that is made again after events; the page changes only if it does."""
+    place = html(make())
+
+    def refresh() -> None:
+        content = make()
+        if content != place.content:
+            place.set_content(content)
+
+    on(bench, kinds, refresh)
+    return place
+
+
+def _of_stage(bench: Workbench, stage: str, make: Callable[[Any], Markup]) -> Markup:
+    found = bench.answer.get(stage)
+    return Markup('<p class="empty">Is being found out ...</p>') if found is None else make(found)
+
+
+# -- what is there, or why there is nothing ----------------------------------------------------------------------------
+
+
+def _heading(bench: Workbench) -> Markup:
+    if not _has(bench) or bench.state.confirmed is None or bench.facts is None:
+        return Markup("<h1>Which features?</h1>")
+    found = bench.answer["set"]
+    known = {"chosen": found["features"], "n_features": bench.facts["n_features"], "complete": True, **found}
+    older = bench.answer["revision"] != bench.revision
+    lead = "Your change is being looked at ..." if older else f"{proof(known)} Found in {found['seconds']:.2f} s."
+    return Markup('<h1>{}</h1><p class="lead" role="status">{}</p>').format(text(headline(known)), text(lead))
+
+
+def _draw_blocked(bench: Workbench) -> None:
+    @live(bench, "answer", "state", "status", "facts", "votes", "progress")
+    def blocked() -> None:
+        shown = bench.state.confirmed is not None
+        if _has(bench) and shown:
+            for advice in bench.answer["set"]["advice"]:
+                html(notice("warning", advice["message"]))
+            return
+        known = bench.evidence or {}
+        if bench.facts is None:
+            waiting = bench.status == "reading"
+            html(notice("info", "The data are being read." if waiting else "Choose the data first."))
+            ui.link("Data", address(bench, "data")).classes("button")
+        elif bench.status == "collecting":
+            html(notice("info", status_text(bench), "The models are voting."))
+        elif not known.get("current"):
+            html(notice("info", "No model has voted yet on these data and settings; the answer needs their votes."))
+            ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main")
+        elif not shown:
+            message = (
+                "The answer shows votes: who has seen them cannot state independently what is known. State it first, "
+                "or confirm that nothing is missing."
+            )
+            html(notice("info", message, "Hidden."))
+            with ui.element("div").classes("row"):
+                ui.link("State what I know", address(bench, "know")).classes("button")
+                button("I have stated what I know; show the answer", lambda _: bench.confirm(), classes="main")
+        elif bench.problems:
+            html(notice("info", "There is no set as long as the problem above is not solved; undo helps, too."))
+        else:
+            html(notice("info", "The best set is being looked for."))
+
+
+# -- the set -----------------------------------------------------------------------------------------------------------
+
+
+def _draw_members(bench: Workbench) -> None:
+    def make() -> Markup:
+        if not _has(bench) or bench.state.confirmed is None:
+            return Markup()
+        records = parts.members(bench.answer)
+        if not records:
+            return Markup('<p class="empty">No feature was chosen.</p>')
+        n_models, ready = (bench.evidence or {}).get("n_models", 0), "alternatives" in bench.answer
+        return parts.member_table(records, bench.stated, n_models, bench.answer["set"]["added"], ready)
+
+    def state(given: Any) -> None:
+        feature, word = given.args
+        bench.say([feature], number_or_word(word) if word else None)
+
+    place = _follow(bench, make, "answer", "state")
+    place.on("change", guarded(state), js_handler="(e) => emit([e.target.dataset.feature, e.target.value])")
+
+
+def _draw_word(bench: Workbench) -> None:
+    """Draw a place to change what is said of any feature."""
+    with panel("Change your mind", "On any feature; those in the set have a list in their row."):
+        names: list[str] = []
+        if bench.votes is not None and bench.facts is not None and bench.state.confirmed is not None:
+            most = np.argsort(-np.asarray(bench.votes), kind="stable")[:_MOST_SUGGESTED]
+            names = [bench.facts["feature_names"][i] for i in most]
+        feature = entry("Feature", "", draft="feature", listed=suggestions(names).html_id)
+        word = choice("What you say of it", {None: "nothing", **{word: word for word in VOTES}}, "likely")
+        button("State it", lambda _: bench.say([str(feature.value).strip()], word.value))
+
+
+def _draw_trust(bench: Workbench) -> None:
+    def make() -> Markup:
+        stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
+        if "facts" not in stage:
+            return Markup('<p class="empty">Is being found out ...</p>')
+        return parts.facts(stage["facts"])
+
+    with panel("How far can it be trusted?"):
+        _follow(bench, make, "answer")
+        note = html("", tag="p").classes("note").props("role=status")
+        more = button("Find out how well it predicts", lambda _: bench.find_trust("full"))
+
+    def refresh() -> None:
+        stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
+        missing = [fact["fact"] for fact in stage.get("facts", ()) if fact["state"] == "missing"]
+        running = bench.progress is not None and bench.status != "collecting"
+        looked = "Noise and reproducibility are looked for in the background after a pause of a few seconds."
+        waits = "noise" in missing or "reproducibility" in missing
+        note.set_content(text(status_text(bench) if running else looked if waits else ""))
+        more.set_visibility("validation" in missing and not running)
+
+    refresh()
+    on(bench, ("answer", "progress", "status"), refresh)
+
+
+def _rules(bench: Workbench) -> Markup:
+    stage = bench.answer.get("alternatives") or bench.answer.get("reasons")
+    return Markup('<p class="empty">...</p>') if stage is None else parts.rules(stage["constraints"])
+
+
+def _draw_figures(bench: Workbench) -> None:
+    with panel("Figures", "Drawn when you choose one; the report has all of them."):
+        chosen: dict[str, str | None] = {"name": None}
+        lists = ui.element("div")
+        place = html("")
+
+        async def show(name: str | None) -> None:
+            chosen["name"] = name
+            if name is None:
+                place.set_content("")
+                return
+            place.set_content('<p class="empty">Is being drawn ...</p>')
+            picture = await asyncio.wrap_future(bench.figure(name))
+            encoded, caption = base64.b64encode(picture).decode(), bench.answer["figures"][name]["caption"]
+            place.set_content(
+                Markup('<figure><img src="data:image/svg+xml;base64,{0}" alt="{1}"><figcaption>{1}</figcaption></figure>')
+                .format(encoded, text(caption))
+            )  # fmt: skip
+
+        def refresh() -> None:
+            found = bench.answer.get("figures")
+            if found is None:
+                return
+            options = {None: "none", **{name: name.replace("_", " ") for name in found}}
+            if lists.default_slot.children and chosen.get("options") == str(options):
+                again = chosen["name"]
+            else:
+                lists.clear()
+                chosen["options"], again = str(options), None
+                with lists:
+                    choice("Figure", options, None, show)
+            if again is not None:
+                background_tasks.create(_quietly(show(again)), name="figure")
+
+        refresh()
+        on(bench, "answer", refresh)
+
+
+async def _quietly(work: Awaitable[Any]) -> Any:
+    """Await what a newer edit may end; None then."""
+    try:
+        return await work
+    except (UBayFSError, KeyError):
+        return None
+
+
+# -- size --------------------------------------------------------------------------------------------------------------
+
+
+def _limit(bench: Workbench) -> int:
+    """Return the most features that the set may have by a rule, or those that it has."""
+    for rule in bench.state.rules:
+        n = dict(rule.constraint.arguments).get("n")
+        if rule.on and rule.constraint.kind == "max_size" and isinstance(n, int):
+            return n
+    return len(bench.answer.get("set", {}).get("features", ())) or 1
+
+
+def _draw_size(bench: Workbench) -> None:
+    with panel("How many features?"):
+        field = Field("At most", _limit(bench), "", lambda n: bench.set_size(int(n)), "size")
+        with field.control:
+            box = ui.element("input").props(f"type=range min=1 value={_limit(bench)} data-keep=size")
+            output = html(text(_limit(bench)), tag="output")
+        field.holds(box)
+        box.on("input", js_handler="(e) => { e.target.nextElementSibling.textContent = e.target.value; }")
+        place = html("")
+    seen = {"revision": -1}
+
+    def refresh() -> None:
+        most = max(2 * _limit(bench), _SMALLEST_RANGE)
+        box.props["max"] = min(most, (bench.facts or {}).get("n_features", most))
+        box.update()
+        field.show(_limit(bench))
+        output.set_content(text(_limit(bench)))
+
+    async def curve() -> None:
+        if "alternatives" not in bench.answer or seen["revision"] == (now := bench.answer["revision"]):
+            return
+        seen["revision"] = now
+        most, chosen = int(box.props["max"]), len(bench.answer["set"]["features"])
+        every = np.unique(np.linspace(1, most, min(most, _MOST_SIZES)).round().astype(int)).tolist()
+        points = await _quietly(asyncio.wrap_future(bench.request("sizes", sizes=[*every, chosen])))
+        if points and seen["revision"] == now:
+            place.set_content(parts.size_table(points, _performance(bench), chosen))
+
+    refresh()
+    on(bench, ("state", "facts", "answer"), refresh)
+    on(bench, "answer", curve)
+    background_tasks.create(curve(), name="sizes")
+
+
+def _performance(bench: Workbench) -> dict[int, str]:
+    """Return how sets of each size do on other samples, as far as it is known."""
+    stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
+    found = stage.get("trust", {}).get("validation", {})
+    return {
+        row["size"]: f"{metric_name(row['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
+        for row in found.get("sizes") or ()
+    }
+
+
+# -- questions ---------------------------------------------------------------------------------------------------------
+
+
+class _Questions:
+    """A stack of cards: the features about which an answer would change the set most."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+        self.cards: list[dict[str, Any]] = []
+        self.asked, self.skipped = 0, set[str]()
+        self.is_open = self.is_waiting = False
+        self.revision = -1
+
+    def draw(self) -> None:
+        """Draw the panel."""
+        lead = "The features about which you could change the set most. The report marks what is said after votes were seen."
+        with panel("Ask me about these", lead, "questions"):
+            self.redraw = live(self.bench, "answer")(self._draw)
+
+    def _draw(self) -> Awaitable[None] | None:
+        if not self.is_open:
+            button(f"Ask me {_N_QUESTIONS} questions", self._begin, classes="main")
+            return None
+        current = "reasons" in self.bench.answer and self.bench.answer["revision"] == self.bench.revision
+        if self.is_waiting or self.revision != self.bench.revision:
+            html(text("The next question is being looked for ..."), tag="p").classes("empty").props("role=status")
+            return self._fetch() if current and self.revision != self.bench.revision else None
+        if not self.cards or self.asked >= _N_QUESTIONS:
+            done = f"{counted(self.asked, 'question')} answered." if self.asked else "No answer would change the set."
+            html(text(done), tag="p").props("role=status")
+            button("Ask me more" if self.asked else "Ask again", self._begin)
+        else:
+            self._draw_card(self.cards[0])
+        return None
+
+    def _draw_card(self, question: dict[str, Any]) -> None:
+        name = question["feature"]
+        with ui.element("div").classes("card").props("role=group tabindex=-1 data-keep=card") as element:
+            element.props["aria-label"] = f"Question about {name}"
+            html(parts.card(question, self.asked + 1, _N_QUESTIONS))
+            with ui.element("div").classes("row"):
+                for key, word in enumerate(VOTES, start=1):
+                    self._button(word.capitalize(), str(key), lambda _, word=word: self._answer(name, word))
+                self._button("I do not know", "0", lambda _: self._skip(name))
+
+    def _button(self, label: str, key: str, action: Callable[[Any], Any]) -> None:
+        shown = button(label, action).props(f'data-key={key} aria-keyshortcuts={key} data-keep="card {key}"')
+        shown.set_content(Markup("{} <kbd>{}</kbd>").format(label, key))
+
+    def _begin(self, _: Any) -> None:
+        self.is_open, self.asked, self.revision = True, 0, -1
+        self.skipped.clear()
+        self._again()
+
+    def _answer(self, feature: str, word: str) -> None:
+        self.bench.say([feature], word)
+        self.asked += 1
+        self.cards = []
+        self._again()
+
+    def _skip(self, feature: str) -> None:
+        self.skipped.add(feature)
+        self.asked += 1
+        self.cards = [card for card in self.cards if card["feature"] not in self.skipped]
+        self._again()
+
+    def _again(self) -> None:
+        result = self.redraw()
+        if result is not None:
+            background_tasks.create(result, name="questions")
+
+    async def _fetch(self) -> None:
+        """Ask for the questions of the present answer; a newer edit asks anew."""
+        self.revision, self.is_waiting = self.bench.revision, True
+        wanted = _N_QUESTIONS + len(self.skipped)
+        found = await _quietly(asyncio.wrap_future(self.bench.request("questions", n=wanted)))
+        self.is_waiting = False
+        if found is None:
+            self.revision = -1 if self.revision != self.bench.revision else self.revision
+            found = []
+        self.cards = [card for card in found if card["feature"] not in self.skipped]
+        self._again()

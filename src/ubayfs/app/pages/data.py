@@ -1,0 +1,235 @@
+"""Data: files, what their columns are, and what was read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from nicegui import app, ui
+
+from ...exceptions import InputError, UBayFSError
+from ...study.schema import DataSection
+from ..intake import begin, inspected, is_sample_sheet
+from ..view.fields import entry, fill, heading, panel, suggestions
+from ..view.frame import address, button, page
+from ..view.live import html, live, on, show_message
+from ..view.parts import badge, notice, table, text
+from ..view.sections import key_field
+from ..view.uploads import drop_zone
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+_ROLES = ("target", "groups", "task", "missing", "ignore")  # what is asked first
+_FILES = ("path", "samples")  # drawn as a list of files
+_ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
+
+
+@page("data")
+def draw_data(bench: Workbench) -> None:
+    """Draw the screen."""
+    heading(
+        "What are your data?",
+        "One table or several of the same samples; a sample sheet may have the target. "
+        "All that was found out about them can be corrected here.",
+    )
+    known: dict[str, Any] = {}  # of `intake.inspect`, while this page is open
+    with ui.element("div").classes("columns narrow-first"):
+        with ui.element("div"):
+            _draw_files(bench, known)
+        with ui.element("div"):
+            _draw_roles(bench, known)
+            _draw_table(bench)
+
+
+def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
+    adding = asyncio.Lock()
+
+    async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
+        show_message("info", "Reading the files; this takes a moment.", "")
+        data = bench.state.study.data
+        given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
+        target = data.target if isinstance(data.target, str) else None
+        try:
+            found = await inspected(bench, paths, samples, target=target, **given)
+        except UBayFSError:
+            if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
+                bench.set_data(path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
+            raise
+        known.update(found)
+        begin(bench, found)
+        _tell(found)
+
+    async def add(path: str) -> None:
+        path = _allowed(bench, path)
+        async with adding:  # several files may arrive at once
+            is_read = bool(known) or _is_read(bench)
+            tables, samples = _files(bench) if is_read else ({}, None)  # instead of what is no table
+            if tables and samples is None and is_sample_sheet(path):
+                await take(tables, path)
+            else:
+                await take([*(file for file in tables.values() if file != path), path], samples)
+
+    async def name_path(path: str) -> None:
+        await add(path)
+        field.show("", force=True)
+
+    with panel("Study"):
+        name = entry("Name of the study", bench.name, bench.rename)
+        on(bench, "state", lambda: name.show(bench.name))
+    with panel("Files", "CSV, TSV (also .gz), GEO series matrix, Parquet, Excel or AnnData."):
+
+        @live(bench, "state")
+        def files() -> None:
+            tables, samples = _files(bench)
+            for block, path in tables.items():
+                with ui.element("div").classes("row file"):
+                    html(text(Path(path).name), tag="strong")
+                    others = {name: file for name, file in tables.items() if name != block}
+                    if not others:
+                        button("Remove", lambda _: bench.set_data(path="", samples=None))
+                    else:
+                        entry("Block", block, partial(_rename, bench, block))
+                        button("Remove", lambda _, others=others: take(others, samples))
+                        if samples is None:
+                            button("Is the sample sheet", lambda _, others=others, path=path: take(others, path))
+            if samples is not None:
+                with ui.element("div").classes("row file"):
+                    html(text(Path(samples).name), tag="strong")
+                    html(badge("sample sheet"), tag="span")
+                    button("Remove", lambda _: take(tables, None))
+                    button("Is a data table", lambda _: take([*tables.values(), samples], None))
+
+        drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
+        field = entry("Or the path of a file on this machine", "", draft="path", placeholder="/home/me/cells.csv")
+        field.change = name_path
+        again = button("Find out again what the columns are", lambda _: take(*_files(bench)))
+
+    def refresh() -> None:
+        again.set_visibility(bool(_files(bench)[0]))
+
+    refresh()
+    on(bench, "state", refresh)
+
+
+def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
+    """Return the data tables by block, and the sample sheet."""
+    data = bench.state.study.data
+    named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
+    return {block: path for block, path in named.items() if path}, data.samples
+
+
+def _is_read(bench: Workbench) -> bool:
+    return bench.status in ("reading", "waiting") or bool((bench.facts or {}).get("columns"))
+
+
+def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
+    return paths.values() if isinstance(paths, Mapping) else paths
+
+
+def _rename(bench: Workbench, block: str, name: str) -> None:
+    tables, _ = _files(bench)
+    if not name.strip() or (name != block and name in tables):
+        raise InputError.of("block", "must have a name of its own.", name)
+    bench.set_data(path={name.strip() if each == block else each: path for each, path in tables.items()})
+
+
+def _allowed(bench: Workbench, path: str) -> str:
+    """Return a path that may be read; a server for others reads only files in the directory of its studies."""
+    given = path.strip().strip("\"'")
+    if not given:
+        raise InputError.of("path", "must name a file.")
+    at = (bench.directory / Path(given).expanduser()).resolve()
+    if not getattr(app.state, "anywhere", True) and not at.is_relative_to(bench.directory.parent.resolve()):
+        raise InputError.of("path", "must lie in the directory of the studies of this server; send the file instead.")
+    if not at.is_file():
+        raise InputError.of("path", f"names no file: {given}", given)
+    return at.relative_to(bench.directory).as_posix() if at.is_relative_to(bench.directory) else at.as_posix()
+
+
+def _tell(found: Mapping[str, Any]) -> None:
+    """Show what was guessed, for a person to correct."""
+    lines = [*found["orientation"], *found["notices"]]
+    if found["undecided"]:
+        lines.append(f"Which column is the target? It may be {', '.join(found['columns'][:5])}. Choose it below.")
+    else:
+        target = found["study"]["data"].get("target")
+        lines.append(
+            "No target was found; if there is one, choose it." if target is None
+            else f"The target seems to be {target!r}; correct it if it is another column."
+        )  # fmt: skip
+    show_message("warning" if found["undecided"] else "info", "\n".join(lines), "What was found out:")
+
+
+def _draw_roles(bench: Workbench, known: dict[str, Any]) -> None:
+    with panel("Columns", "What is to be explained, and what else the columns are."):
+        columns, sheets = suggestions(()), suggestions(())
+        empty = html(text("Choose a file first."), tag="p").classes("empty")
+        with ui.element("div") as fields:
+            with ui.element("div").classes("fields"):
+                for key in _ROLES:
+                    listed = columns.html_id if key in ("target", "groups") else ""
+                    key_field(bench, "data", key, bench.set_data, listed)
+            with ui.element("details"):
+                html(text("How the files are read"), tag="summary")
+                with ui.element("div").classes("fields inner"):
+                    for key in [key for key in DataSection.keys() if key not in (*_ROLES, *_FILES)]:  # noqa: SIM118
+                        key_field(bench, "data", key, bench.set_data, sheets.html_id if key == "sheet" else "")
+
+    def refresh() -> None:
+        has_files = bool(_files(bench)[0])
+        empty.set_visibility(not has_files)
+        fields.set_visibility(has_files)
+        fill(columns, known.get("columns") or (bench.facts or {}).get("columns") or ())
+        fill(sheets, known.get("sheets", ()))
+
+    refresh()
+    on(bench, ("state", "facts"), refresh)
+
+
+def _draw_table(bench: Workbench) -> None:
+    with panel("What was read"):
+
+        @live(bench, "facts", "status")
+        def content() -> None:
+            facts = None if bench.status == "no data" else bench.facts
+            if facts is None:
+                waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
+                html(text(waiting), tag="p").classes("empty")
+                return
+            if "n_samples" in facts:
+                _draw_figures(facts)
+            missing = facts.get("missing")
+            if missing:
+                html(notice("info", missing["words"], "Missing values:"))
+            for advice in facts.get("notices", ()):
+                html(notice("info", advice["message"]))
+            if "preview" in facts:
+                _draw_preview(facts)
+
+
+def _draw_figures(facts: Mapping[str, Any]) -> None:
+    shares = ", ".join(f"{name}: {count:,}" for name, count in facts.get("classes") or ())
+    groups = "" if facts.get("n_groups") is None else f"of {facts['n_groups']:,} groups"
+    figures = [
+        (f"{facts['n_samples']:,}", "samples", groups), (f"{facts['n_features']:,}", "features", ""),
+        (facts["task"], "task", shares), (f"{facts.get('missing_cells', 0):,}", "empty cells", ""),
+    ]  # fmt: skip
+    cells = (
+        f'<div><dt>{text(what)}</dt><dd class="value">{text(value)}</dd><dd class="remark">{text(remark)}</dd></div>'
+        for value, what, remark in figures
+    )
+    html("".join(cells), tag="dl").classes("key")
+
+
+def _draw_preview(facts: Mapping[str, Any]) -> None:
+    preview, types = facts["preview"], facts.get("types", {})
+    named = Markup('{}<br><span class="kind">{}</span>')
+    titles = ["", *(named.format(text(name), types.get(name, "")) for name in preview["columns"])]
+    rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
+    caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
+    html(table(titles, rows, caption)).classes("preview")

@@ -1,0 +1,256 @@
+"""Evidence: which models vote, how long that takes, and the votes as they come in."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from nicegui import background_tasks, ui
+
+from ...exceptions import UBayFSError
+from ...study.components import FAMILIES, Named
+from ...study.diagnostics import Problems
+from ...study.yaml_io import parse_document
+from ..view.fields import Field, entry, heading, panel, tick
+from ..view.frame import address, button, page, status_text
+from ..view.live import html, live, on
+from ..view.parts import bar, help_text, notice, table, text
+from ..view.sections import key_field
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+_KEYS = ("n_models", "n_features_per_model", "train_size", "seed", "n_jobs")
+_SHOWN = 25  # features with the most votes
+Settings = dict[str, Any]  # of a selector, by name
+
+
+@page("evidence")
+def draw_evidence(bench: Workbench) -> None:
+    """Draw the screen."""
+    heading(
+        "What do the data say?",
+        "Many models choose features, each on a random part of the samples; every choice is a vote.",
+    )
+    with ui.element("div").classes("columns"):
+        with ui.element("div"):
+            _draw_run(bench)
+            _draw_votes(bench)
+        with ui.element("div"):
+            _draw_selectors(bench)
+            with panel("Ensemble"):
+                for key in _KEYS:
+                    key_field(bench, "evidence", key, bench.set_evidence)
+
+
+# -- running -----------------------------------------------------------------------------------------------------------
+
+
+def _draw_run(bench: Workbench) -> None:
+    with panel("Run the models"):
+        state = html("", tag="p").props("role=status")
+        meter = ui.element("progress").classes("wide-meter").props('aria-label="Finished runs"')
+        estimate = html("", tag="p").classes("note")
+        with ui.element("div").classes("row"):
+            start = button("Run", lambda _: bench.collect(), classes="main")
+            stop = button("Stop", lambda _: bench.stop())
+
+    def refresh() -> None:
+        progress, running = bench.progress, bench.status == "collecting"
+        state.set_content(text(_run_text(bench)))
+        meter.set_visibility(running)
+        if progress and progress.get("total"):
+            meter.props["value"], meter.props["max"] = progress["done"], progress["total"]
+            meter.update()
+        start.set_content(text(_run_label(bench)))
+        for element, possible in ((start, _can_run(bench)), (stop, running)):
+            element.props["disabled"] = not possible
+            element.update()
+
+    async def ask() -> None:
+        try:
+            found = await asyncio.wrap_future(bench.request("estimate"))
+        except UBayFSError:
+            found = {"n_left": 0}
+        left = found["n_left"]
+        estimate.set_content(text(f"{left:,} runs take {duration(found['seconds'])} on this machine." if left else ""))
+
+    def asked() -> None:
+        if bench.facts is not None and bench.status != "collecting":
+            background_tasks.create(ask(), name="estimate")
+
+    refresh()
+    asked()
+    on(bench, ("status", "progress", "votes", "facts", "state"), refresh)
+    on(bench, ("facts", "state"), asked)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> duration(0.3), duration(42.0), duration(600), duration(9000)
+    ('about a second', 'about 42 s', 'about 10 min', 'about 2.5 h')
+    """
+    if seconds < 1.5:
+        return "about a second"
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
+
+
+def _can_run(bench: Workbench) -> bool:
+    return bench.facts is not None and bench.status not in ("collecting", "reading") and not _stored(bench)[2]
+
+
+def _stored(bench: Workbench) -> tuple[int, int, bool]:
+    """Return how many runs are done and wanted, and whether none is missing."""
+    known = bench.evidence or {}
+    return known.get("n_stored", 0), bench.state.study.evidence.n_models, bool(known.get("complete"))
+
+
+def _run_label(bench: Workbench) -> str:
+    done, wanted, complete = _stored(bench)
+    if complete:
+        return "All runs are done"
+    return f"Resume: {wanted - done} runs are missing" if done else f"Run {wanted} models"
+
+
+def _run_text(bench: Workbench) -> str:
+    done, wanted, complete = _stored(bench)
+    if bench.status == "collecting":
+        return status_text(bench)
+    if bench.facts is None:
+        return "The data are not read yet." if bench.status == "reading" else "There are no data yet."
+    if complete:
+        return f"All {wanted} models have voted."
+    if done:
+        return f"{done} of {wanted} runs are done and stored; the others are missing."
+    return (
+        "No model has voted yet."
+        if bench.evidence is None
+        else "The settings or data have changed: run the models anew."
+    )
+
+
+# -- votes -------------------------------------------------------------------------------------------------------------
+
+
+def _draw_votes(bench: Workbench) -> None:
+    with panel("Votes"):
+
+        @live(bench, "votes", "state", "facts")
+        def votes() -> None:
+            if bench.state.confirmed is None:
+                _draw_hidden(bench)
+            elif bench.votes is None or bench.facts is None:
+                html(text("There are no votes yet."), tag="p").classes("empty")
+            else:
+                _draw_most(bench)
+
+
+def _draw_hidden(bench: Workbench) -> None:
+    message = (
+        "Votes stay hidden until you have stated what you know: who has seen them cannot state it independently, and "
+        "the data would be used twice."
+    )
+    html(notice("info", message, "Hidden."))
+    with ui.element("div").classes("row"):
+        ui.link("State what I know", address(bench, "know")).classes("button")
+        button("I have stated what I know; show the votes", lambda _: bench.confirm())
+
+
+def _draw_most(bench: Workbench) -> None:
+    names, votes = bench.facts["feature_names"], np.asarray(bench.votes)  # type: ignore[index]
+    most = np.argsort(-votes, kind="stable")[:_SHOWN]
+    rows = [(names[i], int(votes[i]), bar(int(votes[i]), 0, max(int(votes.max()), 1))) for i in most if votes[i] > 0]
+    n_voted = int((votes > 0).sum())
+    caption = f"{n_voted:,} of {len(votes):,} features have votes; the {len(rows)} with the most"
+    html(table(["Feature", "Votes", "Share"], rows, caption, numeric=[1]))
+
+
+# -- selectors ---------------------------------------------------------------------------------------------------------
+
+
+def chosen(selector: Any) -> dict[str, Settings]:
+    """Return the selectors of a study by name, with the settings that differ from the defaults."""
+    several = selector if isinstance(selector, tuple) else (selector,)
+    plain = [each.plain() if isinstance(each, Named) else {"name": str(each)} for each in several]
+    return {each["name"]: {key: value for key, value in each.items() if key != "name"} for each in plain}
+
+
+def _draw_selectors(bench: Workbench) -> None:
+    """Draw all selectors to tick, with their settings."""
+    refreshes: list[Callable[[Mapping[str, Settings], str | None], None]] = []
+
+    def change(name: str, settings: Settings | None) -> None:
+        now = chosen(bench.state.study.evidence.selector)
+        now.pop(name, None) if settings is None else now.update({name: settings})
+        bench.set_evidence(selector=[{"name": each, **given} for each, given in now.items()])
+
+    with panel("Selectors", f"{help_text('evidence', 'selector').partition('.')[0]}."):
+        for name, kind in FAMILIES["selector"].types.items():
+            refreshes.append(_draw_selector(name, kind, change))
+
+    def refresh() -> None:
+        now = chosen(bench.state.study.evidence.selector)
+        for each in refreshes:
+            each(now, (bench.facts or {}).get("task"))
+
+    refresh()
+    on(bench, ("state", "facts"), refresh)
+
+
+def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None], None]) -> Callable[..., None]:
+    meaning = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
+    box = tick(name, False, lambda on: change(name, {} if on else None), meaning)
+    given: Settings = {}
+    boxes: dict[str, Field] = {}
+    with ui.element("details").classes("settings") as place:
+        html(text(f"Settings of {name}"), tag="summary")
+        with ui.element("div").classes("inner"):
+            for key, default in _settings(kind).items():
+
+                def changed(typed: str, key: str = key) -> None:
+                    rest = {other: value for other, value in given.items() if other != key}
+                    change(name, rest | ({key: _typed(typed)} if typed.strip() else {}))
+
+                boxes[key] = entry(
+                    key.replace("_", " "), "", changed, setting_help(kind, key), placeholder=str(default)
+                )
+
+    def refresh(now: Mapping[str, Settings], task: str | None) -> None:
+        box.box.props["disabled"] = name not in now and task is not None and task not in kind.tasks
+        box.box.update()
+        given.clear()
+        given.update(now.get(name, {}))
+        box.show(name in now)
+        place.set_visibility(name in now and bool(boxes))
+        for key, field in boxes.items():
+            field.show("" if key not in given else str(given[key]))
+
+    return refresh
+
+
+def _settings(kind: Any) -> dict[str, Any]:
+    return {each.name: each.default for each in fields(kind) if each.init and each.default is not MISSING}
+
+
+def _typed(typed: str) -> Any:
+    """Return what a study file would mean by this text."""
+    return parse_document(typed, Problems())
+
+
+def setting_help(kind: Any, key: str) -> str:
+    """Return what a setting means: its entry in the docstring of the class.
+
+    >>> from ubayfs.selectors.lasso import Lasso
+    >>> setting_help(Lasso, "min_penalty")[:20] != ""
+    True
+    """
+    found = re.search(rf"^{key}\b[^\n]*\n((?:    [^\n]+\n?)+)", inspect.getdoc(kind) or "", re.MULTILINE)
+    return " ".join(found[1].split()).replace("`", "") if found else ""

@@ -1,0 +1,189 @@
+"""The screen *What I know*: words and votes for features, before any votes of models are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from nicegui import ui
+
+from ..._plain import counted, listing
+from ...knowledge.scale import number_or_word
+from ...priors.knowledge import POOLS
+from ...study.experts import Expert
+from ..view.features import WORDS, add_scripts, feature_grid, search_box
+from ..view.fields import choice, entry, heading, panel, suggestions
+from ..view.frame import button, page
+from ..view.live import guarded, html, live, on, show_message
+from ..view.parts import badge, help_text, notice, table, text
+from .sources import draw_blocks, draw_sources
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+_MOST_ROWS = 100
+_TOLD = "what you change from now on is marked in the report as changed after votes were seen"
+
+
+@page("know")
+def draw_know(bench: Workbench) -> None:
+    """Draw the screen."""
+    add_scripts()
+    heading(
+        "What do you know?",
+        "State it before you see any votes. What you leave out is neutral: the models decide.",
+    )
+    _reading(bench)
+    with ui.element("div").classes("columns"):
+        with ui.element("div"):
+            with panel("Features"):
+                search_box()
+                _toolbar()
+                feature_grid(bench, lambda *given: _state(bench, *given))
+            with ui.element("div").classes("cards"):
+                draw_blocks(bench)
+                _default(bench)
+                _experts(bench)
+        with ui.element("div"):
+            _summary(bench)
+            draw_sources(bench)
+
+
+def _reading(bench: Workbench) -> None:
+    @live(bench, "facts", "status")
+    def reading() -> None:
+        if bench.facts is None:
+            waiting = "The data are being read; the features appear here." if bench.status == "reading" else ""
+            html(notice("info", waiting or "There are no features yet: choose the data first, under Data."))
+
+
+async def _state(bench: Workbench, features: list[str], word: Any, why: str | None) -> None:
+    """State a word or votes of features; a number may be written as text."""
+
+    def state() -> None:
+        if not features:
+            show_message(
+                "info", "Select features in the table first: the box before each, or a cell and the space bar."
+            )
+            return
+        bench.say(features, number_or_word(word), why)
+
+    await guarded(state)()
+
+
+def _toolbar() -> None:
+    """Draw the words as buttons, with votes and why; all act on the selected features, in the browser."""
+    with ui.element("div").classes("toolbar").props('role=group aria-label="State of the selected features"') as bar:
+        for number, word in enumerate(WORDS, start=1):
+            label = Markup("{} <kbd>{}</kbd>").format(word.capitalize(), number)
+            _act(label, f"'{word}'").props(f'aria-keyshortcuts="{number}"')
+        _act(Markup("Nothing <kbd>0</kbd>"), "null")
+        votes = ui.element("input").props("type=number min=0 step=any class=votes placeholder=votes").classes("votes")
+        votes.props["aria-label"] = "Votes that the selected features are worth"
+        _act("Set votes", "bar.querySelector('.votes').value || undefined")
+        why = ui.element("input").props('type=text placeholder="Why? (paper, experience ...)"').classes("why grow")
+        why.props["aria-label"] = "Why, for what is stated next"
+    bar.props["id"] = "state"
+
+
+def _act(label: Any, word: str) -> ui.element:
+    send = (
+        "() => { const bar = document.getElementById('state'); const word = "
+        + word
+        + "; if (word === undefined) return;"
+        " window.ubayfs.features.state(word, bar.querySelector('.why').value.trim() || null); }"
+    )
+    return html(text(label), tag="button").props("type=button").on("click", js_handler=send)
+
+
+def _summary(bench: Workbench) -> None:
+    with panel("What you stated"):
+
+        @live(bench, "state", "facts")
+        def stated() -> None:
+            html(stated_list(bench.stated if bench.facts else {}))
+            if bench.state.confirmed is None:
+                note = "Votes are shown once you confirm. Confirm when you have stated what you know."
+                html(text(note), tag="p").classes("note")
+                button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
+                    "data-key=confirm"
+                )
+            else:
+                at = bench.state.confirmed[:16].replace("T", " ")
+                html(notice("success", f"{at}: votes are shown, and {_TOLD}.", "Confirmed"))
+
+
+def stated_list(stated: dict[str, Any]) -> Markup:
+    """Return what was stated, by word.
+
+    >>> stated_list({"age": ("likely", "a paper"), "crp": (3.0, "")}).striptags()
+    'likely 1 feature: age votes 1 feature: crp (3)'
+    """
+    groups: dict[str, list[str]] = {word: [] for word in (*WORDS, "votes")}
+    for name, (word, _) in stated.items():
+        groups["votes" if not isinstance(word, str) else word].append(
+            name if isinstance(word, str) else f"{name} ({word:g})"
+        )
+    lines = [
+        Markup("<li>{} {}: {}</li>").format(badge(word), counted(len(names), "feature"), text(listing(names, 5)))
+        for word, names in groups.items()
+        if names
+    ]
+    if not lines:
+        return Markup('<p class="note">Nothing yet: every feature is neutral.</p>')
+    return Markup('<ul class="stated">{}</ul>').format(Markup(" ").join(lines))
+
+
+def _default(bench: Workbench) -> None:
+    def weight() -> Any:
+        return getattr(bench.state.study.prior.weights, "default", "")
+
+    with panel("All other features"):
+        hint = "Votes that a feature has of which nothing is stated; 0.01 lets the models decide."
+        field = entry("Default weight", weight(), lambda value: bench.set_default(number_or_word(value)), hint)
+        on(bench, "state", lambda: field.show(weight()))
+
+
+# -- several experts ---------------------------------------------------------------------------------------------------
+
+
+def _experts(bench: Workbench) -> None:
+    with panel("Several experts", "Each states words under a name, without seeing those of the others or the votes."):
+        known = suggestions(list(bench.state.study.prior.experts or {}))
+        hint = "Empty: there is one expert."
+        field = entry("Words are given by", bench.state.expert, bench.set_expert, hint, listed=known.html_id)
+        on(bench, "state", lambda: field.show(bench.state.expert))
+
+        @live(bench, "state")
+        def experts() -> None:
+            prior = bench.state.study.prior
+            if prior.experts and bench.state.confirmed is None:
+                html(text(f"So far: {listing(list(prior.experts))}."), tag="p").classes("note")
+            elif prior.experts:
+                html(disagreement(prior.experts))
+                pool = help_text("prior", "pool")
+                choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set_prior(pool=value), pool)
+
+
+def disagreement(experts: Mapping[str, Expert]) -> Markup:
+    """Return a table of the features of which experts state different things.
+
+    >>> from ubayfs.study.weights import Weights
+    >>> first, second = Expert(Weights(features=(("age", "likely"),))), Expert(Weights(features=(("age", 3.0),)))
+    >>> disagreement({"Ada": first, "Ben": second}).striptags()
+    'They differ on 1 featureFeatureAdaBenagelikely3'
+    """
+    stated = {name: dict(expert.weights.features) for name, expert in experts.items()}
+    words = {
+        feature: [_shown(given.get(feature)) for given in stated.values()]
+        for feature in dict.fromkeys(feature for given in stated.values() for feature in given)
+    }
+    rows = [[feature, *given] for feature, given in words.items() if len(set(given)) > 1]
+    if not rows:
+        return Markup('<p class="note">{}</p>').format(text(f"{listing(list(stated))} agree."))
+    return table(["Feature", *stated], rows[:_MOST_ROWS], f"They differ on {counted(len(rows), 'feature')}")
+
+
+def _shown(word: Any) -> str:
+    return "-" if word is None else word if isinstance(word, str) else f"{word:g}"

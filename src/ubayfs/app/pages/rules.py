@@ -1,0 +1,323 @@
+"""The screen *Rules*: what the set must look like, in sentences, with forms for every kind of constraint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from nicegui import ui
+
+from ..._plain import counted, listing
+from ...constraints import KINDS
+from ...data.blocks import Blocks
+from ...knowledge.scale import number_or_word, votes
+from ...study.names import PrefixBlocks
+from ..forms import (
+    MUST,
+    OWN,
+    PRICE,
+    RHO,
+    Field,
+    Form,
+    Known,
+    form_of,
+    has_form,
+    n_inequalities,
+    read_form,
+    values_of,
+    with_strictness,
+)  # fmt: skip
+from ..matching import match
+from ..penalty import Scale, in_words, penalty_svg
+from ..sentences import sentence, strictness_in_words
+from ..view.features import add_scripts
+from ..view.fields import choice, entry, heading, panel, tick
+from ..view.frame import address, button, page
+from ..view.live import html, live, on
+from ..view.names import names_field
+from ..view.parts import text
+from ..view.uploads import drop_zone
+
+if TYPE_CHECKING:
+    from ..state import Rule
+    from ..workbench import Workbench
+
+_STRICTNESS = {
+    MUST: "must hold",
+    PRICE: "wish with a price",
+    RHO: "wish with rho",
+    OWN: "wish by correlation",
+}
+_AMOUNTS = {
+    PRICE: ("Price of one violation", "A share of the models: 0.2 is a fifth of their votes."),
+    RHO: ("Relaxation rho", "0 leaves the rule out; 1 is close to a must, as a rule."),
+}
+
+
+def known_names(bench: Workbench) -> Known:
+    """Return the features and blocks that rules can be about."""
+    names, given = (bench.facts or {}).get("feature_names", []), bench.state.study.blocks
+    if isinstance(given, PrefixBlocks):
+        members = given.members(names)
+        given = Blocks.of(members) if members else None
+    own = given if isinstance(given, Blocks) else None
+    return Known(names, own, in_file=given is not own)
+
+
+def scale_of(bench: Workbench) -> Scale:
+    """Return what prices are measured by: the votes, or before there are any, those that the ensemble will cast."""
+    study, facts = bench.state.study, bench.facts or {}
+    n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
+    per_model = study.evidence.n_features_per_model
+    cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
+    if bench.votes is not None and bench.votes.any():
+        cast = float(bench.votes.sum())
+    weights = study.prior.weights
+    default = getattr(weights, "default", 0.01)
+    stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
+    return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
+
+
+@page("rules")
+def draw_rules(bench: Workbench) -> None:
+    """Draw the screen."""
+    add_scripts()
+    heading(
+        "What must the set look like?",
+        "A rule that is a wish may be violated, at its price in votes; one that is a must never is.",
+    )
+    with ui.element("div").classes("columns"):
+        with ui.element("div"), panel("Your rules"):
+            _rules(bench, lambda i: editor.edit(i))
+        with ui.element("div"):
+            editor = Editor(bench)
+
+
+# -- the list ----------------------------------------------------------------------------------------------------------
+
+
+def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
+    remarks: list[ui.html] = []
+
+    def remark() -> None:
+        known = known_names(bench)
+        for i, place in enumerate(remarks[: len(bench.state.rules)]):
+            place.set_content(_remark(bench, i, known))
+
+    @live(bench, "state", "facts")
+    def rules() -> None:
+        if not bench.state.rules:
+            none = "There are no rules: the best set would be all features. Add how many you want."
+            html(text(none), tag="p").classes("empty")
+        with ui.element("ol").classes("rules"):
+            remarks[:] = [_rule(bench, i, rule, edit) for i, rule in enumerate(bench.state.rules)]
+        remark()
+
+    on(bench, ("problems", "answer"), remark)
+
+
+def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
+    """Draw a rule; returns the place of what is found out about it."""
+    says = sentence(rule.constraint)
+    with ui.element("li").classes("" if rule.on else "off"):
+        _name(
+            tick("", rule.on, lambda value: bench.change_rule(i, on=value)),
+            f"rule-{i}-on",
+            f"Rule {i + 1} is on: {says}",
+        )
+        with ui.element("div"):
+            html(text(f"{i + 1}. {says}"), tag="div").classes("says")
+            remarks = html("", tag="div").classes("about").props("role=status")
+        with ui.element("div").classes("row"):
+            if has_form(rule.constraint):
+                _name(button("Change", lambda _: edit(i)), f"rule-{i}-change", f"Change rule {i + 1}")
+            _name(button("Remove", lambda _: bench.remove_rule(i)), f"rule-{i}-remove", f"Remove rule {i + 1}")
+        with ui.element("div").classes("row meant"):
+            _strictness(bench, i, rule)
+            why = entry("Why", rule.why, lambda value: bench.change_rule(i, why=value), classes="why")
+            _name(why, f"rule-{i}-why", f"Why rule {i + 1}")
+    return remarks
+
+
+def _remark(bench: Workbench, i: int, known: Known) -> Markup:
+    """Return how strictly a rule is meant, its number of inequalities, and what it contradicts."""
+    rule = bench.state.rules[i]
+    n = n_inequalities(rule.constraint, known)
+    if n is None and rule.on:  # the answer knows it, also where it depends on the data
+        listed = (bench.answer.get("reasons") or {}).get("constraints", [])
+        own = [entry for entry in listed if not entry.get("from_prior")]
+        place = sum(other.on for other in bench.state.rules[:i])
+        n = own[place].get("n_inequalities") if place < len(own) else None
+    meant = strictness_in_words(rule.constraint, bench.state.study.evidence.n_models)
+    remark = text(meant if n is None else f"{meant}; {counted(n, 'inequality', 'inequalities')}")
+    for problem in bench.problems:
+        about = problem.get("rules", ())
+        if i in about:
+            others = [f"{other + 1}" for other in about if other != i]
+            message = f"No set satisfies this together with rule {listing(others)}." if others else problem["message"]
+            remark += Markup('<div class="contradicts">{}</div>').format(text(message))
+    return remark
+
+
+def _strictness(bench: Workbench, i: int, rule: Rule) -> None:
+    """Draw wish or must, and the price."""
+    values = values_of(rule.constraint)
+    now = values["strictness"]
+
+    def change(strictness: str, amount: Any = None) -> None:
+        given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
+        bench.change_rule(i, constraint=with_strictness(rule.constraint, strictness, given))
+
+    options = {key: _STRICTNESS[key] for key in form_of(rule.constraint.kind).strictness}
+    _name(choice("Meant as", options, now, change), f"rule-{i}-strictness", f"How strictly rule {i + 1} is meant")
+    if now in _AMOUNTS and not isinstance(values[now], tuple):
+        label, _ = _AMOUNTS[now]
+        _name(entry(label, f"{values[now]:g}", partial(change, now)), f"rule-{i}-amount", f"{label} of rule {i + 1}")
+
+
+def _name(control: Any, key: str, label: str) -> None:
+    """Give a control a name of its own for screen readers, and a key by which it gets the focus back."""
+    props = getattr(control, "box", control).props
+    props["data-key"], props["aria-label"] = key, label
+
+
+# -- the form ----------------------------------------------------------------------------------------------------------
+
+
+class Editor:
+    """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+        self.position: int | None = None  # of the rule that is changed
+        self.values: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
+        with panel("Add a rule") as self.panel:
+            titles = {
+                kind: KINDS[kind].meaning for kind in sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)
+            }
+            self.kinds = choice("Kind of rule", titles, "max_size", self.choose)
+            _name(self.kinds, "rule-kind", "Kind of rule")
+            self.place = ui.element("div").classes("stack")
+        self.choose("max_size")
+
+    def choose(self, kind: str) -> None:
+        """Begin a new rule of a kind."""
+        self.position = None
+        self.start(form_of(kind), dict(form_of(kind).values), "")
+
+    def edit(self, i: int) -> None:
+        """Begin to change a rule."""
+        rule = self.bench.state.rules[i]
+        self.start(form_of(rule.constraint.kind), values_of(rule.constraint), rule.why)
+        self.position = i
+        self.send.content = f"Change rule {i + 1}"
+        ui.run_javascript(
+            "document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()"
+        )
+
+    def start(self, form: Form, values: dict[str, Any], why: str) -> None:
+        """Draw a form with these values."""
+        self.form, self.values, self.fields = form, values, {}
+        self.place.clear()
+        with self.place:
+            with ui.element("div").classes("stack form-start").props(f"data-kind={form.kind}"):
+                for field in form.fields:
+                    self.fields[field.name] = self._field(field)
+            options = {key: _STRICTNESS[key] for key in form.strictness}
+            _name(choice("Meant as", options, values["strictness"], self._meant), "form-strictness", "Meant as")
+            self.amount = ui.element("div")
+            self._meant(values["strictness"])
+            self.why = why
+            entry("Why", why, lambda value: setattr(self, "why", value), draft="rule-why")
+            self.wrong = html("", tag="div").classes("field")
+            with ui.element("div").classes("row"):
+                self.send = button("Add this rule", self.save, classes="main").props("data-key=rule-save")
+                button("Start over", lambda _: self.choose(form.kind))
+
+    def _set(self, name: str, value: Any) -> None:
+        self.values[name] = value
+
+    def _field(self, field: Field) -> Any:
+        value = self.values[field.name]
+        if field.input == "names":
+            chosen = self.values[field.name] = [str(name) for name in value]
+            return names_field(field.label, chosen, partial(self._names, field))
+        if field.input == "choice":
+            return choice(field.label, field.choices, value, partial(self._set, field.name))
+        shown = "" if value is None else value
+        hint = "A number, or the word supported: as many as the data support." if self.form.kind == "max_size" else ""
+        made = entry(
+            field.label, shown, partial(self._set, field.name), hint, lines=5 if field.input == "numbers" else 1
+        )
+        _name(made, f"form-{field.name}", field.label)
+        if field.name == "costs":
+            drop_zone(
+                "or a spreadsheet with features and costs",
+                address(self.bench, "upload"),
+                self._costs,
+                ".csv,.tsv,.xlsx",
+            )
+        return made
+
+    def _names(self, field: Field) -> Any:
+        known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
+        return known.block_names if on_blocks else known.features
+
+    def _costs(self, path: str) -> None:
+        costs = match(self.bench.directory / path, known_names(self.bench).features).costs
+        self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in costs.items())
+        self.fields["costs"].show(self.values["costs"])
+
+    def _meant(self, strictness: str) -> None:
+        """Show the price or rho of a wish, and the curve."""
+        self.values["strictness"] = strictness
+        self.amount.clear()
+        with self.amount:
+            if strictness in _AMOUNTS:
+                label, hint = _AMOUNTS[strictness]
+                field = entry(label, f"{self.values[strictness]}", partial(self._set, strictness), hint)
+                _name(field, "form-amount", label)
+                self.fields[strictness] = field
+                field.box.on(
+                    "input",
+                    lambda event: self._draw(event.args),
+                    js_handler="(e) => emit(e.target.value)",
+                    throttle=0.1,
+                )
+            self.curve = html("").props("role=status")
+        self._draw(self.values.get(strictness))
+
+    def _draw(self, amount: Any) -> None:
+        """Draw the penalty curve for what stands in the field now."""
+        strictness, scale = self.values["strictness"], scale_of(self.bench)
+        if strictness in _AMOUNTS:
+            self.values[strictness] = amount
+        value = number_or_word(amount)
+        if strictness == OWN:
+            self.curve.set_content(text("A pair with correlation r has the relaxation r / (1 - r)."))
+            return
+        if strictness != MUST and not (isinstance(value, int | float) and 0 <= value < math.inf):
+            self.curve.set_content(text("The curve appears for a number that is not negative."))
+            return
+        rho = math.inf if strictness == MUST else scale.rho(value) if strictness == PRICE and value else float(value)
+        self.curve.set_content(penalty_svg(rho, scale) + text(in_words(rho, scale)))
+
+    def save(self, _: Any) -> None:
+        """Add the rule or change it; what is wrong is shown at its field."""
+        constraint, problems = read_form(self.form.kind, self.values, known_names(self.bench))
+        for name, field in self.fields.items():
+            field.error.set_content(text(problems.get(name, "")))
+        others = [message for name, message in problems.items() if name not in self.fields]
+        self.wrong.set_content(text(" ".join(others)))
+        if constraint is None:
+            return
+        if self.position is None:
+            self.bench.add_rule(constraint, self.why)
+        else:
+            self.bench.change_rule(self.position, constraint=constraint, why=self.why)
+        ui.run_javascript("window.ubayfs.forget('rule-why')")
+        self.choose(self.form.kind)

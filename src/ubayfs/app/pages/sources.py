@@ -1,0 +1,242 @@
+"""Parts of *What I know* that take what experts have: pasted lists, spreadsheets, gene sets; and blocks."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nicegui import run, ui
+
+from ..._plain import counted, listing
+from ...data.blocks import Blocks
+from ...exceptions import InputError
+from ...study.names import plain_blocks
+from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Matching, match, stated_words
+from ..view.features import WORDS
+from ..view.fields import choice, entry, panel, tick
+from ..view.frame import address, button
+from ..view.live import clear_message, html, live, show_message
+from ..view.names import names_field
+from ..view.parts import notice, text
+from ..view.uploads import drop_zone
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+_ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"
+_SHOWN = 30  # doubts with a choice of their own, and names that are listed
+_MOST_SETS = 60
+_GROUPS = {
+    AMBIGUOUS: "Ambiguous: more than one feature may be meant",
+    DAMAGED: "Damaged: a spreadsheet made a date of the name",
+    UNKNOWN: "Unknown: not in the data",
+}
+
+
+class Intake:
+    """What was read from one source and is not used yet; nothing of it is part of the study."""
+
+    def __init__(self, bench: Workbench, place: ui.element) -> None:
+        self.bench, self.place = bench, place
+        self.word: Any = "likely"
+        self.choices: dict[str, str] = {}
+        self.ticked: set[str] = set()
+
+    async def read(self, source: Any) -> None:
+        """Read a source and show what matches; what cannot be read is an error on the page."""
+        facts, study = self.bench.facts, self.bench.state.study
+        if facts is None:
+            raise InputError("the data are not read yet; names are matched with their features.")
+        try:
+            found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
+        except InputError as error:
+            raise InputError(str(error).replace(f"{self.bench.directory / 'uploads'}{os.sep}", "")) from None
+        self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
+        self.ticked = set()
+        self.show(found)
+
+    def show(self, found: Matching) -> None:
+        """Draw all groups of names as one message, with a choice for each doubt."""
+        self.place.clear()
+        with self.place, ui.element("div").classes("found stack").props('role=region aria-label="What was found"'):
+            html(text(f"{found.source}: {counted(len(found.features), 'feature')} found"), tag="h3")
+            for problem in found.problems[:_SHOWN]:
+                html(notice("warning", problem))
+            if found.translated:
+                pairs = [f"{name} is {feature}" for name, feature in found.translated.items()]
+                html(text(f"{len(pairs)} by another name: {listing(pairs)}."), tag="p").classes("note")
+            for kind, words in _GROUPS.items():
+                self._doubts(found, kind, words)
+            if found.sets:
+                self._sets(found)
+            self._use(found)
+
+    def _doubts(self, found: Matching, kind: str, words: str) -> None:
+        doubts = found.doubted(kind)
+        if not doubts:
+            return
+        html(text(f"{words} ({counted(len(doubts), 'name')})"), tag="h3")
+        offered = [doubt for doubt in doubts if doubt.candidates][:_SHOWN]
+        for doubt in offered:
+            options = {"": "leave it out", **{name: name for name in doubt.candidates}}
+            choice(doubt.name, options, self.choices.get(doubt.name, ""), partial(self._choose, doubt.name))
+        rest = [doubt.name for doubt in doubts if doubt not in offered]
+        if rest:
+            html(text(f"Left out: {listing(rest, _SHOWN)}."), tag="p").classes("note")
+
+    def _choose(self, name: str, feature: str) -> None:
+        self.choices.pop(name, None)
+        if feature:
+            self.choices[name] = feature
+
+    def _sets(self, found: Matching) -> None:
+        """Draw gene sets to tick, with a search."""
+        html(text(f"{counted(len(found.sets), 'gene set')}: tick those that are meant"), tag="h3")
+        entry("Search gene sets", "", lambda wanted: listed(wanted))
+        place = ui.element("div").classes("sets").props("tabindex=0 role=group aria-label='Gene sets'")
+
+        def turn(name: str, value: bool) -> None:
+            (self.ticked.add if value else self.ticked.discard)(name)
+
+        def listed(wanted: str = "") -> None:
+            names = [name for name in found.sets if wanted.strip().lower() in name.lower()]
+            place.clear()
+            with place:
+                for name in names[:_MOST_SETS]:
+                    label = f"{name} ({counted(len(found.sets[name]), 'feature')})"
+                    tick(label, name in self.ticked, partial(turn, name))
+                if len(names) > _MOST_SETS:
+                    html(text(f"and {len(names) - _MOST_SETS:,} more; search for others"), tag="p").classes("note")
+
+        listed()
+
+    def _use(self, found: Matching) -> None:
+        weighted = any(row.weight is not None for row in found.rows)
+        hint = "Rows with a weight of their own have that." if weighted else ""
+        options = {word: word for word in WORDS} | (
+            {None: "nothing, only the weights of the table"} if weighted else {}
+        )
+        self.word = None if weighted else "likely"
+        choice("State of them", options, self.word, lambda word: setattr(self, "word", word), hint)
+        with ui.element("div").classes("row"):
+            button("Use", lambda _: self.use(found), classes="main").props("data-key=use-found")
+            if found.sets:
+                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("data-key=use-blocks")
+            button("Discard", lambda _: self.place.clear())
+
+    def use(self, found: Matching) -> None:
+        """State what was found, as one edit."""
+        words = stated_words(
+            found, self.word, self.choices, self.ticked if found.sets and not _is_table(found) else None
+        )
+        if not words:
+            ticks = "tick gene sets first." if found.sets else "choose what is meant, or paste other names."
+            raise InputError(f"there is nothing to state: {ticks}")
+        self.bench.say_all(words, found.source)
+        self._done(f"{counted(len(words), 'feature')} of {found.source} stated.")
+
+    def use_as_blocks(self, found: Matching) -> None:
+        """Make blocks of the ticked gene sets, beside those that there are."""
+        chosen = {name: list(found.sets[name]) for name in found.sets if name in self.ticked and found.sets[name]}
+        if not chosen:
+            raise InputError("there is nothing to make blocks of: tick gene sets that have features first.")
+        _add_blocks(self.bench, chosen)
+        self._done(f"{counted(len(chosen), 'block')} added.")
+
+    def _done(self, message: str) -> None:
+        show_message("success", message)
+        self.place.clear()
+
+
+def _is_table(found: Matching) -> bool:
+    """Tell whether rows with blocks are those of a spreadsheet with weights, which are used without being ticked."""
+    return any(row.weight is not None for row in found.rows)
+
+
+def draw_sources(bench: Workbench) -> None:
+    """Draw the places for pasted lists and for files."""
+    with panel("Paste a list or choose a file", classes="stack"):
+        hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
+        pasted = entry("Names", "", None, hint, lines=4, draft="pasted", placeholder="TP53, KRAS ...")
+
+        async def check(_: Any) -> None:
+            typed = await ui.run_javascript(f"document.getElementById('{pasted.box.html_id}').value")
+            await intake.read(str(typed))
+
+        async def stored(path: str) -> None:
+            clear_message()
+            await intake.read(bench.directory / path)
+
+        button("Check names", check).props("data-key=check-names")
+        drop_zone(
+            "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT
+        )
+        intake = Intake(bench, ui.element("div").props("aria-live=polite"))
+
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+def draw_blocks(bench: Workbench) -> None:
+    """Draw the blocks of features, and ways to make them."""
+    with panel("Blocks", "Groups of features that rules can be about: pathways, devices, kinds of measurements."):
+
+        @live(bench, "state")
+        def blocks() -> None:
+            given = bench.state.study.blocks
+            members = given.members if isinstance(given, Blocks) else {}
+            for name, features in list(members.items())[:_MOST_SETS]:
+                with ui.element("div").classes("row"):
+                    html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span").props["title"] = listing(
+                        features
+                    )
+                    rest = {block: list(items) for block, items in members.items() if block != name}
+                    remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
+                    remove.props["aria-label"] = f"Remove the block {name}"
+            if len(members) > _MOST_SETS:
+                html(text(f"and {len(members) - _MOST_SETS:,} more"), tag="p").classes("note")
+            if given is not None and not members:
+                shown = ", ".join(f"{key} {value}" for key, value in plain_blocks(given).items())
+                html(text(f"Blocks are made by {shown}."), tag="p").classes("note")
+            if given is not None:
+                button("Remove all blocks", lambda _: bench.set_blocks(None), classes="link")
+            else:
+                html(text("There are none."), tag="p").classes("note")
+
+        hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
+        entry(
+            "Make blocks by a sign in the names",
+            "",
+            lambda sign: bench.set_blocks({"prefix": sign} if sign else None),
+            hint,
+        )
+        _new_block(bench)
+
+
+def _new_block(bench: Workbench) -> None:
+    members: list[str] = []
+    name = entry("Or name a block ...", "")
+    place = ui.element("div")
+
+    def draw() -> None:
+        place.clear()
+        with place:
+            names_field("... and its features", members, lambda: (bench.facts or {}).get("feature_names", ()))
+
+    def add(_: Any) -> None:
+        if not name.value or not members:
+            raise InputError("a block needs a name and features.")
+        _add_blocks(bench, {str(name.value): list(members)})
+        members.clear()
+        name.show("")
+        draw()
+
+    draw()
+    button("Add this block", add)
+
+
+def _add_blocks(bench: Workbench, new: dict[str, list[str]]) -> None:
+    """Add blocks to those that the study lists; blocks that a rule or a file makes give way."""
+    given = bench.state.study.blocks
+    bench.set_blocks((plain_blocks(given) if isinstance(given, Blocks) else {}) | new)

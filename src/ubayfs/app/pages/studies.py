@@ -1,0 +1,90 @@
+"""The list of studies: open, begin, remove; and a tour for the first visit."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from nicegui import ui
+
+from ..view.fields import entry, heading, panel
+from ..view.frame import SCREENS, TOUR, button, outer_frame
+from ..view.live import html, show_message
+from ..view.parts import text
+
+if TYPE_CHECKING:
+    from ..library import Library
+
+
+def draw_studies(library: Library) -> None:
+    """Draw the list of studies."""
+    with outer_frame("Studies"):
+        heading("Your studies", "A study has data, what you know about them, rules, and answers.")
+        studies = library.studies()
+        with ui.element("div").classes("columns"):
+            with ui.element("div"):
+                if not studies:
+                    _draw_tour(library)
+                with ui.element("div").classes("cards"):
+                    for study in studies:
+                        _draw_study(library, study)
+            with ui.element("div"):
+                _draw_new(library)
+                if studies:
+                    _draw_tour(library)
+
+
+def _open(study: str, screen: str = "data") -> None:
+    ui.navigate.to(f"/s/{quote(study)}/{screen}")
+
+
+def _draw_study(library: Library, study: dict[str, Any]) -> None:
+    with ui.element("section").classes("panel"):
+        with ui.element("h2"):
+            ui.link(study["name"], f"/s/{quote(study['id'])}/data")
+        size = " x ".join(f"{study[key]:,} {key[2:]}" for key in ("n_samples", "n_features") if study.get(key))
+        html(text(size or "not read yet"), tag="p").classes("note")
+        html(text(f"changed {str(study.get('changed', ''))[:16].replace('T', ' ')}"), tag="p").classes("note")
+
+        def sure() -> None:
+            asked.set_visibility(True)
+            ask.set_visibility(False)
+
+        async def remove() -> None:
+            await asyncio.to_thread(library.remove, study["id"])
+            ui.navigate.reload()
+
+        ask = button("Remove", lambda _: sure())
+        with ui.element("div").classes("row") as asked:
+            html(text("Its directory is moved to the trash of the studies."), tag="span")
+            button("Remove it", lambda _: remove(), classes="main")
+            button("Keep it", lambda _: (asked.set_visibility(False), ask.set_visibility(True)))
+        asked.set_visibility(False)
+
+
+def _draw_new(library: Library) -> None:
+    with panel("New study", "Give it a name; then choose its files."):
+        name = entry("Name", "", draft="name", placeholder="My study")
+
+        async def create(given: str) -> None:
+            show_message("info", "Making the study ...", "")
+            _open(await asyncio.to_thread(library.create, given.strip() or "My study"))
+
+        name.box.on("keydown.enter", lambda event: create(event.args), js_handler="(e) => emit(e.target.value)")
+        button("Make the study", lambda _: create(str(name.value)), classes="main")
+
+
+def _draw_tour(library: Library) -> None:
+    async def demo() -> None:
+        show_message("info", "Opening the demo study ...", "")
+        study = await asyncio.to_thread(library.demo)
+        await ui.run_javascript("window.ubayfs.tour('on')")
+        _open(study)
+
+    with panel(
+        "New here?", "The demo study has 569 tumors, 30 measurements, and what an expert may know.", "tour-start"
+    ):
+        steps = (f"<li><strong>{text(SCREENS[screen])}</strong>: {text(step)}</li>" for screen, step in TOUR.items())
+        html("".join(steps), tag="ol")
+        button("Take the tour with the demo study", lambda _: demo(), classes="main")

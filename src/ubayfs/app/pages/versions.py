@@ -1,0 +1,182 @@
+"""Versions: name an answer, compare two, go back, and export each as study, results, report, table or script."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from nicegui import ui
+
+from ..._plain import counted, listing
+from ..view.fields import choice, entry, heading, panel
+from ..view.frame import button, page
+from ..view.live import html, live, show_message
+from ..view.parts import badge, notice, table, text
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+EXPORTS = {
+    "study": "Study file",
+    "report": "Report",
+    "excel": "Excel table",
+    "results": "Results directory",
+    "script": "Python script",
+}
+_PRESENT = "the present answer"
+
+
+@page("versions")
+def draw_versions(bench: Workbench) -> None:
+    """Draw the screen."""
+    heading(
+        "Which answers do you want to keep?",
+        "A version is a complete result: it can be compared, reopened here or by the command line, and handed on.",
+    )
+    with ui.element("div").classes("columns"):
+        with ui.element("div"):
+            _draw_list(bench)
+            _draw_comparison(bench)
+        with ui.element("div"):
+            _draw_save(bench)
+            with panel("Export the present answer", "With the answer as it is now; some take a few seconds."):
+                _draw_exports(bench, None)
+
+
+def _draw_save(bench: Workbench) -> None:
+    with panel("Save the present answer"):
+        name = entry("Name", "", draft="version", placeholder="Before the meeting")
+
+        async def save(_: Any) -> None:
+            show_message("info", "The version is being written, with its report.", "Please wait.")
+            saved = await asyncio.wrap_future(bench.save_version(str(name.value or "")))
+            name.show("")
+            show_message("success", f"Version {saved['number']}: {saved['name']}.", "Saved")
+
+        button("Save", save, classes="main")
+
+        @live(bench, "answer", "state")
+        def present() -> None:
+            features = bench.answer.get("set", {}).get("features")
+            shown = bench.state.confirmed is not None
+            line = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features and shown else ""
+            html(text(line or "There is no answer yet."), tag="p").classes("note")
+
+
+def _draw_list(bench: Workbench) -> None:
+    with panel("Versions"):
+
+        @live(bench, "versions")
+        def versions() -> None:
+            if not bench.versions:
+                html(text("None yet. Save the answer before you try something else."), tag="p").classes("empty")
+            for version in reversed(bench.versions):
+                _draw_version(bench, version)
+
+
+def _draw_version(bench: Workbench, version: dict[str, Any]) -> None:
+    number = version["number"]
+    with ui.element("article").classes("version"):
+        html(text(f"{number}. {version['name']}"), tag="h3")
+        created = version["created"][:16].replace("T", " ")
+        line = f"{created}, {counted(version['n_features'], 'feature')}: {listing(version['features'], 12)}"
+        html(text(line), tag="p").classes("note")
+        with ui.element("div").classes("row"):
+            back = button("Go back to it", lambda _: _go_back(bench, version))
+            back.props["aria-label"] = f"Go back to version {number}: {version['name']}"
+        _draw_exports(bench, number)
+
+
+def _go_back(bench: Workbench, version: dict[str, Any]) -> None:
+    bench.back_to(version["number"])
+    show_message("success", f"The study is as it was in version {version['number']}; undo takes this back.", "Done")
+
+
+def _draw_exports(bench: Workbench, version: int | None) -> None:
+    of = "the present answer" if version is None else f"version {version}"
+    with ui.element("div").classes("row exports").props("role=group") as group:
+        group.props["aria-label"] = f"Export {of}"
+        for kind, label in EXPORTS.items():
+
+            async def export(_: Any, kind: str = kind, label: str = label) -> None:
+                show_message("info", f"{label} of {of} is being written.", "Please wait.")
+                path = await asyncio.wrap_future(bench.export(kind, version))
+                ui.download.file(path)
+                show_message("success", f"{label} of {of}: {path.name}", "Downloaded")
+
+            shown = button(label, export).props(f"data-export={kind}")
+            shown.props["aria-label"] = f"{label} of {of}"
+
+
+# -- comparison --------------------------------------------------------------------------------------------------------
+
+
+def _draw_comparison(bench: Workbench) -> None:
+    with panel("Compare", "What differs, and which difference made the change: it is tried out."):
+        lists = ui.element("div").classes("fields")
+        fields: list[Any] = []
+
+        @live(bench, "versions")
+        def options() -> None:
+            known = {each["number"]: f"{each['number']}. {each['name']}" for each in bench.versions}
+            first, second = [field.value for field in fields] or [None, None]
+            first = next(reversed(known), None) if first == second else first
+            lists.clear()
+            with lists:
+                every = {**known, None: _PRESENT}
+                fields[:] = [
+                    choice(label, every, value if value in every else None)
+                    for label, value in (("First", first), ("Second", second))
+                ]
+
+        async def compare(_: Any) -> None:
+            place.set_content('<p class="empty">Is being compared ...</p>')
+            try:
+                found = await asyncio.wrap_future(bench.compare(*(field.value for field in fields)))
+            except BaseException:
+                place.set_content("")
+                raise
+            place.set_content(comparison(found))
+
+        button("Compare", compare, classes="main")
+        place = html("").props("role=status")
+
+
+def comparison(found: dict[str, Any]) -> Markup:
+    """Return a comparison of two results: features with causes, then settings.
+
+    >>> side = {"count": 3, "weight": 0.01, "importance": 0.1}
+    >>> change = {"feature": "a", "change": "added", "first": side, "second": side, "causes": ["prior"]}
+    >>> comparison({"features": [change], "differences": [], "weights": [], "note": "", "text": ""}).striptags()[:36]
+    '0 features stay, 1 added, 0 removed.'
+    """
+    by = {key: [each for each in found["features"] if each["change"] == key] for key in ("added", "removed", "unchanged")}
+    stay = counted(len(by["unchanged"]), "feature stays", "features stay")
+    lines = [Markup("<p><strong>{}, {} added, {} removed.</strong></p>").format(stay, *map(len, list(by.values())[:2]))]
+    changed = [
+        (each["feature"], badge(key), _sides(each, "count"), _sides(each, "weight"), " or ".join(each["causes"]))
+        for key in ("added", "removed") for each in by[key]
+    ]  # fmt: skip
+    if changed:
+        titles = ["Feature", "Change", "Votes", "Weight", "Because of the"]
+        lines.append(table(titles, changed, "Features that changed", [2, 3]))
+    if by["unchanged"]:
+        names = listing([each["feature"] for each in by["unchanged"]], 30)
+        lines.append(Markup('<p class="note">Unchanged: {}</p>').format(text(names)))
+    if found["note"]:
+        lines.append(notice("warning", found["note"]))
+    return Markup().join(
+        [*lines, Markup("<details><summary>All that differs, as text</summary><pre>{}</pre></details>").format(
+            text_lines(found["text"]))]
+    )  # fmt: skip
+
+
+def text_lines(words: str) -> Markup:
+    """Return a text of several lines, escaped."""
+    return Markup("\n").join(map(text, words.split("\n")))
+
+
+def _sides(change: dict[str, Any], key: str) -> str:
+    first, second = ("?" if side is None else f"{side[key]:g}" for side in (change["first"], change["second"]))
+    return first if first == second else f"{first} -> {second}"

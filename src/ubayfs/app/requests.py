@@ -1,0 +1,151 @@
+"""What pages ask the worker for beside the stages of an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._plain import plain
+from ..exceptions import InputError, UBayFSError
+from ..knowledge.damaged_names import symbols_before_damage
+from ..knowledge.matching import NameMatcher
+from . import export
+from .intake import inspect
+from .stages import Stages, data_facts, table_facts
+
+_TRIED = 4  # runs that an estimate of the time does
+
+
+def match(stages: Stages, names: Iterable[str]) -> dict[str, Any]:
+    """Compare names with those of the features: matched, ambiguous, unknown, or made a date by a spreadsheet."""
+    matcher = NameMatcher(_data(stages).feature_names)
+    found: dict[str, Any] = {"matched": {}, "ambiguous": {}, "unknown": [], "damaged": {}}
+    for name in dict.fromkeys(given.strip() for given in names):
+        result = matcher.find(name)
+        if result.feature is not None:
+            found["matched"][name] = result.feature
+        elif before := [symbol for symbol in symbols_before_damage(name) if symbol in matcher]:
+            found["damaged"][name] = before
+        elif result.candidates:
+            found["ambiguous"][name] = list(result.candidates)
+        else:
+            found["unknown"].append(name)
+    return found
+
+
+def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
+    """Return the highest score that sets of each size reach under all rules but max-size, and their expected noise."""
+    from ..plotting.sizes import best_of_sizes
+
+    selection, trust = _selection(stages), stages.trust_of_set
+    utility = selection.problem.utility
+    limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
+    others = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
+    free = replace(utility, system=utility.system.take(others))
+    solutions, _, _ = best_of_sizes(selection, free, set(sizes))
+    noise = None if trust is None or trust.noise is None or not trust.noise.enough else trust.noise
+    points = []
+    for found in sorted(solutions, key=lambda solution: int(solution.chosen.sum())):
+        votes = selection.counts[found.chosen]
+        expected = None if noise is None else noise.expected(votes[votes > 0])[0]
+        point = {"size": int(found.chosen.sum()), "value": float(free(found.chosen)[0]), "noise": expected}
+        points.append(point)
+    return points
+
+
+def questions(stages: Stages, n: int = 10) -> Any:
+    """Return the features whose relevance would change the answer most if the expert knew it."""
+    from ..trust.questions import questions as ask
+
+    return plain(ask(_selection(stages), n=n))
+
+
+def substitutes(stages: Stages) -> Any:
+    """Return what could take the place of each member."""
+    return plain(_selection(stages).substitutes())
+
+
+def correlated(stages: Stages, feature: str, n: int = 10) -> list[tuple[str, float]]:
+    """Return the features of the highest absolute rank correlation with one, and the correlation with its sign."""
+    from scipy.stats import rankdata
+
+    data = _data(stages)
+    names = [str(name) for name in data.feature_names]
+    if feature not in names:
+        raise InputError.of("feature", f"{feature!r} is not in the data.", feature)
+    X = np.nan_to_num(np.asarray(data.X[:], dtype=np.float64))
+    ranks = rankdata(X, axis=0)
+    ranks -= ranks.mean(axis=0)
+    ranks /= np.maximum(np.linalg.norm(ranks, axis=0), 1e-300)
+    here = names.index(feature)
+    found = ranks[:, here] @ ranks
+    found[here] = 0.0
+    first = np.argsort(-np.abs(found), kind="stable")[:n]
+    return [(names[i], float(found[i])) for i in first]
+
+
+def preview(stages: Stages, **keys: Any) -> dict[str, Any]:
+    """Return the facts of the data as they would be with other keys of the section ``data``, and what is wrong."""
+    from ..study.resolve import draft_data
+
+    if stages.state is None:
+        raise UBayFSError("There are no data yet.")
+    table, data, problems = draft_data(stages.state.with_section("data", keys).study)
+    facts = ({} if table is None else table_facts(table)) | ({} if data is None else data_facts(data))
+    wrong = [{"path": list(found.path), "message": found.message, "rules": []} for found in problems.found]
+    return {"facts": facts, "problems": wrong}
+
+
+def estimate(stages: Stages) -> dict[str, Any]:
+    """Return about how many seconds the ensemble takes, from a few of its runs."""
+    state, data = stages.state, _data(stages)
+    assert state is not None
+    section = state.study.evidence
+    begun = time.perf_counter()
+    done = 0
+
+    def first_only(now: int, total: int) -> bool:
+        nonlocal done
+        done = now
+        return False
+
+    few = replace(state.study, evidence=replace(section, n_models=min(_TRIED, section.n_models)))
+    few.collect(data, first_only)
+    per_run = (time.perf_counter() - begun) / max(done, 1)
+    stored = stages.stored()
+    left = section.n_models - (0 if stored is None else stored.n_models)
+    return {"seconds": per_run * max(left, 0), "n_left": max(left, 0)}
+
+
+def _data(stages: Stages) -> Any:
+    if stages.data is None:
+        raise UBayFSError("The data are not read yet.")
+    return stages.data
+
+
+def _selection(stages: Stages) -> Any:
+    if stages.selection is None:
+        raise UBayFSError("There is no answer yet.")
+    return stages.selection
+
+
+REQUESTS: Mapping[str, Callable[..., Any]] = {
+    "match": match,
+    "sizes": sizes,
+    "questions": questions,
+    "substitutes": substitutes,
+    "correlated": correlated,
+    "preview": preview,
+    "estimate": estimate,
+    "figure": lambda stages, name, format="svg": stages.figure(name, format),
+    "inspect": lambda stages, **files: inspect(folder=str(stages.directory), **files),
+    "version": export.save_version,
+    "compare": export.compare_versions,
+    "export": export.export,
+}
+# Requests that no newer state ends.
+LASTING = ("inspect", "version", "compare", "export")

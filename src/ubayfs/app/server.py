@@ -1,0 +1,110 @@
+"""The server of the app: pages, files and guard, on a port of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InputError, UBayFSError
+from .guard import Access, Guard
+
+if TYPE_CHECKING:
+    from .library import Library
+
+_RECONNECT = 60.0  # seconds that a page survives without its connection, with all that is typed
+_PORTS = 20  # that are tried, from the default on
+
+
+def build(library: Library) -> None:
+    """Register the pages and addresses of the app with NiceGUI."""
+    from nicegui import app, ui
+
+    from . import api, pages  # noqa: F401  # the screens register themselves
+    from .pages.studies import draw_studies
+    from .view.frame import PAGES, SCREENS, frame, missing, stylesheet
+
+    static = files("ubayfs.app.view").joinpath("static")
+    kinds = {"app.js": "text/javascript", "know.js": "text/javascript", "know.css": "text/css"}
+    texts = {name: (static.joinpath(name).read_text(encoding="utf-8"), kind) for name, kind in kinds.items()}
+    api.add_static(app, texts | {"app.css": (stylesheet(), "text/css")})
+    api.add_routes(app, library)
+
+    app.on_page_exception(lambda error: missing(f"This page could not be drawn; please report it ({error!r})."))
+
+    @ui.page("/")
+    def studies() -> None:
+        draw_studies(library)
+
+    @ui.page("/s/{study}/{screen}", response_timeout=30.0)
+    async def of_study(study: str, screen: str) -> None:
+        try:
+            if screen not in SCREENS:
+                raise InputError(f"there is no screen {screen!r}.")
+            bench = await asyncio.to_thread(library.open, study)
+        except UBayFSError as error:
+            missing(str(error))
+            return
+        with frame(bench, screen):
+            result = PAGES[screen](bench)
+            if result is not None:
+                await result
+
+
+def bound_socket(host: str, port: int | None) -> socket.socket:
+    """Return a socket that listens; without a port, at the first free one from the default on."""
+    first = Access().port
+    wanted = range(first, first + _PORTS) if port is None else (port,)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for number in wanted:
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            opened.bind((host, number))
+            opened.listen(128)  # a browser that comes before the server is ready waits, and is not refused
+        except OSError as error:
+            opened.close()
+            reason = error.strerror or str(error)
+        else:
+            return opened
+    raise InputError(f"the app cannot use {host}, port {wanted[-1]} ({reason}). Choose others with --host and --port.")
+
+
+def serve(
+    library: Library, listening: socket.socket, access: Access, on_start: Callable[[], Any] = lambda: None
+) -> None:
+    """Run the server until it is stopped; `on_start` is called once it answers."""
+    import uvicorn
+    from fastapi import FastAPI
+    from nicegui import app, ui
+
+    build(library)
+    outer = FastAPI(openapi_url=None)
+    app.state.anywhere = access.is_local and access.address is None  # else pages read files of the studies only
+    app.on_startup(on_start)
+    app.on_shutdown(library.close)
+    ui.run_with(
+        outer, title="ubayfs", language="en-US", reconnect_timeout=_RECONNECT, tailwind=False,
+        binding_refresh_interval=None, show_welcome_message=False, favicon=_ICON,
+    )  # fmt: skip
+    config = uvicorn.Config(
+        Guard(outer, access), log_level="warning", ws="wsproto", timeout_graceful_shutdown=2, proxy_headers=False
+    )
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def open_browser(url: str) -> None:
+    """Open the browser of this machine, if there is one, without waiting for it."""
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#00558b"/>'
+    '<path d="M4 3v6a4 4 0 0 0 8 0V3" stroke="#fff" stroke-width="2" fill="none"/></svg>'
+)

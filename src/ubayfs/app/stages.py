@@ -1,0 +1,428 @@
+"""What is computed about an open study, in the process of its worker: data and evidence stay here, decisions are made.
+
+The answer comes in stages, each of which uses what the earlier ones found: set, reasons, alternatives, figures, trust.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._files import write_atomically
+from .._plain import number, plain
+from ..constraints import ConstraintSystem, resolve
+from ..data.blocks import Blocks
+from ..data.feature_data import FeatureData
+from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
+from ..ensemble.collect import ensemble_settings, gather, seed_of
+from ..ensemble.evidence import Evidence
+from ..ensemble.features_per_model import features_per_model
+from ..exceptions import InfeasibleError, StudyError, UBayFSError
+from ..plotting import DISPLAYS, ReportData
+from ..results.finishing import ensemble_digest
+from ..selection import Selection
+from ..selectors import as_selector
+from ..study.resolve import draft_data, resolve_study
+from ..study.resolved import ResolvedStudy
+from ..study.trusted import TrustWork, Watch
+from ..summary import advice_facts, answer
+from ..summary.facts import correlations_of
+from ..summary.members import LEVEL, alternatives, is_proved
+from ..summary.trust_facts import explanations, with_costs, with_substitutes
+from ..trust.trust import Trust
+from .state import State
+
+EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
+STAGES = ("set", "reasons", "alternatives", "figures", "trust")
+_SHOWN = 20, 30  # rows and columns of a preview
+
+
+class Stages:
+    """The data, evidence and answer of one study.
+
+    Attributes
+    ----------
+    directory : Path
+    state : State
+        The one that is worked on.
+    data, evidence, resolved, selection
+        Of this state, as far as they are known; None where not.
+    trust : Trust
+        Of other samples; what belongs to other evidence is left out when it is used.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.state: State | None = None
+        self.data: FeatureData | None = None
+        self.evidence: Evidence | None = None
+        self.resolved: ResolvedStudy | None = None
+        self.selection: Selection | None = None
+        self.trust = Trust()
+        self._system: tuple[Any, ConstraintSystem] | None = None
+        self._read: Any = None  # what the data were read by
+        self._judged: tuple[Selection, Trust] | None = None
+        with _ignoring_damage():
+            self.evidence = Evidence.load(directory / EVIDENCE) if (directory / EVIDENCE).is_file() else None
+        with _ignoring_damage():
+            self.trust = Trust.load(directory / TRUST) if (directory / TRUST).is_file() else Trust()
+
+    # -- data and evidence ---------------------------------------------------------------------------------------------
+
+    def enter(self, state: State) -> dict[str, Any] | None:
+        """Go on with another state; facts of the data if they are read anew.
+
+        Raises
+        ------
+        StudyError
+            All that is wrong with the data; the facts are in its `facts`, as far as the table could be read.
+        """
+        self.state, self.resolved, self.selection = state, None, None
+        read = (state.study.data, state.study.blocks is None)
+        if read == self._read and self.data is not None:
+            return None
+        self._read = read
+        table, self.data, problems = draft_data(state.study)
+        facts = {} if table is None else table_facts(table)
+        if self.data is not None:
+            facts |= data_facts(self.data)
+        try:
+            problems.raise_any()
+        except StudyError as error:
+            error.facts = facts  # type: ignore[attr-defined]
+            raise
+        return facts
+
+    def resolve(self) -> ResolvedStudy:
+        """Tie the study to its data; StudyError lists all that is wrong."""
+        assert self.state is not None
+        if self.resolved is None:
+            n_models = None if self.current() is None else self.evidence.n_models  # type: ignore[union-attr]
+            self.resolved = self._tied(resolve_study(self.state.study, data=self.data, n_models=n_models))
+        return self.resolved
+
+    def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
+        """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
+
+        Then a decision on other weights looks at a million inequalities once.
+        """
+        if resolved.needs_noise:
+            return resolved
+        key = (resolved.decision.constraints, Blocks.of(resolved.decision.blocks), self.data)
+        if self._system is None or any(
+            new is not old and new != old for new, old in zip(key, self._system[0], strict=True)
+        ):
+            system = resolved.system or resolve(key[0], resolved.feature_names, key[1], self.data)
+            self._system = (key, system)
+        return replace(resolved, system=self._system[1])
+
+    def _settings(self, seed: Any = None) -> dict[str, Any]:
+        """Return the settings of the ensemble that the study asks for."""
+        assert self.state is not None
+        assert self.data is not None
+        section = self.state.study.evidence
+        given = (section.n_models, section.train_size, section.n_features_per_model)
+        settings = ensemble_settings(self.data, as_selector(self.state.study.selector), *given)
+        return settings | {"seed": seed_of(section.seed, None) if seed is None else seed}
+
+    def current(self) -> Evidence | None:
+        """Return the evidence if it is of these data and settings; finished runs make it, if all are stored."""
+        if self.data is None:
+            return None
+        found = self.evidence
+        if found is not None:
+            free = self.state.study.evidence.seed is None  # type: ignore[union-attr]
+            settings = self._settings(found.settings.get("seed") if free else None)
+            same = identity(settings) == identity(found.settings)
+            if same and found.n_models + len(found.failures) <= settings["n_models"]:
+                return found
+        stored = self.stored()
+        if stored is not None and stored.n_models + len(stored.failures) == self._settings()["n_models"]:
+            self.keep(stored)
+            return stored
+        return None
+
+    @property
+    def runs(self) -> Path:
+        """Where finished runs of this ensemble are stored."""
+        assert self.state is not None
+        assert self.data is not None
+        study, data = self.state.study, self.data
+        per_model = features_per_model(study.evidence.n_features_per_model, data.n_features)
+        return self.directory / RUNS / ensemble_digest(study, data, per_model)
+
+    def stored(self) -> Evidence | None:
+        """Return the finished runs of this ensemble as evidence; None if there are none."""
+        assert self.state is not None
+        assert self.data is not None
+        return stored_evidence(self.runs, self.state.study.evidence.n_models, self.data)
+
+    def counter(self) -> Callable[[], Any]:
+        """Return a function that counts the votes of the finished runs of this ensemble."""
+        runs, study, data = self.runs, self.state.study, self.data  # type: ignore[union-attr]
+
+        def counted() -> Any:
+            found = stored_evidence(runs, study.evidence.n_models, data)  # type: ignore[arg-type]
+            return None if found is None else found.counts
+
+        return counted
+
+    def collect(self, on_progress: Callable[[int, int], bool]) -> Evidence:
+        """Run the ensemble, or the rest of it; finished runs are stored at once."""
+        assert self.state is not None
+        return self.state.study.collect(self.data, on_progress, checkpoint=self.runs)
+
+    def keep(self, evidence: Evidence) -> None:
+        """Use evidence from now on, also after an end of the program."""
+        self.evidence, self.resolved, self.selection = evidence, None, None
+        evidence.save(self.directory / EVIDENCE)
+
+    def evidence_facts(self) -> dict[str, Any] | None:
+        """Return what pages show of the ensemble; None if there is none."""
+        if self.data is None or self.state is None:
+            return None
+        found, stored = self.current(), self.stored()
+        asked = self.state.study.evidence.n_models
+        if found is None:
+            return {
+                "current": False,
+                "n_models": 0,
+                "n_asked": asked,
+                "n_stored": 0 if stored is None else stored.n_models,
+            }
+        done = found.n_models + len(found.failures)
+        return {
+            "current": True, "n_models": found.n_models, "n_asked": asked, "n_stored": done,
+            "complete": done >= asked, "failures": len(found.failures), "advice": advice_facts(found.advice),
+        }  # fmt: skip
+
+    def stated(self) -> dict[str, tuple[Any, str]]:
+        """Return what tables, lists, patterns and blocks of the study state of features, and why."""
+        prior = self.resolve().prior
+        return {name: (stated, prior.reasons.get(name, {}).get("why", "")) for name, stated in prior.stated.items()}
+
+    def block_of(self) -> dict[str, str]:
+        """Return the blocks of each feature that is in any, as one text."""
+        names = self.resolve().feature_names
+        found: dict[str, str] = {}
+        for block, members in Blocks.of(self.resolve().decision.blocks).members.items():
+            for member in members:
+                name = str(names[member]) if isinstance(member, int) else member
+                found[name] = f"{found[name]}, {block}" if name in found else block
+        return found
+
+    # -- the stages of an answer ---------------------------------------------------------------------------------------
+
+    def set(self) -> dict[str, Any]:
+        """Return the best set, with the proof."""
+        started = time.perf_counter()
+        evidence = self.evidence
+        assert evidence is not None
+        resolved = self.work().study
+        decision = replace(resolved.decision, n_alternatives=0)
+        self.selection = replace(resolved, decision=decision).decide(evidence)
+        self.resolved = resolved
+        best, positions = self.selection.best, self.selection.indices
+        known = {key: number(getattr(best, key)) for key in ("value", "bound", "gap")}
+        return known | {
+            "features": list(self.selection.features),
+            "counts": evidence.counts[positions].tolist(),
+            "weights": self.selection.weights[positions].tolist(),  # type: ignore[index]
+            "importance": self.selection.importance[positions].tolist(),
+            "proved": is_proved(best),
+            "advice": advice_facts(self.selection.advice),
+            "seconds": time.perf_counter() - started,
+        }
+
+    def work(self, watch: Watch | None = None) -> TrustWork:
+        """Return the trust work of the present decision; its study has the size that the data support."""
+        assert self.evidence is not None
+        resolved = self.resolve().with_seeds(self.evidence)
+        work = TrustWork(resolved, self.evidence, self.trust, watch or _nobody, self.runs / "trust")
+        if resolved.needs_noise and work.trust.noise is not None:
+            work.size()
+        return work
+
+    @property
+    def _decided(self) -> Selection:
+        if self.selection is None:
+            raise UBayFSError("There is no answer yet.")
+        return self.selection
+
+    def reasons(self) -> dict[str, Any]:
+        """Return why each feature is in the set, which constraints hold, and what must be known."""
+        return answer(self._decided, study=self.resolved, trust=self.trust_of_set)
+
+    def alternatives(self) -> dict[str, Any]:
+        """Return sets that are almost as good, substitutes, strong features left out, and what constraints cost."""
+        resolved, evidence = self.resolved, self.evidence
+        assert resolved is not None
+        assert evidence is not None
+        self.selection = resolved.decide(evidence)
+        found = explanations(self.selection, resolved.decision.random_state, resolved.decision.blocks)
+        known = answer(self.selection, study=resolved, trust=self.trust_of_set)
+        return {
+            "alternatives": alternatives(self.selection),
+            **{key: found[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
+            "chosen": with_substitutes(known["chosen"], found["substitutes"]),
+            "constraints": with_costs(known["constraints"], found["costs"]),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
+        shown = {name: kind for name, kind in DISPLAYS.items() if kind.applies(self._decided, self._report_data)}
+        return {name: {"section": kind.section, "caption": kind.caption} for name, kind in shown.items()}
+
+    @property
+    def _report_data(self) -> ReportData:
+        assert self.resolved is not None
+        assert self.data is not None
+        known = correlations_of(self._decided, self.data.X)
+        return ReportData(known, self.resolved.decision.blocks, LEVEL, self.trust_of_set)
+
+    def figure(self, name: str, format: str = "svg") -> bytes:
+        """Draw a figure."""
+        return bytes(DISPLAYS[name].for_report(self._decided, self._report_data).plot().render(format))
+
+    @property
+    def trust_of_set(self) -> Trust | None:
+        """What is known of other samples, for the present set."""
+        judged = self._judged
+        return judged[1] if judged is not None and judged[0] is self.selection else self.work().trust
+
+    @property
+    def waits_for_noise(self) -> bool:
+        """Whether the set depends on ensembles on shuffled targets that are not known."""
+        return self.resolve().needs_noise and self.work().study.needs_noise
+
+    @property
+    def lacks_trust(self) -> bool:
+        """Whether noise or reproducibility are not known, and may be found out without being asked for."""
+        assert self.state is not None
+        assert self.data is not None
+        known, section = self.work().trust, self.state.study.trust
+        parts = {"noise": known.null, "reproducibility": known.halves}
+        if self.data.target.task == "unsupervised":
+            del parts["noise"]
+        missing = [name for name, part in parts.items() if part is None or not part.complete]
+        return section.level != "none" and any(name not in known.problems for name in missing)
+
+    def trust_stage(self) -> dict[str, Any]:
+        """Return the three facts of trust, from the ensembles that are known."""
+        work = self.work()
+        work.judge(self._decided)
+        self._judged = (self._decided, work.trust)
+        known = answer(self._decided, study=self.resolved, trust=work.trust)
+        return {key: known[key] for key in ("facts", "trust", "chosen", "headline")} | {"level": work.trust.level}
+
+    def find_trust(self, work: TrustWork, level: str) -> bool:
+        """Collect what a level asks for, as far as it is not stopped, and store it; False if nothing is new.
+
+        The only method beside :meth:`collect` that may run while decisions are made.
+        """
+        before = work.trust
+        work.collect(level)
+        if level == "full" and not work.stopped:
+            work.validate()
+        found = work.trust
+        new = any(getattr(found, part) is not getattr(before, part) for part in ("null", "halves", "validation"))
+        self.trust = found
+        if new:
+            write_atomically(self.directory / TRUST, found.encode())
+        return new or found.problems != before.problems
+
+
+def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | None:
+    """Return the finished runs of an ensemble as evidence; None if there are none."""
+    manifest = read_manifest(runs)
+    if manifest is None:
+        return None
+    settings = manifest["settings"] | {"n_models": n_models}
+    outcomes, _ = Checkpoint(runs, identity(settings)).load()
+    wanted = {run: found for run, found in sorted(outcomes.items()) if run < n_models}
+    return gather(wanted, data.feature_names, data.constant, settings) if wanted else None
+
+
+@contextmanager
+def _nobody(label: str, unit: str) -> Iterator[Callable[[int, int], bool]]:
+    yield lambda done, total: True
+
+
+@contextmanager
+def _ignoring_damage() -> Iterator[None]:
+    """Go on without what cannot be read: finished runs are stored apart, and are used again."""
+    with suppress(UBayFSError, OSError):
+        yield
+
+
+def problems_of(error: BaseException, state: State) -> list[dict[str, Any]]:
+    """Return what an error says is wrong, in plain types, with the positions of the rules that it is about."""
+    on = [position for position, rule in enumerate(state.rules) if rule.on]
+
+    def described(message: str, path: Any, about: Iterable[Any]) -> dict[str, Any]:
+        rules = [on[i] for i in about if isinstance(i, int) and i < len(on)]
+        return {"path": list(path), "message": message, "rules": rules}
+
+    if isinstance(error, StudyError):
+        paths = [(found, [path for path in found.related or (found.path,) if path[:1] == ("constraints",)])
+                 for found in error.problems]  # fmt: skip
+        return [described(found.message, found.path, [path[1] for path in about]) for found, about in paths]
+    positions = error.positions if isinstance(error, InfeasibleError) else ()
+    return [described(str(error), ["constraints" if positions else getattr(error, "argument", None) or ""], positions)]
+
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+
+def table_facts(table: Any) -> dict[str, Any]:
+    """Return what a page shows of a table whatever its columns are: names, types, missing values, first rows."""
+    frame = table.frame
+    rows, columns = _SHOWN
+    shown = frame.iloc[:rows, :columns]
+    return {
+        "columns": [str(name) for name in frame.columns],
+        "types": {str(name): _type(dtype) for name, dtype in shown.dtypes.items()},
+        "missing_cells": int(frame.isna().to_numpy().sum()),
+        "n_rows": len(frame),
+        "preview": {
+            "columns": [str(name) for name in shown.columns],
+            "index": [str(name) for name in shown.index],
+            "rows": [[_cell(value) for value in row] for row in shown.itertuples(index=False, name=None)],
+        },
+        "notices": advice_facts(table.notes),
+        "annotations": sorted(map(str, table.annotations)),
+    }
+
+
+def _type(dtype: Any) -> str:
+    return {"b": "yes/no", "i": "whole numbers", "u": "whole numbers", "f": "numbers"}.get(dtype.kind, "text")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.5g}"
+    return "" if value is None else str(value)
+
+
+def data_facts(data: FeatureData) -> dict[str, Any]:
+    """Return the data at a glance, in plain types."""
+    target = data.target
+    return {
+        "n_samples": data.n_samples,
+        "n_features": data.n_features,
+        "feature_names": [str(name) for name in data.feature_names],
+        "task": target.task,
+        "classes": target.class_counts,
+        "n_groups": None if data.groups is None else len(np.unique(data.groups)),
+        "n_constant": int(data.constant.sum()),
+        "missing": None
+        if data.about_missing is None
+        else plain(data.about_missing.facts) | {"words": str(data.about_missing)},
+        "notices": advice_facts(data.advice),
+    }

@@ -1,0 +1,202 @@
+"""What an open study is at one moment: the study itself, rules that are switched off, and what no study file has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from ..constraints import KINDS, Constraint
+from ..exceptions import InputError
+from ..knowledge.scale import Stated, as_stated, check_weight
+from ..study.constraint_terms import arguments_of, plain_constraint, read_constraints
+from ..study.diagnostics import below, known_only, refuse
+from ..study.experts import Expert
+from ..study.schema import SECTIONS
+from ..study.study import Study, study_of
+from ..study.weights import Weights
+from .history import now
+
+# Files and folders in the directory of a study.
+STUDY, APP, HISTORY = "study.yaml", "app.json", "history.jsonl"
+VERSIONS, VERSION, EXPORTS = "versions", "version.json", "exports"
+
+# Votes or a word (None: nothing is stated any more), and why (None: as it is).
+Word = tuple[Stated | None, str | None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A constraint that can be switched off.
+
+    Attributes
+    ----------
+    constraint : Constraint
+        Also given as a study file has it, such as ``{"max_size": 10}``.
+    on : bool
+    why : str
+    """
+
+    constraint: Constraint
+    on: bool = True
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        (constraint,) = read_constraints([self.constraint], lambda path, message: refuse(path[1:], message)).values()
+        object.__setattr__(self, "constraint", constraint)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the rule in plain types."""
+        return {"constraint": plain_constraint(self.constraint), "on": self.on, "why": self.why}
+
+
+@dataclass(frozen=True)
+class State:
+    """An open study at one moment; edits return another one.
+
+    Attributes
+    ----------
+    name : str
+    study : Study
+        Its constraints are those of the rules that are on, in their order.
+    rules : tuple of Rule
+    confirmed : str or None
+        ISO time at which the knowledge was confirmed; None: votes are hidden.
+    expert : str
+        Name under which words are given; empty for the one expert of a study.
+    """
+
+    name: str
+    study: Study
+    rules: tuple[Rule, ...] = ()
+    confirmed: str | None = None
+    expert: str = ""
+
+    def __post_init__(self) -> None:
+        on = tuple(rule.constraint for rule in self.rules if rule.on)
+        study, prior = self.study, self.study.prior
+        if on != study.constraints or study.origin is not None or prior.confirmed != self.confirmed:
+            prior = replace(prior, confirmed=self.confirmed)
+            object.__setattr__(self, "study", replace(study, constraints=on, origin=None, prior=prior))
+
+    @classmethod
+    def of(cls, name: str, study: Study) -> State:
+        """Return the state of a study that is opened for the first time."""
+        return cls(name, study, tuple(Rule(constraint) for constraint in study.constraints), study.prior.confirmed)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the state in plain types; the constraints are below ``rules``."""
+        study = {key: part for key, part in self.study.to_dict().items() if key not in ("constraints", "versions")}
+        study["prior"] = {key: value for key, value in study.get("prior", {}).items() if key != "confirmed"}
+        rules = [rule.to_plain() for rule in self.rules]
+        return {
+            "name": self.name, "study": study, "rules": rules, "confirmed": self.confirmed, "expert": self.expert
+        }  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> State:
+        """Return the state that :meth:`to_plain` gave; paths of its study start at a folder."""
+        rules = tuple(Rule(**rule) for rule in plain["rules"])
+        given = {key: plain[key] for key in ("name", "confirmed", "expert")}
+        return cls(study=study_of(plain["study"], folder), rules=rules, **given)
+
+    # -- edits ---------------------------------------------------------------------------------------------------------
+
+    def with_section(self, key: str, values: Mapping[str, Any]) -> State:
+        """Return the state with other values of keys of a section; None is the default."""
+        section = getattr(self.study, key)
+        known = known_only(values, SECTIONS[key].keys(), f"a key of {key}", below(refuse, key))
+        defaults = {name: SECTIONS[key].defaults()[name] for name, value in known.items() if value is None}
+        return self.with_study(**{key: replace(section, **known | defaults)})
+
+    def with_study(self, **parts: Any) -> State:
+        """Return the state with other parts of the study, such as its blocks."""
+        return replace(self, study=replace(self.study, **parts))
+
+    def with_words(self, words: Mapping[str, Word], feature_names: Sequence[str] | None = None) -> State:
+        """Return the state with other words of the expert on some features; after votes were seen, with the time.
+
+        `feature_names` are needed only if the study has one weight per feature, in their order.
+        """
+        weights = self.weights(feature_names)
+        features, reasons = dict(weights.features), {name: dict(texts) for name, texts in weights.reasons}
+        for name, (stated, why) in words.items():
+            if stated is None:
+                features.pop(name, None)
+                reasons.pop(name, None)
+            else:
+                features[name] = as_stated(stated)
+            if why is not None:
+                reasons[name] = reasons.get(name, {}) | {"why": why.strip()}
+        texts = {name: tuple(item for item in given.items() if item[1]) for name, given in reasons.items()}
+        stated_why = tuple(item for item in texts.items() if item[1])
+        state = self._with_weights(replace(weights, features=tuple(features.items()), reasons=stated_why))
+        before = dict(weights.features)
+        changed = {name: now() for name in words if before.get(name) != features.get(name)}
+        if self.confirmed is None or not changed:
+            return state
+        prior = state.study.prior
+        return state.with_study(
+            prior=replace(prior, changed_after_votes={**(prior.changed_after_votes or {}), **changed})
+        )
+
+    def weights(self, feature_names: Sequence[str] | None = None) -> Weights:
+        """Return what the expert stated."""
+        if self.expert:
+            return (self.study.prior.experts or {}).get(self.expert, Expert()).weights
+        found = self.study.prior.weights
+        if isinstance(found, tuple):
+            if feature_names is None or len(feature_names) != len(found):
+                rule = "are one number per feature here; words can be given once the data are read and fit them."
+                raise InputError.of("weights", rule)
+            return Weights(features=tuple(zip(feature_names, found, strict=True)))
+        return found
+
+    def _with_weights(self, weights: Weights) -> State:
+        prior = self.study.prior
+        if not self.expert:
+            return self.with_study(prior=replace(prior, weights=weights))
+        own = replace((prior.experts or {}).get(self.expert, Expert()), weights=weights)
+        return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), self.expert: own}))
+
+    def with_default(self, weight: float) -> State:
+        """Return the state with another weight of features of which nothing is stated, by any expert."""
+        prior = self.study.prior
+        weights = replace(replace(self, expert="").weights(), default=check_weight("default", weight))
+        return self.with_study(prior=replace(prior, weights=weights))
+
+    def with_rule(self, position: int, **changes: Any) -> State:
+        """Return the state with another constraint, on or why of a rule."""
+        self._rule(position)
+        changed = {name: value for name, value in changes.items() if value is not None}
+        return self._with_rules(lambda rules: rules.__setitem__(position, replace(rules[position], **changed)))
+
+    def with_new_rule(self, rule: Rule) -> State:
+        """Return the state with one more rule."""
+        return self._with_rules(lambda rules: rules.append(rule))
+
+    def without_rule(self, position: int) -> State:
+        """Return the state without a rule."""
+        self._rule(position)
+        return self._with_rules(lambda rules: rules.pop(position))
+
+    def with_size(self, n: int) -> State:
+        """Return the state with another most number of features: of its first rule on that, or of a new hard one."""
+        kind = KINDS["max_size"]
+        for position, rule in enumerate(self.rules):
+            if rule.constraint.kind == "max_size":
+                made = kind.build(**arguments_of(rule.constraint) | {"n": n})
+                return self.with_rule(position, constraint=made, on=True)
+        return self.with_new_rule(Rule(kind.build(n=n, rho=inf)))
+
+    def _rule(self, position: int) -> Rule:
+        if not 0 <= position < len(self.rules):
+            raise InputError.of("rule", f"{position} does not exist any more; there are {len(self.rules)}.", position)
+        return self.rules[position]
+
+    def _with_rules(self, change: Callable[[list[Rule]], Any]) -> State:
+        rules = list(self.rules)
+        change(rules)
+        return replace(self, rules=tuple(rules))

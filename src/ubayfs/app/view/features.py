@@ -1,0 +1,116 @@
+"""The table of all features, with what is stated of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from .frame import address
+from .live import html, on
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+WORDS = ("very likely", "likely", "neutral", "unlikely")
+_SCRIPTS = '<link rel="stylesheet" href="/_app/know.css"><script src="/_app/know.js" defer></script>'
+# More changes than this are fetched, not sent.
+_MOST_CHANGES = 2000
+
+
+def add_scripts() -> None:
+    """Have the page load styles and scripts of these screens."""
+    ui.add_head_html(_SCRIPTS)
+
+
+def _column(field: str, title: str, **more: Any) -> dict[str, Any]:
+    shown = "p => window.ubayfs.features.visible(p.value)"
+    return {"field": field, "headerName": title, ":valueFormatter": shown, ":tooltipValueGetter": shown, **more}
+
+
+def _options(url: str) -> dict[str, Any]:
+    stated = {"editable": True, ":cellClass": "p => p.value === null ? '' : 'stated'"}
+    return {
+        "columnDefs": [
+            _column("n", "Feature", flex=3, minWidth=140),
+            _column("b", "Block", flex=1, minWidth=80),
+            _column("w", "Word or votes", flex=1, minWidth=150, **stated),
+            _column("y", "Why", flex=2, minWidth=120, editable=True),
+            _column("v", "Votes", width=90, type="rightAligned", initialHide=True),
+            {"colId": "card", "headerName": "Features", "flex": 1, "initialHide": True,
+             ":cellRenderer": "p => window.ubayfs.features.card(p)"},
+        ],
+        "defaultColDef": {
+            "sortable": True, "resizable": True,
+            ":suppressKeyboardEvent": "p => !p.editing && ['0', '1', '2', '3', '4', '/'].includes(p.event.key)",
+        },
+        "rowSelection": {"mode": "multiRow", "selectAll": "filtered", "enableClickSelection": False},
+        "suppressMovableColumns": True,
+        "stopEditingWhenCellsLoseFocus": True,
+        "readOnlyEdit": True,
+        "animateRows": False,
+        "overlayNoRowsTemplate": "<span>No features to show</span>",
+        ":getRowId": "p => String(p.data.i)",
+        ":isExternalFilterPresent": "() => true",
+        ":doesExternalFilterPass": "node => window.ubayfs.features.passes(node.data)",
+        ":onGridReady": f"p => window.ubayfs.features.ready(p.api, {url!r})",
+        ":onCellEditRequest": "p => window.ubayfs.features.edited(p)",
+    }  # fmt: skip
+
+
+def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None], Any]) -> None:
+    """Draw the table; `stated` is called with features, votes or word, and why when somebody states something.
+
+    Rows are fetched by the browser; what changes later is sent as differences.
+    """
+    with ui.element("div").classes("features") as box:
+        ui.aggrid(_options(address(bench, "features.json")))
+
+    async def arrived(event: Any) -> Any:
+        given, names = event.args, (bench.facts or {}).get("feature_names", [])
+        rows = [names[i] for i in given["rows"] if i < len(names)]
+        if rows[:1] != [given["first"]][: len(given["rows"])]:
+            load()  # the data are others now
+            return None
+        result = stated(rows, given["word"], given["why"])
+        return await result if result is not None else None
+
+    box.on("stated", arrived, js_handler="(e) => emit(e.detail)")
+    shown, confirmed = bench.stated if bench.facts else {}, bench.state.confirmed
+
+    def load() -> None:
+        ui.run_javascript("window.ubayfs.features.load()")
+
+    def changed() -> None:
+        nonlocal shown, confirmed
+        before, shown = shown, bench.stated if bench.facts else {}
+        names = [name for name in before.keys() | shown.keys() if before.get(name) != shown.get(name)]
+        if len(names) > _MOST_CHANGES or confirmed != bench.state.confirmed:
+            confirmed = bench.state.confirmed
+            load()
+        elif names:
+            places = {name: i for i, name in enumerate(bench.facts["feature_names"])} if bench.facts else {}
+            rows = [[places[name], *shown.get(name, (None, ""))] for name in names if name in places]
+            ui.run_javascript(f"window.ubayfs.features.change({json.dumps(rows)})")
+
+    on(bench, "state", changed)
+    on(bench, "facts", load)
+    on(bench, "votes", lambda: load() if bench.state.confirmed and bench.progress is None else None)
+
+
+def search_box() -> None:
+    """Draw the search, which filters in the browser at once, and how many features are shown."""
+    with ui.element("div").classes("toolbar"):
+        box = ui.element("input").props('type=text data-search placeholder="Search features ( / )"').classes("grow")
+        box.props["aria-label"] = (
+            "Search features by name, block or reason; the key / comes here, the arrow down leads to the features"
+        )
+        box.on("input", js_handler="(e) => window.ubayfs.features.filter(e.target.value, null)")
+        box.on("keydown", js_handler="(e) => window.ubayfs.features.enter(e)")
+        with ui.element("select").props('aria-label="Which features are shown"') as shown:
+            for value, label in (("all", "All features"), ("stated", "With something stated"), ("none", "Without")):
+                html(label, tag="option").props(f"value={value}")
+        shown.on("change", js_handler="(e) => window.ubayfs.features.filter(null, e.target.value)")
+        html("", tag="span").classes("features-count").props("role=status")

@@ -1,0 +1,189 @@
+"""Fields with a label, help below it and a place for what is wrong with a value.
+
+Controls are native ones: every keyboard and screen reader knows them. A field stays as long as its page, so that the
+focus is not lost when something else changes; `show` gives it another value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nicegui import ui
+
+from ...exceptions import InputError, StudyError, UBayFSError
+from .live import clear_message, html
+from .parts import text
+
+Change = Callable[[Any], Any]
+
+
+class Field:
+    """A labeled control.
+
+    Parameters
+    ----------
+    label, hint : str
+    change : callable, optional
+        Called with the new value; what it raises is shown below the control.
+
+    Attributes
+    ----------
+    box : element
+        The control.
+    value : object
+        What it shows.
+    """
+
+    reverts = False  # whether a value that is refused gives way to the one before; what was typed stays
+
+    def __init__(self, label: str, value: Any, hint: str = "", change: Change | None = None, classes: str = "") -> None:
+        self.label, self.value, self.change = label, value, change
+        with ui.element("div").classes(f"field {classes}") as self.element:
+            html(text(label), tag="div").classes("label")
+            self.control = ui.element("div").classes("control")
+            if hint:
+                self.hint = html(text(hint)).classes("hint")
+            self.error = html("").classes("error").props("role=alert")
+
+    def holds(self, box: ui.element, script: str = "(e) => emit(e.target.value)") -> None:
+        """Make an element the control: named and explained to screen readers, and followed."""
+        self.box = box
+        box.props["aria-label"] = self.label
+        hint = f"{self.hint.html_id} " if hasattr(self, "hint") else ""
+        box.props["aria-describedby"] = f"{hint}{self.error.html_id}"
+        box.on("change", lambda event: self.changed(self.read(event.args)), js_handler=script)
+
+    def read(self, given: Any) -> Any:
+        """Return the value that the browser means."""
+        return given
+
+    def written(self, value: Any) -> Any:
+        """Return a value as the browser takes it."""
+        return value if isinstance(value, bool) else "" if value is None else str(value)
+
+    def show(self, value: Any, force: bool = False) -> None:
+        """Show another value, unless somebody is typing there; `force` replaces what was typed."""
+        if value != self.value:
+            self.value = value
+            given = json.dumps([self.box.html_id, self.written(value), force])
+            ui.run_javascript(f"window.ubayfs.show(...{given})")
+
+    async def changed(self, value: Any) -> None:
+        """Hand a new value on; what is wrong with it is shown here."""
+        clear_message()
+        self.error.set_content("")
+        before, self.value = self.value, value
+        try:
+            result = None if self.change is None else self.change(value)
+            if inspect.isawaitable(result):
+                await result
+        except (UBayFSError, OSError) as error:
+            self.error.set_content(text(_message(error)))
+            if self.reverts:
+                self.show(before)
+
+
+def _message(error: Exception) -> str:
+    """Return what is wrong without the name of the key, which stands beside it."""
+    if isinstance(error, StudyError) and error.problems:
+        return " ".join(problem.message for problem in error.problems)
+    return error.rule if isinstance(error, InputError) else str(error)
+
+
+class Choice(Field):
+    """A list to choose from; `options` maps values to what is shown."""
+
+    options: Mapping[Any, str]
+    reverts = True
+
+    def read(self, given: Any) -> Any:
+        """Return the value at a position."""
+        return list(self.options)[int(given)]
+
+    def written(self, value: Any) -> Any:
+        """Return the position of a value."""
+        known = list(self.options)
+        return str(known.index(value)) if value in known else ""
+
+
+def choice(
+    label: str, options: Mapping[Any, str] | Sequence[str], value: Any, change: Change | None = None, hint: str = "",
+    classes: str = "",
+) -> Choice:  # fmt: skip
+    """Draw a list to choose from."""
+    field = Choice(label, value, hint, change, classes)
+    field.options = options if isinstance(options, Mapping) else {name: name for name in options}
+    with field.control, ui.element("select") as select:
+        for position, (key, shown) in enumerate(field.options.items()):
+            html(text(shown), tag="option").props(f"value={position}" + (" selected" if key == value else ""))
+    field.holds(select)
+    return field
+
+
+def entry(
+    label: str, value: Any = "", change: Change | None = None, hint: str = "", *, lines: int = 1, draft: str = "",
+    listed: str = "", placeholder: str = "", classes: str = "",
+) -> Field:  # fmt: skip
+    """Draw a field for text or a number, which is handed on when it is left or Enter is pressed.
+
+    What is typed into a field with a `draft`, a name of its own, survives a reload. `listed` is the id of suggestions.
+    """
+    field = Field(label, value, hint, change, classes)
+    with field.control:
+        box = ui.element("textarea" if lines > 1 else "input")
+    # Vue would set `value` back to what it was at each redrawing, while somebody types.
+    given = {
+        "defaultValue": field.written(value), "rows": lines if lines > 1 else "", "data-draft": draft, "list": listed,
+        "placeholder": placeholder,
+    }  # fmt: skip
+    for name in filter(given.get, given):
+        box.props[name] = given[name]
+    field.holds(box)
+    return field
+
+
+def tick(label: str, value: bool, change: Change | None = None, hint: str = "", classes: str = "") -> Field:
+    """Draw a box to tick."""
+    field = Field("", value, hint, change, f"tick {classes}")
+    field.label, field.reverts = label, True
+    with field.control, ui.element("label"):
+        box = ui.element("input").props("type=checkbox" + (" checked" if value else ""))
+        html(text(label), tag="span")
+    field.holds(box, "(e) => emit(e.target.checked)")
+    return field
+
+
+def suggestions(names: Sequence[str]) -> ui.element:
+    """Draw a list of suggestions for fields; its ``html_id`` is what they take."""
+    listed = ui.element("datalist")
+    fill(listed, names)
+    return listed
+
+
+def fill(listed: ui.element, names: Sequence[str]) -> None:
+    """Replace the suggestions of a list."""
+    listed.clear()
+    with listed:
+        for name in names:
+            ui.element("option").props["value"] = name
+
+
+@contextmanager
+def panel(title: str, lead: str = "", classes: str = "") -> Iterator[ui.element]:
+    """Draw a box with a heading for what belongs together."""
+    with ui.element("section").classes(f"panel {classes}") as section:
+        html(text(title), tag="h2")
+        if lead:
+            html(text(lead), tag="p").classes("note")
+        yield section
+
+
+def heading(title: str, lead: str = "") -> None:
+    """Draw the heading of a page."""
+    html(text(title), tag="h1")
+    if lead:
+        html(text(lead), tag="p").classes("lead")

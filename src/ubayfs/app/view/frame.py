@@ -1,0 +1,205 @@
+"""The frame of every page: header with the six screens, undo and redo, what is going on, and a place for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from nicegui import context, ui
+
+from .live import PLACES, guarded, html, live, on
+from .parts import notice, text
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+SCREENS = {
+    "data": "Data",
+    "know": "What I know",
+    "rules": "Rules",
+    "evidence": "Evidence",
+    "answer": "Answer",
+    "versions": "Versions",
+}
+# What a first visit is told about each screen.
+TOUR = {
+    "data": "Choose your files. What is a feature and what is to be explained is found out; you correct it.",
+    "know": "State which features you expect to matter, in words or votes, before you see what the data say.",
+    "rules": "At most ten features, never these two together, ...: what a practical set must look like.",
+    "evidence": "Many models vote for features, each on a part of the samples.",
+    "answer": "The best set, with the proof and a reason for each feature. Change your mind; it follows at once.",
+    "versions": "Name an answer, compare it with another one, export it.",
+}
+Page = Callable[["Workbench"], Awaitable[None] | None]
+PAGES: dict[str, Page] = {}  # filled by the decorator below when the modules of `pages` are imported
+
+_STATUS = {
+    "no data": "No data yet",
+    "waiting": "Waiting for a free process ...",
+    "reading": "Reading the data ...",
+    "ready": "Up to date",
+    "collecting": "Running the models ...",
+    "deciding": "Finding the best set ...",
+    "failed": "Something failed; see below",
+}
+
+
+def page(screen: str) -> Callable[[Page], Page]:
+    """Make a function the page of a screen: it draws into the frame at ``/s/{study}/{screen}``."""
+
+    def decorate(draw: Page) -> Page:
+        PAGES[screen] = draw
+        return draw
+
+    return decorate
+
+
+def address(bench: Workbench, screen: str) -> str:
+    """Return the address of a screen, or of a file, of a study."""
+    return f"/s/{quote(bench.directory.name)}/{screen}"
+
+
+@lru_cache
+def stylesheet() -> str:
+    """Return the styles of the report, within the content of pages, and those of the app."""
+    report = files("ubayfs.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    colors, brace, rest = report.partition("}")
+    own = files("ubayfs.app.view").joinpath("static/app.css").read_text(encoding="utf-8")
+    return f"{colors}{brace}\n.report {{{rest}}}\n{own}"
+
+
+@contextmanager
+def outer_frame(title: str) -> Iterator[ui.element]:
+    """Draw what all pages have: title, styles, a header to be filled (it is given) and the place of messages."""
+    client = context.client
+    ui.page_title(f"{title} - ubayfs")
+    ui.add_head_html('<link rel="stylesheet" href="/_app/app.css"><script src="/_app/app.js" defer></script>')
+    client.content.classes("report")
+    header = ui.element("header").classes("top")
+    header.move(client.layout, 0)
+    with header:
+        ui.link("Skip to the content", "#content").classes("skip")
+        ui.link("ubayfs", "/").classes("brand").props('title="All studies"')
+    PLACES[client] = html("").props("id=content tabindex=-1").classes("messages")
+    yield header
+
+
+@contextmanager
+def frame(bench: Workbench, screen: str) -> Iterator[None]:
+    """Draw the frame of a screen of a study."""
+    with outer_frame(f"{SCREENS[screen]}: {bench.name}") as header:
+        with header:
+            _name(bench)
+            _screens(bench, screen)
+            _changes(bench)
+            _status(bench)
+        _tour(bench, screen)
+        _problems(bench)
+        yield
+
+
+def _tour(bench: Workbench, screen: str) -> None:
+    """Draw the step of the tour, which is hidden unless the browser is on it (static/app.js)."""
+    order = list(SCREENS)
+    step = order.index(screen) + 1
+    with ui.element("aside").classes("panel tour").props('hidden aria-label="Tour"'):
+        html(text(f"Step {step} of {len(order)}: {SCREENS[screen]}"), tag="h2")
+        html(text(TOUR[screen]), tag="p")
+        with ui.element("div").classes("row"):
+            if step < len(order):
+                ui.link(f"Next: {SCREENS[order[step]]}", address(bench, order[step])).classes("button main")
+            html("End the tour", tag="button").on("click", js_handler="() => window.ubayfs.tour('')")
+
+
+def _name(bench: Workbench) -> None:
+    @live(bench, "state", classes="study")
+    def name() -> None:
+        html(text(bench.name), tag="span").props('title="The study"')
+
+
+def _screens(bench: Workbench, screen: str) -> None:
+    with ui.element("nav").props('aria-label="Screens of the study"').classes("screens"):
+        for name, title in SCREENS.items():
+            link = ui.link(title, address(bench, name))
+            if name == screen:
+                link.props("aria-current=page")
+
+
+def _changes(bench: Workbench) -> None:
+    """Draw undo and redo; the keys Ctrl+Z and Ctrl+Shift+Z press them (static/app.js)."""
+    actions = {"undo": ("Ctrl+Z", bench.undo), "redo": ("Ctrl+Shift+Z", bench.redo)}
+    buttons = {}
+    with ui.element("div").classes("changes"):
+        for name, (keys, action) in actions.items():
+            buttons[name] = button(name.capitalize(), lambda _, action=action: action())
+            buttons[name].props(f'id={name} aria-keyshortcuts="{keys.replace("Ctrl", "Control")}"')
+
+    def refresh() -> None:
+        for name, element in buttons.items():
+            possible, label = getattr(bench, f"can_{name}"), getattr(bench, f"{name}_label")
+            element.props["disabled"] = not possible
+            element.props["title"] = f"{name.capitalize()}: {label} ({actions[name][0]})" if possible else ""
+            element.update()
+
+    refresh()
+    on(bench, "state", refresh)
+
+
+def _status(bench: Workbench) -> None:
+    @live(bench, "status", "progress", classes="status")
+    def status() -> None:
+        html(status_text(bench), tag="span").props("role=status")
+        progress = bench.progress
+        if progress and progress.get("total"):
+            meter = ui.element("progress").props(f"max={progress['total']} value={progress['done']}")
+            meter.props["aria-label"] = str(progress["part"])
+
+
+def status_text(bench: Workbench) -> str:
+    """Return what is going on, in a few words."""
+    progress = bench.progress
+    if not progress or not progress.get("total"):
+        return _STATUS.get(bench.status, bench.status)
+    left = progress.get("seconds_left")
+    done = f"{progress['part']}: {progress['done']} of {progress['total']}"
+    return text(done if left is None else done + time_left(left))
+
+
+def time_left(seconds: float) -> str:
+    """Return what is left of a piece of work.
+
+    >>> time_left(0.2), time_left(42), time_left(300)
+    (', nearly done', ', about 42 s left', ', about 5 min left')
+    """
+    if seconds < 1:
+        return ", nearly done"
+    return f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
+
+
+def _problems(bench: Workbench) -> None:
+    """Show what is wrong with the study on every page: contradictions are named at once."""
+
+    @live(bench, "problems")
+    def problems() -> None:
+        for problem in bench.problems:
+            html(notice("error", problem["message"], "The study cannot be decided as it is:"))
+
+
+def button(label: str, action: Callable[..., Any], *, enabled: bool = True, classes: str = "") -> ui.element:
+    """Draw a button that calls `action` with the event; errors of the package are shown on the page."""
+    element = html(text(label), tag="button").props("type=button").classes(classes)
+    if not enabled:
+        element.props("disabled")
+    return element.on("click", guarded(action), args=[])
+
+
+def missing(message: str) -> None:
+    """Draw the page of a study or screen that is not there."""
+    with outer_frame("Not found"):
+        html(text("There is nothing here"), tag="h1")
+        html(notice("error", message, ""))
+        ui.link("All studies", "/").classes("button main")

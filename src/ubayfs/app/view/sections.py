@@ -1,0 +1,99 @@
+"""Keys of a section of the study file as fields: labels, help, choices and defaults are those of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...study.schema import SECTIONS
+from .fields import Field, choice, entry
+from .live import on
+from .parts import help_text
+
+if TYPE_CHECKING:
+    from ..workbench import Workbench
+
+# What people call a key; else its name with blanks.
+_LABELS = {
+    "id": "Column of the ids", "features_in": "Features are in", "n_models": "Models", "n_jobs": "Processes",
+    "train_size": "Part of the samples", "n_features_per_model": "Features per model",
+    "max_missing": "Largest share of missing values", "keep": "Samples of several files", "sheet": "Excel sheet",
+    "ignore": "Columns that are not features", "features": "Feature names that are dates", "missing": "Missing values",
+    "duplicates": "Names that occur several times", "below_detection": "Values below detection",
+    "groups": "Groups of samples",
+}  # fmt: skip
+
+# What a choice means, where its name alone does not tell it.
+_MEANINGS = {
+    "error": "refuse them", "available": "use the values that are there", "drop_rows": "leave out samples with gaps",
+    "drop_columns": "leave out features with gaps", "median": "fill gaps with the median", "first": "take the first",
+    "mean": "take the mean", "max_variance": "take the one that varies most", "suffix": "keep all, numbered",
+    "half": "half of the limit", "limit": "the limit", "missing": "count as missing", "as_is": "accept them",
+    "all": "those in all files", "any": "those in any file",
+}  # fmt: skip
+
+
+def label(key: str) -> str:
+    """Return what a key is called on a page."""
+    return _LABELS.get(key) or key.replace("_", " ").capitalize()
+
+
+def choices(section: str, key: str) -> tuple[str, ...]:
+    """Return the values that a key may have, if these are few; their list is an argument of its check.
+
+    >>> choices("data", "features_in"), choices("data", "target")
+    (('columns', 'rows'), ())
+    """
+    found = getattr(SECTIONS[section].keys()[key].check, "keywords", {}).get("choices", ())
+    return tuple(found)
+
+
+def shown(value: Any) -> str:
+    """Return a value as it is typed: lists with commas."""
+    if value is None:
+        return ""
+    return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def read(section: str, key: str, typed: str) -> Any:
+    """Return what was typed as a value of a key; nothing is the default. What is no number is refused by the check.
+
+    >>> read("evidence", "n_models", "50"), read("data", "ignore", "a, b"), read("data", "groups", " ")
+    (50, ['a', 'b'], None)
+    """
+    typed = typed.strip()
+    if not typed:
+        return None
+    entry = SECTIONS[section].keys()[key]
+    default = SECTIONS[section].defaults()[key]
+    if isinstance(default, tuple) or (key == "target" and "," in typed):
+        return [part.strip() for part in typed.split(",") if part.strip()]
+    parse: Callable[[str], Any] = entry.option.parse if entry.option is not None else str
+    try:
+        return parse(typed)
+    except ValueError:
+        return typed
+
+
+def key_field(bench: Workbench, section: str, key: str, change: Callable[..., Any], listed: str = "") -> Field:
+    """Draw the field of a key: a list of its choices, or a box to type into; `change` takes the key as keyword."""
+
+    def value() -> Any:
+        return getattr(getattr(bench.state.study, section), key)
+
+    default = SECTIONS[section].default_text(key)
+    hint = help_text(section, key)
+    known = choices(section, key)
+    if known:
+        unset = SECTIONS[section].defaults()[key] is None
+        named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in known}
+        options: Mapping[Any, str] = ({None: default} if unset else {}) | named
+        field: Field = choice(label(key), options, value(), lambda given: change(**{key: given}), hint)
+        on(bench, "state", lambda: field.show(value()))
+        return field
+    field = entry(
+        label(key), shown(value()), lambda typed: change(**{key: read(section, key, typed)}), hint,
+        listed=listed, placeholder=default, draft=f"{section}.{key}",
+    )  # fmt: skip
+    on(bench, "state", lambda: field.show(shown(value())))
+    return field

@@ -1,0 +1,120 @@
+// The table of features: rows come over HTTP, edits of any tab as transactions; keys give words.
+"use strict";
+window.ubayfs.features = {
+  words: ["very likely", "likely", "neutral", "unlikely"],
+  needle: "", shown: "all",
+  ready(api, address) {
+    this.api = api;
+    this.box = document.querySelector(".features");
+    this.box.addEventListener("keydown", (event) => this.key(event), true);
+    for (const type of ["modelUpdated", "selectionChanged"]) api.addEventListener(type, () => this.count());
+    const narrow = window.matchMedia("(max-width: 40rem)");
+    narrow.addEventListener("change", () => this.fit(narrow.matches));
+    this.fit(narrow.matches);
+    this.load(address);
+  },
+  async load(address) {
+    this.address = address || this.address;
+    const answer = await (await fetch(this.address)).json();
+    this.api.setGridOption("rowData", (answer.rows || []).map(([n, b, w, y], i) =>
+      ({ i, n, b, w, y, v: answer.votes ? answer.votes[i] : null, f: `${n}\n${b}\n${y || ""}`.toLowerCase() })));
+    this.votes = Boolean(answer.votes);
+    this.fit(window.matchMedia("(max-width: 40rem)").matches);
+  },
+  // Rows that changed: position, votes or word, why.
+  change(rows) {
+    const update = rows.filter(([i]) => this.api.getRowNode(String(i))).map(([i, w, y]) => {
+      const old = this.api.getRowNode(String(i)).data;
+      return { ...old, w, y, f: `${old.n}\n${old.b}\n${y || ""}`.toLowerCase() };
+    });
+    this.api.applyTransaction({ update });
+  },
+  // Control characters could hide or reverse the text beside them.
+  visible(text) {
+    return String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (c) => {
+      const hex = c.codePointAt(0).toString(16);
+      return hex.length < 3 ? `\\x${hex.padStart(2, "0")}` : `\\u${hex.padStart(4, "0")}`;
+    });
+  },
+  filter(needle, shown) {
+    this.needle = needle === null ? this.needle : needle.trim().toLowerCase();
+    this.shown = shown === null ? this.shown : shown;
+    this.api.onFilterChanged();
+  },
+  passes(row) {
+    const stated = row.w !== null && row.w !== undefined;
+    return (this.shown === "all" || stated === (this.shown === "stated")) && (!this.needle || row.f.includes(this.needle));
+  },
+  fit(narrow) {
+    this.api.setColumnsVisible(["n", "b", "w", "y"], !narrow);
+    this.api.setColumnsVisible(["card"], narrow);
+    this.api.setColumnsVisible(["v"], !narrow && Boolean(this.votes));
+    this.api.setGridOption("rowHeight", narrow ? 92 : 38);
+    this.api.resetRowHeights();
+  },
+  count() {
+    const of = this.api.getGridOption("rowData")?.length || 0;
+    const chosen = this.api.getSelectedNodes().length;
+    const place = document.querySelector(".features-count");
+    const text = `${this.api.getDisplayedRowCount().toLocaleString("en-US")} of ${of.toLocaleString("en-US")} shown`
+      + (chosen ? `, ${chosen.toLocaleString("en-US")} selected` : "");
+    if (place && place.textContent !== text) place.textContent = text;
+  },
+  // From the search to the first row.
+  enter(event) {
+    if (!["ArrowDown", "Enter"].includes(event.key) || !this.api.getDisplayedRowCount()) return;
+    event.preventDefault();
+    this.api.ensureIndexVisible(0);
+    this.api.setFocusedCell(0, this.api.getColumn("card").isVisible() ? "card" : "n");
+  },
+  // State something of the selected features, or else of the one in focus.
+  state(word, why) {
+    let nodes = this.api.getSelectedNodes();
+    const cell = this.api.getFocusedCell();
+    if (!nodes.length && cell) nodes = [this.api.getDisplayedRowAtIndex(cell.rowIndex)];
+    this.send(nodes.filter(Boolean).map((node) => node.data), word, why);
+    this.api.deselectAll();
+  },
+  send(rows, word, why) {
+    const detail = { rows: rows.map((row) => row.i), first: rows.length ? rows[0].n : "", word, why };
+    this.box.dispatchEvent(new CustomEvent("stated", { detail }));
+  },
+  edited(event) {
+    const { data, colDef, newValue, oldValue } = event;
+    const text = String(newValue ?? "").trim();
+    if (text === String(oldValue ?? "")) return;
+    if (colDef.field === "w") this.send([data], text === "" ? null : text, null);
+    else this.send([data], data.w ?? null, text);
+  },
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+    const word = { 1: 0, 2: 1, 3: 2, 4: 3 }[event.key];
+    if (word === undefined && !["0", "Delete", "Backspace"].includes(event.key)) return;
+    event.preventDefault(); event.stopPropagation();
+    this.state(word === undefined ? null : this.words[word], null);
+  },
+  // A feature as a card, for narrow screens.
+  card({ data }) {
+    const box = document.createElement("div");
+    box.className = "card";
+    const parts = [["name", data.n], ["word", data.w === null ? "nothing stated" : String(data.w)],
+      ["why", [data.b, data.y, data.v === null ? "" : `${data.v} votes`].filter(Boolean).join(" · ")]];
+    for (const [kind, text] of parts) {
+      const line = document.createElement("div");
+      line.className = kind; line.dir = "auto"; line.textContent = this.visible(text);
+      box.append(line);
+    }
+    return box;
+  },
+};
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  const search = document.querySelector("[data-search]");
+  if (search) { event.preventDefault(); search.focus(); search.select(); }
+});
+// A part that is drawn again keeps the focus where it was.
+let last_focus = "";
+document.addEventListener("focusin", (event) => { last_focus = event.target.dataset.key || ""; });
+new MutationObserver(() => {
+  if (last_focus && document.activeElement === document.body) document.querySelector(`[data-key="${last_focus}"]`)?.focus();
+}).observe(document.documentElement, { childList: true, subtree: true });

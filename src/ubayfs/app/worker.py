@@ -1,0 +1,351 @@
+"""The process of an open study: it reads, collects and decides, so that the server never waits.
+
+Messages go both ways through a pipe, as tuples whose first entry is their kind. In the process, one thread reads them,
+the main one decides and answers requests, a third one runs ensembles. A newer state takes the place of one that waits,
+and ends every stage but the set, which is short. When the server ends, however it ends, the pipe does, and so does the
+process; finished runs are stored by then.
+"""
+
+from __future__ import annotations
+
+import _thread
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import UBayFSError, UBayFSWarning
+
+# Messages of the process that carry the revision of the state that they are about.
+Receive = Callable[[str, tuple[Any, ...]], None]
+
+_PAUSE = 3.0  # seconds without an edit after which trust is looked for
+_SECONDS_TO_END = 2.0
+_SECONDS_PER_REPORT = 0.25  # at most so often votes are counted while runs come in
+
+
+class Superseded(BaseException):
+    """A newer state has come: what is being computed is no longer wanted. No handler of errors shall catch it."""
+
+
+class Worker:
+    """The server's side: starts the process, sends, and hands over what comes back, in a thread of its own."""
+
+    def __init__(self, directory: Path, receive: Receive) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, there = context.Pipe()
+        self._process = context.Process(target=run, args=(there, directory), name=f"ubayfs {directory.name}")
+        self._process.start()
+        there.close()
+        self._lock = threading.Lock()
+        self._receive, self._closed = receive, False
+        threading.Thread(target=self._listen, name="ubayfs-worker-events", daemon=True).start()
+
+    @property
+    def pid(self) -> int | None:
+        """Id of the process."""
+        return self._process.pid
+
+    def send(self, kind: str, *content: Any) -> None:
+        """Send a message; that the process has ended is told by `receive`."""
+        with self._lock, suppress(OSError, ValueError):
+            self._pipe.send((kind, *content))
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                kind, *content = self._pipe.recv()
+            except (EOFError, OSError, TypeError):  # also when this side was closed while it waited
+                break
+            self._receive(kind, tuple(content))
+        if not self._closed:
+            self._process.join(_SECONDS_TO_END)
+            self._receive("ended", (self._process.exitcode,))
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        self._closed = True
+        self.send("close")
+        self._process.join(_SECONDS_TO_END)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._pipe.close()
+
+
+def run(pipe: Connection, directory: Path) -> None:
+    """Work until the pipe ends: the main function of the process."""
+    warnings.simplefilter("ignore", UBayFSWarning)  # answers carry advice as values
+    loop = _Loop(pipe, directory)
+    signal.signal(signal.SIGINT, loop.on_interrupt)
+    threading.Thread(target=loop.read, daemon=True).start()
+    threading.Thread(target=loop.run_ensembles, daemon=True).start()
+    loop.decide_forever()
+
+
+class _Loop:
+    def __init__(self, pipe: Connection, directory: Path) -> None:
+        from .stages import Stages
+
+        self._pipe, self._sending = pipe, threading.Lock()
+        self._stages = Stages(directory)
+        self._ready = threading.Condition()
+        self._state: tuple[int, Any] | None = None  # revision and state that wait
+        self._revision = -1
+        self._requests: deque[tuple[int, str, dict[str, Any]]] = deque()
+        self._rest: deque[str] = deque()  # stages still to do
+        self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
+        self._working = ""  # what that thread does
+        self._stop = self._interrupting = self._interruptible = False
+        self._edited = time.monotonic()
+        self._busy = False
+
+    def send(self, kind: str, *content: Any) -> None:
+        with self._sending:
+            try:
+                self._pipe.send((kind, *content))
+            except OSError:  # the server has ended
+                os._exit(0)
+
+    # -- the thread that reads -----------------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        while True:
+            try:
+                kind, *content = self._pipe.recv()
+            except (EOFError, OSError):
+                os._exit(0)
+            with self._ready:
+                if kind == "state":
+                    self._state = (content[0], content[1])
+                    self._edited = time.monotonic()
+                    if self._interruptible:
+                        self._interrupting = True
+                        _thread.interrupt_main()
+                elif kind == "request":
+                    self._requests.append((content[0], content[1], content[2]))
+                elif kind == "stop":
+                    self._stop = True
+                elif kind == "close":
+                    os._exit(0)
+                elif kind == "collect":
+                    self._stop, self._job = False, ("collect",)
+                self._ready.notify_all()
+
+    def on_interrupt(self, number: int, frame: Any) -> None:
+        """Raise in the main thread if it is wanted; Ctrl-C in the server's terminal is not."""
+        if self._interrupting and self._interruptible:
+            self._interrupting = self._interruptible = False
+            raise Superseded
+
+    # -- the main thread: decisions and requests -----------------------------------------------------------------------
+
+    def decide_forever(self) -> None:
+        while True:
+            try:
+                self._next()()
+            except Superseded:  # noqa: PERF203
+                continue
+            finally:
+                self._busy = False
+
+    def _next(self) -> Callable[[], None]:
+        """Wait for something to do: a new state, a request, the next stage."""
+        with self._ready:
+            self._interrupting = False
+            while True:
+                if self._state is not None:
+                    (revision, state), self._state = self._state, None
+                    self._busy = True
+                    return lambda: self._enter(revision, state)
+                if self._requests:
+                    number, kind, payload = self._requests.popleft()
+                    return lambda: self._answer(number, kind, payload)
+                if self._rest:
+                    stage = self._rest.popleft()
+                    self._busy = True
+                    return lambda: self._stage(stage)
+                self._ready.wait()
+
+    @contextmanager
+    def _giving_way(self) -> Iterator[None]:
+        """Let a newer state end what is done in here."""
+        with self._ready:
+            if self._state is not None:
+                raise Superseded
+            self._interruptible = True
+        try:
+            yield
+        finally:
+            self._interruptible = False
+
+    def _enter(self, revision: int, state: Any) -> None:
+        from .stages import problems_of
+
+        self._revision, self._rest = revision, deque()
+        stages, facts = self._stages, None
+        if not state.study.data.files[0]:
+            return self.send("status", "no data")
+        self.send("status", "reading" if stages.data is None else "deciding")
+        try:
+            facts = stages.enter(state)
+            if facts is not None:
+                self.send("facts", facts)
+            self.send("evidence", revision, stages.evidence_facts(), self._votes())
+            stages.resolve()
+            self.send("stated", revision, stages.stated(), stages.block_of())
+            self._set()
+        except UBayFSError as error:
+            if getattr(error, "facts", None) is not None:
+                self.send("facts", error.facts)  # type: ignore[attr-defined]
+            self.send("problems", revision, problems_of(error, state))
+        except Exception as error:  # a bug; the study is as it was
+            self.send("failed", revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+        else:
+            self.send("problems", revision, [])
+        with self._ready:
+            if stages.data is None:
+                self._job = None  # there is nothing to run ensembles on
+            self._ready.notify_all()
+        self.send("status", "collecting" if "collect" in (self._working, *(self._job or ())) else "ready")
+        return None
+
+    def _votes(self) -> Any:
+        evidence = self._stages.current()
+        return None if evidence is None else evidence.counts
+
+    def _set(self) -> None:
+        from .stages import STAGES
+
+        if self._stages.current() is None:
+            return
+        if self._stages.waits_for_noise:  # the size of the set depends on it
+            self.find_trust("quick", pause=0.0)
+            raise UBayFSError("The number of features that the data support is being found out, on shuffled targets.")
+        self.send("answer", self._revision, "set", self._stages.set())
+        self._rest.extend(STAGES[1:])
+
+    def find_trust(self, level: str, pause: float = _PAUSE) -> None:
+        """Have the ensembles of a level of trust collected, unless they are known or being collected."""
+        work = self._stages.work(self._watch)
+        with self._ready:
+            if self._job is None and self._working != "trust" and not self._stop:
+                self._job = ("trust", work, level, pause)
+                self._ready.notify_all()
+
+    def _stage(self, stage: str) -> None:
+        try:
+            with self._giving_way():
+                content = getattr(self._stages, "trust_stage" if stage == "trust" else stage)()
+            self.send("answer", self._revision, stage, content)
+        except UBayFSError as error:
+            self.send("answer", self._revision, stage, {"error": str(error)})
+        except Exception as error:
+            self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+        if stage == "trust" and self._stages.lacks_trust:
+            self.find_trust("quick")
+
+    def _answer(self, number: int, kind: str, payload: dict[str, Any]) -> None:
+        from .requests import LASTING, REQUESTS
+
+        try:
+            if kind == "trust":
+                self._stop = False
+                found = None
+                self.find_trust(**payload, pause=0.0)
+            elif kind in LASTING:
+                found = REQUESTS[kind](self._stages, **payload)
+            else:
+                with self._giving_way():
+                    found = REQUESTS[kind](self._stages, **payload)
+            self.send("reply", number, True, found)
+        except Superseded:
+            self.send("reply", number, False, "The study was changed meanwhile.")
+            raise
+        except UBayFSError as error:
+            self.send("reply", number, False, str(error))
+        except Exception as error:
+            self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+            self.send("reply", number, False, f"This could not be done ({type(error).__name__}: {error}).")
+
+    # -- the thread of ensembles ---------------------------------------------------------------------------------------
+
+    def run_ensembles(self) -> None:
+        while True:
+            job = self._next_job()
+            try:
+                changed = self._collect() if job[0] == "collect" else self._stages.find_trust(job[1], job[2])
+            except UBayFSError as error:
+                changed = False
+                self.send("problems", -1, [{"path": ["evidence"], "message": str(error), "rules": []}])
+            except Exception as error:
+                changed = False
+                self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+            self.send("progress", None)
+            with self._ready:
+                self._working = ""
+                again = changed and (job[0] == "collect" or self._stages.selection is None)
+                if again and self._state is None and self._stages.state is not None:
+                    self._state = (self._revision, self._stages.state)  # decide on what there is now
+                elif changed and not again:
+                    self._rest.append("trust")
+                self._ready.notify_all()
+            self.send("status", "ready")
+
+    def _next_job(self) -> tuple[Any, ...]:
+        """Wait for work; trust waits until nothing was edited for a while."""
+        with self._ready:
+            while True:
+                if self._job is not None:
+                    kind, *more = self._job
+                    wait: float | None = 0.0
+                    if self._stages.data is None:
+                        wait = None  # until they are read
+                    elif kind == "trust":
+                        wait = self._edited + more[-1] - time.monotonic()
+                    if wait is not None and wait <= 0:
+                        job, self._job, self._working = self._job, None, kind
+                        return job
+                    self._ready.wait(wait)
+                else:
+                    self._ready.wait()
+
+    def _collect(self) -> bool:
+        """Run the ensemble; what is finished is used."""
+        self.send("status", "collecting")
+        with self._watch("runs", "runs", self._stages.counter()) as update:
+            self._stages.keep(self._stages.collect(update))
+        return True
+
+    @contextmanager
+    def _watch(
+        self, part: str, unit: str, counted: Callable[[], Any] | None = None
+    ) -> Iterator[Callable[[int, int], bool]]:
+        """Give a callback that tells the server how far a part is, and whether to go on."""
+        begun, first, told = time.monotonic(), None, 0.0
+
+        def update(done: int, total: int) -> bool:
+            nonlocal first, told
+            now = time.monotonic()
+            first = done if first is None else first
+            rate = (done - first) / (now - begun) if done > first else None
+            left = None if rate is None else (total - done) / rate
+            if now - told > _SECONDS_PER_REPORT or done == total:
+                told = now
+                self.send("progress", {"part": part, "done": done, "total": total, "seconds_left": left})
+                if counted is not None:
+                    self.send("votes", counted())
+            while self._busy and counted is None and not self._stop:
+                time.sleep(0.05)  # decisions first
+            return not self._stop
+
+        yield update

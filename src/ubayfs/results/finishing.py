@@ -1,0 +1,120 @@
+"""A decision becomes a result: what is still missing of its summary, its figures, and where its runs were stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..data.feature_data import FeatureData
+from ..ensemble.evidence import Evidence
+from ..exceptions import Advice, InputError, UBayFSError
+from ..plotting import Figures, read_displays, render_figures
+from ..selection import Selection
+from ..study.resolved import ResolvedStudy
+from ..study.study import Study
+from ..study.trusted import TrustWork
+from ..summary import advice_facts, known_correlations, summarize
+from .result import Result, StoredResult
+
+
+def ensemble_digest(study: Study, data: FeatureData, features_per_model: int | str) -> str:
+    """Return a digest of an ensemble whatever its number of models, so that another study never meets its runs."""
+    section = study.to_dict().get("evidence", {})
+    ensemble = {key: value for key, value in section.items() if key not in ("n_models", "n_jobs")}
+    ensemble["n_features_per_model"] = features_per_model  # the default may be another one in another version
+    identity = json.dumps([ensemble, data.fingerprint], sort_keys=True, default=str)
+    return hashlib.sha256(identity.encode()).hexdigest()[:12]
+
+
+def runs_directory(directory: Path, study: ResolvedStudy) -> Path:
+    """Return where finished runs of exactly this ensemble are stored."""
+    assert study.data is not None
+    return directory / f"unfinished-runs-{ensemble_digest(study.study, study.data, study.features_per_model)}"
+
+
+def check_fingerprint(study: Study, data: FeatureData | None, evidence: Evidence) -> None:
+    """Refuse data that the ensemble did not see."""
+    if data is not None and data.fingerprint != evidence.settings.get("data_fingerprint", data.fingerprint):
+        raise InputError(
+            f"{study.data.source} is not the table that the ensemble saw: it was changed since. Run `ubayfs select` "
+            "again to have evidence of the new one.",
+            argument="data",
+        )
+
+
+def finished(
+    work: TrustWork,
+    selection: Selection,
+    known: Mapping[str, Any],
+    *,
+    earlier: StoredResult | None = None,
+    advice: Iterable[Advice] = (),
+    note: Callable[[str], None] = lambda text: None,
+) -> tuple[Result, Figures, list[dict[str, Any]]]:
+    """Summarize a decision and draw what is not drawn yet; also returns the advice of the figures.
+
+    `known` is what :func:`~ubayfs.summary.answer` returned for it, `earlier` a result whose figures and correlations
+    are used again, `note` is called with what must be known of data that could not be read.
+    """
+    before = None if earlier is None else earlier.summary
+    study, selection = _with_data(work.study, work.evidence, selection, before, note)
+    outputs = study.study.outputs
+    with work.watch("selection probabilities", "draws") as on_progress:
+        summary = summarize(
+            selection,
+            study=study,
+            known=known,
+            n_draws=outputs.n_draws,
+            on_progress=on_progress,
+            earlier=before,
+            warnings=advice,
+            trust=work.trust,
+        )
+    displays = summary["displays"]
+    drawn = None if earlier is None else earlier.figures(displays)
+    figures = render_figures(read_displays(displays), outputs.figures, drawn)
+    of_figures = advice_facts(figures.advice)
+    summary["advice"] += of_figures
+    summary["warnings"] += [given["message"] for given in of_figures]
+    return Result(study.standalone(), work.evidence, selection, summary, work.trust), figures, of_figures
+
+
+def _with_data(
+    study: ResolvedStudy,
+    evidence: Evidence,
+    selection: Selection,
+    before: Mapping[str, Any] | None,
+    note: Callable[[str], None],
+) -> tuple[ResolvedStudy, Selection]:
+    """Return study and selection with what a report shows of the data: correlations among the chosen features.
+
+    The table is read unless that was done already, or the earlier result knows these correlations.
+    """
+    if study.data is not None or len(selection.features) < 2:
+        return study, selection
+    known = None if before is None else known_correlations(selection, before)
+    if known is not None:
+        metrics = replace(selection.metrics, redundancy=known.among(selection.features).redundancy)
+        return study, replace(selection, best=replace(selection.best, metrics=metrics))
+    try:
+        data = study.study.read_data()
+        check_fingerprint(study.study, data, evidence)
+    except UBayFSError as error:
+        note(f"decided without the data, so no correlations are shown ({error})")
+        return study, selection
+    return replace(study, data=data), _measured(selection, data)
+
+
+def _measured(selection: Selection, data: FeatureData) -> Selection:
+    """Return the selection as if it had been decided with the data: sets have a redundancy then."""
+    assert selection.problem is not None
+    problem = replace(selection.problem, X=data.X)
+    best, *others = (
+        replace(found, metrics=problem.measure(problem.mask(found.indices)))
+        for found in (selection.best, *selection.alternatives)
+    )
+    return replace(selection, best=best, alternatives=tuple(others), problem=problem)

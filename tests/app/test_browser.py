@@ -1,0 +1,230 @@
+"""The app in Chromium: what only a real browser shows."""
+
+import gzip
+import re
+
+import pytest
+
+pytest.importorskip("nicegui")
+
+AXE = pytest.importorskip("axe_playwright_python.sync_playwright", reason='pip install "ubayfs[browser]"')
+SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
+WIDTHS = {"phone": 390, "desk": 1280, "wide": 1920}
+
+
+def table(n_rows=60, n_features=6, name="x"):
+    """Return a table as CSV: the first feature tells the classes apart."""
+    lines = ["outcome," + ",".join(f"{name}{i}" for i in range(n_features))]
+    for row in range(n_rows):
+        values = [str((row % 2) * 5 + (row * 7919 + i * 104729) % 97 / 97) for i in range(n_features)]
+        lines.append(f"{'case' if row % 2 else 'control'}," + ",".join(values))
+    return "\n".join(lines).encode()
+
+
+def new_study(page, server, name):
+    """Make a study without data and stand on its data screen."""
+    page.goto(server.base + "/")
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Make the study").click()
+    page.wait_for_url("**/data")
+    page.get_by_role("heading", name="What are your data?").wait_for()
+
+
+def figure(page, what):
+    """Wait for a key figure and return it."""
+    return page.locator("dl.key div", has_text=what).locator(".value").first.inner_text(timeout=60_000)
+
+
+def test_upload_guess_correct_undo(page, server):
+    new_study(page, server, "Uploaded")
+    files = [{"name": "cells <b>.csv.gz", "mimeType": "application/gzip", "buffer": gzip.compress(table())}]
+    page.set_input_files("input[type=file]", files)
+    assert figure(page, "features") == "6"
+    assert figure(page, "samples") == "60"
+    assert page.get_by_label("Target").input_value() == "outcome"
+    assert page.locator("b", has_text=".csv").count() == 0
+    ignore = page.get_by_label("Columns that are not features")
+    ignore.fill("x5")
+    ignore.press("Enter")
+    page.locator("dl.key .value", has_text=re.compile("^5$")).wait_for()
+    page.locator("h1").click()
+    page.keyboard.press("Control+z")
+    page.locator("dl.key .value", has_text=re.compile("^6$")).wait_for()
+    page.wait_for_function("document.querySelector('[aria-label=\"Columns that are not features\"]').value === ''")
+    page.keyboard.press("Control+Shift+z")
+    page.locator("dl.key .value", has_text=re.compile("^5$")).wait_for()
+
+
+def test_several_files_with_a_sample_sheet_by_their_paths(page, server, tmp_path):
+    lines = table().decode().splitlines()
+    split = [line.split(",") for line in lines]
+    ids = ["sample", *(f"s{i}" for i in range(60))]
+    (tmp_path / "clinical.csv").write_text("\n".join(f"{i},{row[0]}" for i, row in zip(ids, split, strict=True)))
+    for name, columns in (("mirna", slice(1, 4)), ("rppa", slice(4, 7))):
+        rows = (",".join([i, *row[columns]]) for i, row in zip(ids, split, strict=True))
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows))
+    new_study(page, server, "Three files")
+    box = page.get_by_label("Or the path of a file on this machine")
+    for name in ("mirna", "rppa", "clinical"):
+        box.fill(str(tmp_path / f"{name}.csv"))
+        box.press("Enter")
+        page.locator(".file", has_text=f"{name}.csv").wait_for(timeout=60_000)
+    page.get_by_text("sample sheet", exact=True).wait_for()
+    page.locator("dl.key .value", has_text="binary").wait_for(timeout=60_000)
+    page.locator("dl.key .value", has_text=re.compile("^6$")).wait_for(timeout=60_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "picture.csv"),
+        ("empty.csv", b"", "empty.csv"),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_and_nothing_is_lost(page, server, name, content, message):
+    new_study(page, server, "No table")
+    page.set_input_files("input[type=file]", [{"name": name, "mimeType": "text/csv", "buffer": content}])
+    page.locator(".notice.error", has_text=message).first.wait_for(timeout=60_000)
+    page.set_input_files("input[type=file]", [{"name": "good.csv", "mimeType": "text/csv", "buffer": table()}])
+    assert page.get_by_role("heading", name="What are your data?").is_visible()
+
+
+def test_votes_come_in_after_knowledge_is_confirmed(page, server):
+    new_study(page, server, "Votes")
+    page.set_input_files("input[type=file]", [{"name": "cells.csv", "mimeType": "text/csv", "buffer": table()}])
+    assert figure(page, "features") == "6"
+    page.get_by_role("link", name="Evidence").click()
+    page.get_by_role("button", name="Run 100 models").click()
+    page.get_by_text("All 100 models have voted.").wait_for(timeout=60_000)
+    assert page.get_by_role("row", name="x0").count() == 0
+    page.get_by_role("button", name="I have stated what I know").click()
+    page.locator("tr", has_text="x0").wait_for()
+
+
+def test_stop_keeps_finished_runs_and_resume_completes_them(page, server):
+    new_study(page, server, "Stopped")
+    buffer = table(n_rows=300, n_features=120)
+    page.set_input_files("input[type=file]", [{"name": "cells.csv", "mimeType": "text/csv", "buffer": buffer}])
+    assert figure(page, "features") == "120"
+    page.get_by_role("link", name="Evidence").click()
+    page.get_by_label("rfe", exact=True).check()
+    page.get_by_label("mrmr", exact=True).uncheck()
+    models = page.get_by_label("Models", exact=True)
+    models.fill("600")
+    models.press("Enter")
+    page.get_by_role("button", name="Run 600 models").click()
+    page.wait_for_function("document.querySelector('.wide-meter').value > 20", timeout=60_000)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    resume = page.get_by_role("button", name="Resume")
+    resume.wait_for(timeout=60_000)
+    missing = int(re.search(r"\d+", resume.inner_text())[0])
+    assert 0 < missing < 600
+    page.reload()
+    resume.wait_for()
+    assert int(re.search(r"\d+", resume.inner_text())[0]) == missing
+    models.fill(str(600 - missing + 5))
+    models.press("Enter")
+    page.get_by_role("button", name="Resume: 5 runs").click()
+    page.get_by_text(f"All {605 - missing} models have voted.").wait_for(timeout=60_000)
+
+
+def test_tabs_of_a_study_follow_each_other(page, context, study):
+    page.goto(f"{study}/evidence")
+    other = context.new_page()
+    other.goto(f"{study}/evidence")
+    seed, seen = page.get_by_label("Seed"), other.get_by_label("Seed")
+    before = seed.input_value()
+    seen.wait_for()
+    seed.fill("77")
+    seed.press("Enter")
+    other.wait_for_function("document.querySelector('[aria-label=Seed]').value === '77'")
+    seed.fill(before)
+    seed.press("Enter")
+    other.wait_for_function(f"document.querySelector('[aria-label=Seed]').value === '{before}'")
+
+
+def test_typed_text_survives_a_cut_of_the_network_and_a_reload(page, context, study):
+    page.goto(f"{study}/data")
+    box = page.get_by_label("Or the path of a file on this machine")
+    box.click()
+    page.keyboard.type("/home/me/my ce")
+    context.set_offline(True)
+    page.wait_for_timeout(15_000)
+    page.keyboard.type("lls.csv")
+    context.set_offline(False)
+    page.get_by_text("Connection lost").wait_for(state="hidden", timeout=30_000)
+    assert box.input_value() == "/home/me/my cells.csv"
+    page.reload()
+    page.wait_for_function("document.querySelector('[data-draft=path]')?.value === '/home/me/my cells.csv'")
+
+
+def test_every_screen_is_reached_without_a_mouse(page, study):
+    page.goto(f"{study}/data")
+    page.get_by_role("heading", level=1).wait_for()
+    for screen in SCREENS[1:]:
+        link = page.locator(f"nav.screens a[href$='/{screen}']")
+        link.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/{screen}")
+        assert page.locator("nav.screens a[aria-current=page]").get_attribute("href").endswith(screen)
+        page.get_by_role("heading", level=1).wait_for()
+
+
+@pytest.mark.parametrize("screen", ["", "data", "evidence"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_accessible_and_no_wider_than_the_window(page, server, study, screen, width):
+    page.set_viewport_size({"width": WIDTHS[width], "height": 900})
+    page.goto(f"{study}/{screen}" if screen else server.base + "/")
+    page.get_by_role("heading", level=1).wait_for()
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
+    found = AXE.Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
+
+
+def test_the_token_opens_and_nothing_else_does(context, server, study):
+    stranger = context.new_page()
+    for address in (server.base + "/", f"{study}/data", f"{study}/features.json", f"{server.base}/?token=wrong"):
+        assert stranger.goto(address).status == 403
+    assert "No access" in stranger.content()
+    stranger.goto(f"{server.base}/?token={server.token}")
+    stranger.get_by_role("heading", name="Your studies").wait_for()
+    assert "token" not in stranger.url
+    assert stranger.evaluate("document.cookie") == ""
+
+
+def test_a_page_of_another_site_gets_no_connection(page, browser, server):
+    cookie = next(each for each in page.context.cookies() if each["name"].startswith("ubayfs-"))
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
+    address = server.base.replace("http", "ws") + "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    script = """address => new Promise(done => { const socket = new WebSocket(address);
+                socket.onopen = () => done("open"); socket.onerror = () => done("refused"); })"""
+    assert page.evaluate(script, address) == "open"
+    foreign = browser.new_context()
+    foreign.add_cookies([cookie])
+    elsewhere = foreign.new_page()
+    elsewhere.route("http://localhost:1/*", lambda route: route.fulfill(body="<h1>evil</h1>", content_type="text/html"))
+    elsewhere.goto("http://localhost:1/")
+    assert elsewhere.evaluate(script, address) == "refused"
+    foreign.close()
+
+
+def test_features_come_in_one_answer(page, study):
+    page.goto(f"{study}/data")
+    assert figure(page, "features") == "30"
+    answer = page.evaluate("fetch(location.pathname.replace(/data$/, 'features.json')).then(r => r.json())")
+    assert len(answer["rows"]) == 30
+    assert answer["rows"][0][:2] == ["mean radius", "mean"]
+
+
+def test_the_tour_leads_through_the_screens(page, server):
+    page.goto(server.base + "/")
+    page.get_by_role("button", name="Take the tour with the demo study").click()
+    page.get_by_role("heading", name="Step 1 of 6: Data").wait_for()
+    page.get_by_role("link", name="Next: What I know").click()
+    page.get_by_role("heading", name="Step 2 of 6: What I know").wait_for()
+    page.get_by_role("button", name="End the tour").click()
+    page.reload()
+    page.get_by_role("heading", level=1).wait_for()
+    assert not page.locator(".tour").is_visible()

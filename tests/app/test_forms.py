@@ -1,0 +1,195 @@
+"""Forms of rules: every kind has one, what is typed becomes the constraint, problems stand at their fields."""
+
+import math
+
+import numpy as np
+import pytest
+
+import ubayfs
+from ubayfs.app.forms import (
+    Known,
+    completions,
+    form_of,
+    has_form,
+    n_inequalities,
+    read_form,
+    read_numbers,
+    values_of,
+    with_strictness,
+)  # fmt: skip
+from ubayfs.app.sentences import sentence, strictness_in_words
+from ubayfs.constraints import KINDS, resolve
+from ubayfs.constraints.arguments import Items
+from ubayfs.constraints.constraint import Constraint, builder, inequalities, one_row
+from ubayfs.data.blocks import Blocks
+from ubayfs.exceptions import InputError
+
+NAMES = ["age", "crp", "glucose", "a<b>", "10", "x" * 500]
+BLOCKS = Blocks({"blood": ["crp", "glucose"], "other": ["age"]})
+KNOWN = Known(NAMES, BLOCKS)
+
+# One of each kind, with all its arguments; both ways of being strict, on features and on blocks.
+EXAMPLES = [
+    ubayfs.max_size(3, price=0.2),
+    ubayfs.max_size("supported", rho=math.inf),
+    ubayfs.min_size(1, rho=2.0),
+    ubayfs.exact_size(2, rho=math.inf),
+    ubayfs.max_per_block(1, blocks=["blood"], price=0.1),
+    ubayfs.max_per_block(1),
+    ubayfs.max_per_cluster(2, threshold=0.8, price=0.3),
+    ubayfs.max_blocks(1, rho=math.inf),
+    ubayfs.must_link(["age", "crp"], price=0.5),
+    ubayfs.must_link(["blood", "other"], on="blocks", rho=math.inf),
+    ubayfs.cannot_link(["age", "crp", "10"]),
+    ubayfs.implies(["age"], ["crp", "glucose"], rho=0.5),
+    ubayfs.at_least_one(["a<b>", "x" * 500]),
+    ubayfs.require(["age"]),
+    ubayfs.exclude(["age"], price=0.25),
+    ubayfs.decorrelate(0.8, "kendall"),
+    ubayfs.decorrelate(0.8, price=0.25),
+    ubayfs.cost_budget({"age": 1.5, "crp": 1e-3}, 10.0, price=0.01),
+    ubayfs.cost_budget(None, 10.0),
+    ubayfs.linear({"age": 1.0, "crp": -2.0}, 1.0, rho=math.inf),
+    ubayfs.linear({"blood": 1.0, "other": 1.0}, 1.0, blocks=True, price=0.5),
+]
+
+
+def test_examples_are_of_every_kind():
+    assert {example.kind for example in EXAMPLES} == set(KINDS)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
+def test_a_form_shows_and_makes_every_constraint(example):
+    values = values_of(example)
+    assert {entry.name for entry in form_of(example.kind).fields} <= values.keys()
+    assert read_form(example.kind, values, KNOWN) == (example, {})
+    # Browsers send texts.
+    typed = {key: str(value) if isinstance(value, int | float) else value for key, value in values.items()}
+    assert read_form(example.kind, typed, KNOWN) == (example, {})
+    assert has_form(example)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_form_names_what_is_missing(kind):
+    constraint, problems = read_form(kind, form_of(kind).values)
+    needed = {name for name in KINDS[kind].required if name != "costs"}
+    assert set(problems) == needed
+    assert (constraint is None) == bool(needed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "fields"),
+    [
+        ("max_size", {"n": "ten"}, {"n"}),
+        ("max_size", {"n": "2.5", "strictness": "price", "price": ""}, {"n", "price"}),
+        ("max_size", {"n": 3, "strictness": "rho", "rho": "-1"}, {"rho"}),
+        ("must_link", {"features": ["age"]}, {"features"}),
+        ("must_link", {"features": ["age", "agee"]}, {"features"}),
+        ("must_link", {"features": ["age", "crp"], "on": "blocks"}, {"features"}),
+        ("implies", {"if_features": ["nothing*"], "then_features": ["age"]}, {"if_features"}),
+        ("max_per_block", {"n": 1, "blocks": ["mood"]}, {"blocks"}),
+        ("decorrelate", {"threshold": 1.5, "method": "spearman"}, {"threshold"}),
+        ("cost_budget", {"costs": "age 1\nage 2", "budget": 3}, {"costs"}),
+        ("cost_budget", {"costs": "ages 1", "budget": 3}, {"costs"}),
+        ("linear", {"A": "crp", "b": 1}, {"A"}),
+    ],
+)
+def test_problems_stand_at_their_fields(kind, values, fields):
+    constraint, problems = read_form(kind, values, KNOWN)
+    assert constraint is None
+    assert set(problems) == fields
+
+
+def test_a_pattern_is_accepted_and_stays_one():
+    constraint, problems = read_form("must_link", {"features": ["*g*"], "strictness": "must"}, KNOWN)
+    assert not problems
+    assert dict(constraint.arguments)["features"] == ("*g*",)
+    assert n_inequalities(constraint, KNOWN) == 2  # age, glucose
+
+
+def test_a_matrix_has_no_form_but_can_be_made_stricter():
+    matrix = ubayfs.linear(np.ones((2, 6)), [1.0, 2.0])
+    own_blocks = ubayfs.linear({"u": 1.0}, 1.0, blocks={"u": ["age"]})
+    assert not has_form(matrix)
+    assert not has_form(own_blocks)
+    assert with_strictness(matrix, "must") == ubayfs.linear(np.ones((2, 6)), [1.0, 2.0], rho=math.inf)
+    assert with_strictness(own_blocks, "price", "0,5").price == 0.5
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
+def test_strictness_is_all_that_changes(example):
+    made = with_strictness(example, "price", 0.125)
+    without = [{k: v for k, v in c.arguments if k not in ("rho", "price")} for c in (example, made)]
+    assert made.price == 0.125
+    assert without[0] == without[1]
+    with pytest.raises(InputError):
+        with_strictness(example, "price", "")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
+def test_inequalities_are_counted_as_they_are_resolved(example):
+    counted = n_inequalities(example, KNOWN)
+    if example.needs_data or dict(example.arguments).get("costs", 0) is None:
+        assert counted is None
+    elif dict(example.arguments).get("n") == "supported":
+        assert counted == 1
+    else:
+        assert counted == resolve(example, NAMES, BLOCKS).n_inequalities
+
+
+def test_very_many_inequalities_are_not_made_to_be_counted():
+    names = [f"f{i}" for i in range(20_000)]
+    assert n_inequalities(ubayfs.must_link(names), Known(names)) is None
+    assert n_inequalities(ubayfs.max_size(5), Known(names)) == 1
+
+
+def test_nothing_is_counted_or_refused_before_the_features_are_known():
+    assert read_form("require", {"features": ["anything"], "strictness": "must"}, Known([]))[1] == {}
+    assert n_inequalities(ubayfs.max_size(5), Known([], BLOCKS)) is None
+    assert n_inequalities(ubayfs.require(["gone"]), KNOWN) is None
+    assert n_inequalities(ubayfs.max_blocks(1), Known(["other features"], BLOCKS)) is None
+
+
+def test_sentences_tell_constraints_apart():
+    sentences = [sentence(example) for example in EXAMPLES]
+    assert len(set(sentences)) == len(EXAMPLES)
+    assert sentences[0] == "At most 3 features"
+    assert sentence(EXAMPLES[9]) == "All or none of the blocks blood and other"
+    assert sentence(ubayfs.linear(np.ones((2, 6)), 1.0)) == "2 inequalities on 6 columns"
+    assert all(strictness_in_words(example, 100) for example in EXAMPLES)
+
+
+def test_a_new_kind_has_a_form_and_a_sentence(monkeypatch):
+    monkeypatch.setattr("ubayfs.constraints.constraint.KINDS", KINDS)
+
+    @builder(lambda context, features, depth, rho: inequalities(one_row([0], 1.0, 6), 1.0, rho, "nested"))
+    def nested(features: Items, depth: int = 2, rho: float = 1.0, *, price: float | None = None):
+        """Select each only with the one before: so many."""
+        return {"features": tuple(features), "depth": depth, "rho": rho}
+
+    try:
+        assert [(entry.name, entry.input) for entry in form_of("nested").fields] == [
+            ("features", "names"), ("depth", "count")
+        ]  # fmt: skip
+        constraint, problems = read_form("nested", {"features": ["age"], "depth": 3, "strictness": "must"}, KNOWN)
+        assert problems == {}
+        assert isinstance(constraint, Constraint)
+        assert sentence(constraint) == "Select each only with the one before: features ['age'], depth 3"
+    finally:
+        del KINDS["nested"]
+
+
+def test_numbers_of_a_text():
+    assert read_numbers("a b\t1\nc: -2,5\n\n d=3e2 ") == {"a b": 1.0, "c": -2.5, "d": 300.0}
+    for wrong in ("a", "a 1.2.3", "1", "a 1\na 2"):
+        with pytest.raises(InputError):
+            read_numbers(wrong)
+
+
+def test_completions_are_few_and_beginnings_come_first():
+    names = [f"gene{i}" for i in range(20_000)] + ["19_gene"]
+    found = completions("GENE19", names)
+    assert found[:2] == ["gene19", "gene190"]
+    assert len(found) == 20
+    assert completions("19_", names) == ["19_gene"]
+    assert completions("", names) == []

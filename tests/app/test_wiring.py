@@ -1,0 +1,164 @@
+"""What is pressed and typed on a page reaches the workbench, and what the workbench tells reaches the page."""
+
+import asyncio
+
+import pytest
+
+from ubayfs.study.components import Named
+
+pytest.importorskip("nicegui")
+from nicegui import ui
+
+
+def visit(simulated, library, path, action):
+    """Open a page and do something there."""
+
+    async def run():
+        async with simulated(library) as user:
+            await user.open(path)
+            result = action(user)
+            if asyncio.iscoroutine(result):
+                await result
+
+    asyncio.run(run())
+
+
+def control(user, label):
+    """Return the control of a field by its label."""
+    found = [element for element in user.client.elements.values() if element.props.get("aria-label") == label]
+    assert len(found) == 1
+    return found[0]
+
+
+async def put(user, element, value):
+    """Change a control, as the browser tells it."""
+    with user.client:
+        for listener in element._event_listeners.values():
+            if listener.type == "change":
+                await listener.handler(type("Event", (), {"args": value}))
+
+
+def content(user):
+    """Return all texts of the page."""
+    return "\n".join(
+        str(getattr(element, "content", "") or getattr(element, "text", ""))
+        for element in user.client.elements.values()
+    )
+
+
+def test_list_shows_names_as_text(simulated, library):
+    def look(user):
+        assert any(getattr(element, "text", "") == "Demo <b>" for element in user.client.elements.values())
+        assert "<b>" not in content(user).replace("Demo <b>", "")
+
+    visit(simulated, library, "/", look)
+
+
+@pytest.mark.parametrize("path", ["/s/other/data", "/s/demo/nothing"])
+def test_what_is_not_there_is_told(simulated, library, path):
+    visit(simulated, library, path, lambda user: content(user).index("There is nothing here"))
+
+
+def test_a_field_changes_the_study_and_undo_takes_it_back(simulated, library):
+    bench = library.bench
+
+    async def act(user):
+        await put(user, control(user, "Groups of samples"), "patient")
+        assert bench.state.study.data.groups == "patient"
+        undo = next(element for element in user.client.elements.values() if element.props.get("id") == "undo")
+        await asyncio.sleep(0.05)
+        assert undo.props["disabled"] is False
+        with user.client:
+            await next(iter(undo._event_listeners.values())).handler(None)
+        assert bench.state.study.data.groups is None
+
+    visit(simulated, library, "/s/demo/data", act)
+
+
+def test_a_wrong_value_is_told_at_its_field_and_changes_nothing(simulated, library):
+    before = library.bench.state
+
+    async def act(user):
+        await put(user, control(user, "Models"), "many")
+        assert "&#39;many&#39;" in content(user)
+        assert library.bench.state == before
+        await put(user, control(user, "Models"), "50")
+        assert "&#39;many&#39;" not in content(user)
+        assert library.bench.state.study.evidence.n_models == 50
+
+    visit(simulated, library, "/s/demo/evidence", act)
+
+
+def test_selectors_and_their_settings(simulated, library):
+    bench = library.bench
+
+    async def act(user):
+        await put(user, control(user, "tree"), True)
+        assert bench.state.study.evidence.selector == ("mrmr", "tree")
+        await put(user, control(user, "max depth"), "3")
+        assert bench.state.study.evidence.selector == ("mrmr", Named("tree", (("max_depth", 3),)))
+        await put(user, control(user, "mrmr"), False)
+        await put(user, control(user, "tree"), False)  # the last one stays
+        assert bench.state.study.evidence.selector == Named("tree", (("max_depth", 3),))
+
+    visit(simulated, library, "/s/demo/evidence", act)
+
+
+def test_votes_are_hidden_until_knowledge_is_confirmed(simulated, library):
+    bench = library.bench
+    bench.facts = {"feature_names": ["radius", "area"], "n_samples": 20, "n_features": 2, "task": "binary"}
+    bench.votes = __import__("numpy").array([17, 4])
+
+    async def act(user):
+        assert "radius" not in content(user)
+        bench.confirm()
+        await asyncio.sleep(0.05)
+        assert "radius" in content(user)
+        assert "17 votes" in content(user)
+
+    visit(simulated, library, "/s/demo/evidence", act)
+
+
+def test_the_page_follows_another_window(simulated, library):
+    async def act(user):
+        library.bench.rename("Another name")
+        await asyncio.sleep(0.05)
+        assert "Another name" in content(user)
+
+    visit(simulated, library, "/s/demo/data", act)
+
+
+def test_pages_leave_no_listeners_behind(simulated, library):
+    async def act(user):
+        assert library.bench._listeners
+        user.client.delete()
+        assert not library.bench._listeners
+
+    visit(simulated, library, "/s/demo/data", act)
+
+
+def test_every_key_of_data_and_evidence_can_be_corrected(simulated, library):
+    from markupsafe import escape
+
+    from ubayfs.app.view.parts import help_text
+    from ubayfs.app.view.sections import label
+    from ubayfs.study.schema import DataSection, EvidenceSection
+
+    def look(section, keys):
+        def check(user):
+            for key in keys:
+                control(user, label(key))
+                assert str(escape(help_text(section, key))) in content(user)
+
+        return check
+
+    visit(simulated, library, "/s/demo/data", look("data", DataSection.keys().keys() - {"path", "samples"}))
+    visit(simulated, library, "/s/demo/evidence", look("evidence", EvidenceSection.keys().keys() - {"selector"}))
+
+
+def test_modules_survive_a_simulation(simulated, library):
+    import sys
+
+    visit(simulated, library, "/", lambda user: None)
+    assert sys.modules["ubayfs.app.workbench"].Workbench is type(library.bench)
+    assert ui.element is sys.modules["nicegui"].ui.element

@@ -1,0 +1,52 @@
+"""The app in a process of its own, for tests and pictures."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
+
+CHROMIUM = os.environ.get("UBAYFS_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+]  # fmt: skip
+HOW_TO_GET_IT = (
+    "there is no Chromium: install it (apt-get install chromium) or name it in UBAYFS_CHROMIUM, "
+    'and pip install "ubayfs[browser]"'
+)
+
+
+def clean_environment():
+    """Return this environment without what would make a server think that it is part of a test."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "NICEGUI"))}
+
+
+def start_server(directory, *arguments):
+    """Start the app; return its process, address and token once it answers."""
+    command = [sys.executable, "-m", "ubayfs", "app", "--no-browser", "--port", "0", "--directory", str(directory)]
+    with open(Path(directory).with_suffix(".log"), "ab") as log:
+        process = subprocess.Popen(
+            [*command, *map(str, arguments)], env=clean_environment(), stdout=subprocess.PIPE, stderr=log, text=True
+        )
+    for line in process.stdout:
+        if found := re.match(r"Open (\S+)", line):
+            url = urlsplit(found[1])
+            token = parse_qs(url.query)["token"][0]
+            base = f"{url.scheme}://{url.netloc}"
+            return SimpleNamespace(process=process, base=base, token=token, path=url.path, directory=Path(directory))
+    raise RuntimeError(f"the server did not start: {Path(directory).with_suffix('.log').read_text()}")
+
+
+def stop_server(server):
+    """End a server as Ctrl-C does."""
+    server.process.terminate()
+    try:
+        server.process.wait(15)
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        server.process.wait()
+    server.process.stdout.close()
