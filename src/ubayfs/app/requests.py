@@ -14,7 +14,8 @@ from ..exceptions import InputError, UBayFSError
 from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import NameMatcher
 from . import export
-from .stages import Stages, data_facts, table_facts
+from .facts import data_facts, table_facts
+from .stages import Stages
 
 _TRIED = 4  # runs that an estimate of the time does
 

@@ -189,7 +189,7 @@ class _Loop:
             self._interruptible = False
 
     def _enter(self, revision: int, state: Any) -> None:
-        from .stages import problems_of
+        from .facts import problems_of
 
         self._revision, self._rest = revision, deque()
         stages, facts = self._stages, None
