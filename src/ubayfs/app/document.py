@@ -24,6 +24,8 @@ from ..study.study import Study, load_study
 from .history import History, now
 from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
 
+_MANY, _REST = 1000, 2.0  # words from which on the study file is written after so many seconds without an edit
+
 
 @dataclass(frozen=True)
 class Event:
@@ -64,6 +66,7 @@ class Document:
         self._known: frozenset[str] = frozenset()  # names of the features
         self._resolved: dict[str, Word] = {}  # what tables, lists, patterns and blocks of the study state
         self._listeners: dict[object, Callable[[Event], None]] = {}
+        self._hurry = threading.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
         self._save()
 
@@ -295,9 +298,14 @@ class Document:
 
     def flush(self) -> None:
         """Wait until the study file is as the state."""
+        self._hurry.set()
         self._saved.result()
+        self._hurry.clear()
 
     def _write_files(self, revision: int) -> None:
+        many = sum(len(weights.features) for weights in self.state.all_weights) > _MANY
+        if many:  # writing takes seconds: only once edits have come to a rest
+            self._hurry.wait(_REST)
         if revision != self.revision:  # a later edit writes them
             return
         state, position = self.state, self._history.position
@@ -306,7 +314,7 @@ class Document:
         plain = state.to_plain()
         app = {key: plain[key] for key in ("name", "rules", "confirmed", "expert")}
         app |= {"position": position, "changed": now(), "study_digests": self._digests}
-        app |= {key: self.facts[key] for key in ("n_samples", "n_features") if self.facts is not None}
+        app |= {key: (self.facts or {}).get(key) for key in ("n_samples", "n_features")}
         try:
             write_atomically(self.directory / APP, json.dumps(app, ensure_ascii=False).encode("utf-8", "replace"))
             write_atomically(self.directory / STUDY, text)
@@ -327,6 +335,7 @@ class Document:
 
     def close(self) -> None:
         """Release the directory; everything is on disk already."""
+        self._hurry.set()
         self._writer.shutdown()
         self._stack.close()
 

@@ -187,15 +187,11 @@ class Stages:
         """Return what pages show of the ensemble; None if there is none."""
         if self.data is None or self.state is None:
             return None
-        found, stored = self.current(), self.stored()
-        asked = self.state.study.evidence.n_models
+        found, asked = self.current(), self.state.study.evidence.n_models
         if found is None:
-            return {
-                "current": False,
-                "n_models": 0,
-                "n_asked": asked,
-                "n_stored": 0 if stored is None else stored.n_models,
-            }
+            stored = self.stored()
+            n_stored = 0 if stored is None else stored.n_models
+            return {"current": False, "n_models": 0, "n_asked": asked, "n_stored": n_stored}
         done = found.n_models + len(found.failures)
         return {
             "current": True, "n_models": found.n_models, "n_asked": asked, "n_stored": done,
