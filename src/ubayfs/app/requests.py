@@ -15,6 +15,7 @@ from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import NameMatcher
 from . import export
 from .facts import data_facts, table_facts
+from .intake import inspect
 from .stages import Stages
 
 _TRIED = 4  # runs that an estimate of the time does
@@ -142,9 +143,10 @@ REQUESTS: Mapping[str, Callable[..., Any]] = {
     "preview": preview,
     "estimate": estimate,
     "figure": lambda stages, name, format="svg": stages.figure(name, format),
+    "inspect": lambda stages, **files: inspect(folder=str(stages.directory), **files),
     "version": export.save_version,
     "compare": export.compare_versions,
     "export": export.export,
 }
 # Requests that no newer state ends.
-LASTING = ("version", "compare", "export")
+LASTING = ("inspect", "version", "compare", "export")
