@@ -14,8 +14,9 @@ from ..exceptions import InputError, UBayFSError
 from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import NameMatcher
 from . import export
+from .facts import data_facts, table_facts
 from .intake import inspect
-from .stages import Stages, data_facts, table_facts
+from .stages import Stages
 
 _TRIED = 4  # runs that an estimate of the time does
 
