@@ -66,6 +66,7 @@ def bound_socket(host: str, port: int | None) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((host, number))
+            opened.listen()
         except OSError as error:
             opened.close()
             reason = error.strerror or str(error)
