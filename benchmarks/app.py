@@ -303,8 +303,8 @@ def _check(server: Server, seen: Window) -> None:
     """Raise what must never happen while something is measured."""
     if seen.foreign or seen.errors:
         raise RuntimeError(f"requests to elsewhere: {seen.foreign}; errors of scripts: {seen.errors}")
-    if server.complaints():
-        raise RuntimeError(server.complaints())
+    if found := server.complaints():
+        raise RuntimeError(found)
 
 
 PARTS: dict[str, Callable[[Place], list[Row]]] = {

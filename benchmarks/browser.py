@@ -48,14 +48,19 @@ class Server:
     root: Path
     log: Path
     seconds: float  # until it answered
+    read: int = 0  # bytes of the log that were looked at
 
     def url(self, study: str, screen: str) -> str:
         """Return the address of a screen."""
         return f"{self.base}/s/{study}/{screen}"
 
     def complaints(self) -> str:
-        """Return what the server wrote to its log that is a traceback."""
-        text = self.log.read_text(encoding="utf-8", errors="replace")
+        """Return what the server wrote to its log since the last call, if there is a traceback in it."""
+        with open(self.log, "rb") as file:
+            file.seek(self.read)
+            new = file.read()
+        self.read += len(new)
+        text = new.decode("utf-8", "replace")
         return text[text.find("Traceback") :] if "Traceback" in text else ""
 
 
@@ -68,6 +73,7 @@ def served(root: Path, *arguments: str, log: Path | None = None) -> Iterator[Ser
     environment = {**kept, "PYTHONPATH": source, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "ubayfs", "app", "--no-browser", "--port", "0", "--directory", str(root)]
     start = time.perf_counter()
+    begun = log.stat().st_size if log.exists() else 0
     with open(log, "ab") as errors:
         process = subprocess.Popen(
             [*command, *arguments],
@@ -84,7 +90,7 @@ def served(root: Path, *arguments: str, log: Path | None = None) -> Iterator[Ser
             raise RuntimeError(f"the app did not start: {log.read_text()}")
         url = urlsplit(found[1])
         base, token = f"{url.scheme}://{url.netloc}", parse_qs(url.query)["token"][0]
-        yield Server(process, base, token, root, log, time.perf_counter() - start)
+        yield Server(process, base, token, root, log, time.perf_counter() - start, begun)
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):

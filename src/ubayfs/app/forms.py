@@ -78,8 +78,8 @@ class Known:
 
     @cached_property
     def names(self) -> Names:
-        """The features, to be found by name or pattern."""
-        return Names(self.features)
+        """The features, to be found by name or pattern; while the data are being read every name is accepted."""
+        return Names(self.features or None)
 
     @property
     def block_names(self) -> tuple[str, ...]:
@@ -263,7 +263,12 @@ def n_inequalities(constraint: Constraint, known: Known) -> int | None:
     if given.get("n") == SUPPORTED:
         return 1
     n_pairs = math.prod(len(names) for key, names in given.items() if key.endswith("features"))
-    if constraint.needs_data or known.in_file or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
+    if (
+        not known.features
+        or constraint.needs_data
+        or known.in_file
+        or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS
+    ):
         return None
     try:
         expanded = _expanded(constraint, known, lambda path, message: None)

@@ -66,7 +66,7 @@ def bound_socket(host: str, port: int | None) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((host, number))
-            opened.listen()
+            opened.listen(128)  # a browser that comes before the server is ready waits, and is not refused
         except OSError as error:
             opened.close()
             reason = error.strerror or str(error)

@@ -6,7 +6,7 @@ The answer comes in stages, each of which uses what the earlier ones found: set,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -365,27 +365,16 @@ def problems_of(error: BaseException, state: State) -> list[dict[str, Any]]:
     """Return what an error says is wrong, in plain types, with the positions of the rules that it is about."""
     on = [position for position, rule in enumerate(state.rules) if rule.on]
 
-    def rule_at(position: Any) -> list[int]:
-        return [on[position]] if isinstance(position, int) and position < len(on) else []
+    def described(message: str, path: Any, about: Iterable[Any]) -> dict[str, Any]:
+        rules = [on[i] for i in about if isinstance(i, int) and i < len(on)]
+        return {"path": list(path), "message": message, "rules": rules}
 
     if isinstance(error, StudyError):
-        return [
-            {"path": list(found.path), "message": found.message,
-             "rules": rule_at(found.path[1]) if found.path[:1] == ("constraints",) and len(found.path) > 1 else []}
-            for found in error.problems
-        ]  # fmt: skip
-    rules = (
-        [place for position in error.positions for place in rule_at(position)]
-        if isinstance(error, InfeasibleError)
-        else []
-    )
-    return [
-        {
-            "path": ["constraints"] if rules else [getattr(error, "argument", None) or ""],
-            "message": str(error),
-            "rules": rules,
-        }
-    ]
+        paths = [(found, [path for path in found.related or (found.path,) if path[:1] == ("constraints",)])
+                 for found in error.problems]  # fmt: skip
+        return [described(found.message, found.path, [path[1] for path in about]) for found, about in paths]
+    positions = error.positions if isinstance(error, InfeasibleError) else ()
+    return [described(str(error), ["constraints" if positions else getattr(error, "argument", None) or ""], positions)]
 
 
 # -- facts -------------------------------------------------------------------------------------------------------------

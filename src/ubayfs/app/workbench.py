@@ -221,7 +221,7 @@ class Workbench:
 
     def set_default(self, weight: float) -> None:
         """Replace the weight of all features of which nothing is stated."""
-        self._edit(f"Default weight {weight:g}", lambda state: state.with_default(weight))
+        self._edit(f"Default weight {weight}", lambda state: state.with_default(weight))
 
     def confirm(self) -> None:
         """Record that the knowledge is complete; from now on votes are shown, and no undo takes this back."""
@@ -316,6 +316,7 @@ class Workbench:
 
     def _enter(self, state: State, label: str) -> None:
         self.state, self.revision = state, self.revision + 1
+        self.problems = [problem for problem in self.problems if problem["source"] in ("study", "disk")]
         self._labels += [label] if label else []
         self._tell("state", self.revision, self.state)
         self._save()
@@ -413,9 +414,11 @@ class Workbench:
         self._save()
         return [("facts",)]
 
-    def _on_evidence(self, evidence: dict[str, Any] | None, votes: Any) -> Any:
+    def _on_evidence(self, revision: int, evidence: dict[str, Any] | None, votes: Any) -> Any:
         self.evidence, self.votes = evidence, votes
-        return [("votes",)]
+        if (evidence is None or not evidence["current"]) and revision == self.revision:
+            self.answer = {"revision": revision}  # no set of an ensemble that the study does not ask for
+        return [("votes",), ("answer", None)]
 
     def _on_votes(self, votes: Any) -> Any:
         self.votes = votes
@@ -439,7 +442,7 @@ class Workbench:
             return None
         if problems and revision >= 0:
             self.answer = {"revision": revision}
-        return [*self._set_problems("study", problems), ("answer", None)]
+        return [*self._set_problems("study" if revision >= 0 else "ensemble", problems), ("answer", None)]
 
     def _on_answer(self, revision: int, stage: str, content: dict[str, Any]) -> Any:
         if revision != self.revision:
@@ -464,7 +467,7 @@ class Workbench:
 
     def _on_failed(self, revision: int, message: str, details: str) -> Any:
         self.status = "failed"
-        problem = {"path": [""], "message": f"This is a mistake of ubayfs: {message}", "details": details, "rules": []}
+        problem = _problem(f"This is a mistake of ubayfs: {message}") | {"details": details}
         return [("status",), *self._set_problems("study", [problem])]
 
     def _on_ended(self, code: int | None) -> Any:
@@ -547,18 +550,18 @@ class Workbench:
             write_atomically(self.directory / APP, json.dumps(app, ensure_ascii=False).encode("utf-8", "replace"))
             write_atomically(self.directory / STUDY, text)
             self._digests = self._digests[-1:]
+            self._set_problems("disk", [])
         except OSError as error:
             message = (
                 f"{self.directory / STUDY} could not be written ({error.strerror or error}); the edit is in the log."
             )
-            self._set_problems("disk", [{"path": ["disk"], "message": message, "rules": []}])
+            self._set_problems("disk", [_problem(message)])
             self._publish("problems")
 
     def _set_problems(self, source: str, found: list[dict[str, Any]]) -> list[tuple[str]]:
-        self.problems = [
-            problem for problem in self.problems if (problem["path"][:1] == ["disk"]) != (source == "disk")
-        ]
-        self.problems += found
+        """Replace the problems of one source: study, ensemble, worker or disk."""
+        others = [problem for problem in self.problems if problem["source"] != source]
+        self.problems = others + [{**problem, "source": source, "revision": self.revision} for problem in found]
         return [("problems",)]
 
     def close(self) -> None:
@@ -568,6 +571,10 @@ class Workbench:
         self.rest()
         self._writer.shutdown()
         self._stack.close()
+
+
+def _problem(message: str) -> dict[str, Any]:
+    return {"path": [""], "message": message, "rules": []}
 
 
 def _digest(content: bytes) -> str:

@@ -200,7 +200,7 @@ class _Loop:
             facts = stages.enter(state)
             if facts is not None:
                 self.send("facts", facts)
-            self.send("evidence", stages.evidence_facts(), self._votes())
+            self.send("evidence", revision, stages.evidence_facts(), self._votes())
             stages.resolve()
             self.send("stated", revision, stages.stated(), stages.block_of())
             self._set()

@@ -54,9 +54,9 @@ def check_usable(what: str, failures: Sequence[str], n: int) -> None:
     """Raise EnsembleError if more than half of n repeats failed: what the others say would be of chosen samples."""
     if 2 * len(failures) > n:
         reason, times = Counter(failures).most_common(1)[0]
+        which = f"most frequent reason ({times}x)" if times > 1 else "first reason"
         raise EnsembleError(
-            f"{len(failures)} of {n} {what} could not be used, and at least half must; the most frequent reason "
-            f"({times}x) is: {reason}"
+            f"{len(failures)} of {n} {what} could not be used, and at least half must; the {which} is: {reason}"
         )
 
 

@@ -26,7 +26,8 @@ def add_scripts() -> None:
 
 
 def _column(field: str, title: str, **more: Any) -> dict[str, Any]:
-    return {"field": field, "headerName": title, "tooltipField": field, **more}
+    shown = "p => window.ubayfs.features.visible(p.value)"
+    return {"field": field, "headerName": title, ":valueFormatter": shown, ":tooltipValueGetter": shown, **more}
 
 
 def _options(url: str) -> dict[str, Any]:
@@ -103,7 +104,9 @@ def search_box() -> None:
     """Draw the search, which filters in the browser at once, and how many features are shown."""
     with ui.element("div").classes("toolbar"):
         box = ui.element("input").props('type=text data-search placeholder="Search features ( / )"').classes("grow")
-        box.props["aria-label"] = "Search features by name, block or reason; the key / comes here, the arrow down leads to the features"
+        box.props["aria-label"] = (
+            "Search features by name, block or reason; the key / comes here, the arrow down leads to the features"
+        )
         box.on("input", js_handler="(e) => window.ubayfs.features.filter(e.target.value, null)")
         box.on("keydown", js_handler="(e) => window.ubayfs.features.enter(e)")
         with ui.element("select").props('aria-label="Which features are shown"') as shown:

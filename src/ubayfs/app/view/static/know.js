@@ -29,6 +29,13 @@ window.ubayfs.features = {
     });
     this.api.applyTransaction({ update });
   },
+  // Control characters could hide or reverse the text beside them.
+  visible(text) {
+    return String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (c) => {
+      const hex = c.codePointAt(0).toString(16);
+      return hex.length < 3 ? `\\x${hex.padStart(2, "0")}` : `\\u${hex.padStart(4, "0")}`;
+    });
+  },
   filter(needle, shown) {
     this.needle = needle === null ? this.needle : needle.trim().toLowerCase();
     this.shown = shown === null ? this.shown : shown;
@@ -94,7 +101,7 @@ window.ubayfs.features = {
       ["why", [data.b, data.y, data.v === null ? "" : `${data.v} votes`].filter(Boolean).join(" · ")]];
     for (const [kind, text] of parts) {
       const line = document.createElement("div");
-      line.className = kind; line.dir = "auto"; line.textContent = text;
+      line.className = kind; line.dir = "auto"; line.textContent = this.visible(text);
       box.append(line);
     }
     return box;
