@@ -14,10 +14,12 @@ from ..exceptions import InputError, UBayFSError
 from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import NameMatcher
 from . import export
+from .facts import data_facts, table_facts
 from .intake import inspect
-from .stages import Stages, data_facts, table_facts
+from .stages import Stages
 
-_TRIED = 4  # runs that an estimate of the time does
+_TRIED, _TRIED_TOGETHER = 4, 24  # runs that an estimate of the time does
+_TOGETHER = 100  # runs that selectors do at once, at most
 
 
 def match(stages: Stages, names: Iterable[str]) -> dict[str, Any]:
@@ -128,7 +130,7 @@ def estimate(stages: Stages) -> dict[str, Any]:
         per_run = seconds / done
     stored = stages.stored()
     left = max(section.n_models - (0 if stored is None else stored.n_models), 0)
-    batches = -(-left // BATCH)
+    batches = -(-left // _TOGETHER)
     return {"seconds": batches * fixed + left * per_run, "n_left": left}
 
 
