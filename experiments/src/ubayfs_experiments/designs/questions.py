@@ -21,7 +21,7 @@ from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
 NAME = "questions"
 CELLS = (("gauss", "planted"), ("gauss", "few"), ("gauss", "many"), ("gauss_blocks", "planted"))
-N_SIMULATIONS, PER_VERSION, N_QUESTIONS, MAX_SIZE = 30, 3, 10, 10
+N_SIMULATIONS, PER_VERSION, N_QUESTIONS, MAX_SIZE = 20, 2, 10, 10
 SETTINGS: dict[str, Any] = {
     "simulations": N_SIMULATIONS, "simulations per version": PER_VERSION, "questions": N_QUESTIONS, "n_models": 50,
     "n_features_per_model": 10, "max_size": MAX_SIZE, "related": STAND_IN,

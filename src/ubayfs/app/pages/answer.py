@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _N_QUESTIONS, _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 10, 200, 20, 25
 _HATCHED = (
-    '<svg width="0" height="0" aria-hidden="true"><defs><pattern id="hatched" width="4" height="4" '
+    '<svg width="0" height="0" style="position: absolute" aria-hidden="true"><defs><pattern id="hatched" width="4" height="4" '
     'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="4" height="4" fill="#fff"/>'
     '<rect width="2" height="4" fill="#8a3b00"/></pattern></defs></svg>'
 )

@@ -124,8 +124,8 @@ def _member(record: Facts, stated: Facts, most: float, is_new: bool, columns: Se
         )
         for title in columns[1:]
     )
-    return Markup('<tr{}><th scope="row">{}{}{}</th>{}</tr>').format(
-        Markup(' class="new"') if is_new else "", new, text(name), Markup().join(below), shown
+    return Markup('<tr data-feature="{}"{}><th scope="row">{}{}{}</th>{}</tr>').format(
+        name, Markup(' class="new"') if is_new else "", new, text(name), Markup().join(below), shown
     )
 
 
@@ -185,7 +185,7 @@ def rules(constraints: Sequence[Facts]) -> Markup:
         )
         for entry in constraints
     )
-    return Markup('<ul class="rules">{}</ul>').format(items)
+    return Markup('<ul class="held">{}</ul>').format(items)
 
 
 def _state(entry: Facts) -> str:
@@ -209,8 +209,8 @@ def _cost(entry: Facts) -> str:
     if not without:
         return "Costs nothing"
     changed = [f"{word} {listing(entry[key], 3)}" for word, key in
-               (("with", "added_without"), ("without", "removed_without")) if entry[key]]  # fmt: skip
-    return f"Costs {cost_text(entry['cost_votes'], without)}; else the set is {' and '.join(changed)}"
+               (("also", "added_without"), ("no", "removed_without")) if entry[key]]  # fmt: skip
+    return f"Costs {cost_text(entry['cost_votes'], without)}; {' and '.join(changed) or 'the same set'} without it"
 
 
 def other_sets(alternatives: Sequence[Facts]) -> Markup:
