@@ -138,7 +138,9 @@ def test_questions_are_answered_by_keys(answer):
     skipped = answer.locator(".card h3").inner_text()
     assert skipped != title
     answer.keyboard.press("0")
-    answer.wait_for_function("title => document.querySelector('.questions').textContent.indexOf(title) < 0", arg=skipped)
+    answer.wait_for_function(
+        "title => document.querySelector('.questions').textContent.indexOf(title) < 0", arg=skipped
+    )
 
 
 def test_names_are_escaped_and_a_wrong_one_is_refused_in_place(answer):

@@ -31,10 +31,9 @@ def members(answer: Facts) -> list[dict[str, Any]]:
     """
     found = answer["set"]
     order = sorted(range(len(found["features"])), key=lambda i: -found["importance"][i])
-    records = {
-        found["features"][i]: {"feature": found["features"][i], "count": found["counts"][i], "weight": found["weights"][i]}
-        for i in order
-    }
+    columns = zip(found["features"], found["counts"], found["weights"], strict=True)
+    each = [dict(zip(("feature", "count", "weight"), row, strict=True)) for row in columns]
+    records = {each[i]["feature"]: each[i] for i in order}
     for stage in ("reasons", "alternatives", "trust"):
         for record in answer.get(stage, {}).get("chosen", ()):
             known = {key: value for key, value in record.items() if value is not None}
@@ -142,9 +141,9 @@ def word_box(feature: str, stated: Any) -> Markup:
         Markup('<option value="{}"{}>{}</option>').format(key, Markup(" selected") if key == now else "", shown)
         for key, shown in options.items()
     )
-    return Markup('<select data-feature="{0}" data-keep="word {0}" aria-label="What you say of {1}">{2}</select>').format(
-        feature, text(feature), inner
-    )
+    return Markup(
+        '<select data-feature="{0}" data-keep="word {0}" aria-label="What you say of {1}">{2}</select>'
+    ).format(feature, text(feature), inner)
 
 
 def instead(record: Facts) -> str:
