@@ -74,7 +74,7 @@ def inspect(
     }
 
 
-async def inspected(bench: Document, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
+async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
     """Return what :func:`inspect` does, found out by the worker of a study."""
     return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
 
