@@ -1,6 +1,7 @@
 """UBayFSSelector by itself: scikit-learn's own checks, what fit learns, what it refuses, what it stores."""
 
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -167,10 +168,18 @@ class TestSize:
             UBayFSSelector(max_features=None, n_models=3, random_state=0).fit(*cancer)
         assert any("No constraint limits the size of the set: 30 of 30" in str(warning.message) for warning in caught)
 
-    @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "ten"])
+    @pytest.mark.parametrize("wrong", [0, -1, 2.5, True])
     def test_max_features_must_be_a_positive_whole_number(self, cancer, wrong):
         with pytest.raises(InputError, match=f"max_features must be a whole number >= 1; got {wrong!r}"):
             UBayFSSelector(max_features=wrong).fit(*cancer)
+
+    @pytest.mark.parametrize(("word", "hint"), [("ten", ""), ("Supported", " Did you mean 'supported'?")])
+    def test_a_wrong_word_for_the_size_is_told_the_right_one(self, cancer, word, hint):
+        expected = f"max_features must be a whole number >= 1 or 'supported'; got {word!r}.{hint}"
+        with pytest.raises(InputError, match=f"^{re.escape(expected)}$"):
+            UBayFSSelector(max_features=word, n_models=3).fit(*cancer)
+        with pytest.raises(InputError, match=re.escape(f"got {word!r}.{hint}")):
+            max_size(word)
 
     @pytest.mark.parametrize(
         ("max_features", "per_model", "n_columns", "expected"),

@@ -35,7 +35,6 @@ LAYERS = [
     ["report"],
     ["results"],
     ["comparison"],
-    ["app"],
     ["__init__"],
     ["app"],
     ["cli"],

@@ -15,6 +15,7 @@ from ubayfs_experiments import runner, store
 from ubayfs_experiments.analysis.calibration import (
     TABLES,
     agreement,
+    by_the_present_rule,
     errors_table,
     facts_table,
     fill,
@@ -174,8 +175,23 @@ def test_the_truth_of_agreement_is_that_of_other_studies():
     assert row["truth"] == pytest.approx(expected)
     assert row["covers"] == (0.0 <= expected <= 0.3)
     own = [np.mean([agreement(sets[i], sets[j], 20) for j in range(4) if j != i]) for i in (0, 1)]
-    assert row["covers_own"] == np.mean([0.0 <= value <= 0.3 for value in own])
+    high = 4 * 0.2 / (1 + 3 * 0.2)  # by the present rule, of 0.1 + 0.1
+    assert row["covers_own"] == np.mean([0.0 <= value <= high for value in own])
+    assert row["holds"] == 1.0  # 1 to 1 of 3, and 1 is true
     assert row["again"] == pytest.approx(3 * (expected + (1 - expected) * 3 / 20))
+
+
+def test_upper_ends_of_earlier_rules_are_brought_up_to_date():
+    """From lower and the lower end of the interval, which hold the standard error; what is up to date stays."""
+    sets = {"features": (0, 1, 2), "size": 3, "n_features": 20}
+    said = {"lower": 0.1, "interval_low": 0.1 - 1.96 * 0.05, "interval_high": 0.3, "upper": 0.2, "again_high": 2.0}
+    now = by_the_present_rule(rows("halves", sets, {**sets, "lower": -0.2, "interval_low": -0.298}, **said))
+    upper = 4 * 0.15 / (1 + 3 * 0.15)
+    assert now["upper"].tolist() == pytest.approx([upper, -0.15])
+    x = 0.1 + 1.96 * 0.05
+    assert now["interval_high"].tolist() == pytest.approx([4 * x / (1 + 3 * x), 0.3])
+    assert now["again_high"][0] == pytest.approx(3 * (upper + (1 - upper) * 3 / 20))
+    pd.testing.assert_frame_equal(by_the_present_rule(now), now)
 
 
 def test_versions_are_studies_of_their_own():
@@ -262,9 +278,8 @@ def test_a_simulation_that_is_run_again_gives_the_published_figures(name):
     frame = store.read_frames(RESULTS, [calibration.NAME])[calibration.NAME]
     task = task_of(name, scale=False)
     _, (outcome,) = runner._run_one(task, calibration.run_split, 3, None, runner.SEED)
-    (row,) = frame[(frame["data"] == "gauss") & (frame["method"] == task.method) & (frame["split"] == 3)].to_dict(
-        "records"
-    )
+    frame = frame[(frame["data"] == "gauss") & (frame["method"] == task.method) & (frame["split"] == 3)]
+    (row,) = by_the_present_rule(frame).to_dict("records")
     assert outcome.features == row["features"]
     assert {key: row[key] for key in outcome.scores} == pytest.approx(outcome.scores)
 

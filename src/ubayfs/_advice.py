@@ -141,6 +141,12 @@ class Advice:
             "The data support no feature: {n_shuffles} shuffled targets give such votes, too (p = {p_value:.2g}). At "
             "most one feature is selected; it may be unrelated to the target.",
         ),
+        "no_feature_stands_out": (
+            OptimizationWarning,
+            "The votes as a whole differ from those of {n_shuffles} shuffled targets (p = {p_value:.2g}), but no "
+            "feature stands out by itself: the smallest q is {smallest:.2g}, above {limit}. At most one feature is "
+            "selected.",
+        ),
         "without_votes": (
             OptimizationWarning,
             "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
@@ -274,6 +280,11 @@ class Advice:
             UBayFSWarning,
             "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were "
             "written cannot be checked.",
+        ),
+        "trust_lost": (
+            UBayFSWarning,
+            "{path} is {what}: what is known of other samples cannot be used for another decision. 'ubayfs trust' with "
+            "this directory finds it out anew.",
         ),
         "few_shuffles": (
             UBayFSWarning,

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
 from .constraints import as_constraints
 from .constraints.sizes import max_size
-from .constraints.supported import SUPPORTED
+from .constraints.supported import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .data.missing import MAX_MISSING
@@ -287,10 +287,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             raise InputError.of("constraints", "is an iterator, which can be read only once; pass a list or a tuple.")
         constraints = as_constraints(self.constraints)
         if self.max_features is not None:
-            if self.max_features == SUPPORTED:
+            most = as_size("max_features", self.max_features, low=1)
+            if most == SUPPORTED:
                 most = min(supported, check_int("max_supported", self.max_supported, low=1))
-            else:
-                most = check_int("max_features", self.max_features, low=1)
             constraints += (max_size(most, rho=math.inf),)
         return {name: getattr(self, name) for name in Decision.names()} | {"constraints": constraints}
 

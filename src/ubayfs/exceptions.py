@@ -163,12 +163,15 @@ class Problem:
         Of the study file, from 1; 0 when it has none.
     place : str
         File, line and key, or the option of the command line, as people look for it.
+    related : tuple of paths
+        Of all constraints that contradict each other.
     """
 
     message: str
     path: tuple[str | int, ...] = ()
     line: int = 0
     place: str = ""
+    related: tuple[tuple[str | int, ...], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

@@ -13,11 +13,39 @@ from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT, start_server, stop_server
 
 
 @pytest.fixture(scope="session")
+def new_server():
+    """Return a function that starts a server of a test's own; all are ended with the session."""
+    started = []
+
+    def start(directory, *arguments):
+        started.append(start_server(directory, *arguments))
+        return started[-1]
+
+    yield start
+    for each in started:
+        stop_server(each)
+
+
+@pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """A server with the demo study, for all tests of a session."""
     started = start_server(tmp_path_factory.mktemp("app") / "studies", "--demo")
     yield started
     stop_server(started)
+
+
+@pytest.fixture(scope="session")
+def start():
+    """Function that starts another server, with arguments of `start_server`; it ends with the session."""
+    started = []
+
+    def begin(*arguments):
+        started.append(start_server(*arguments))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        stop_server(each)
 
 
 @pytest.fixture(scope="session")

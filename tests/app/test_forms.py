@@ -143,6 +143,13 @@ def test_very_many_inequalities_are_not_made_to_be_counted():
     assert n_inequalities(ubayfs.max_size(5), Known(names)) == 1
 
 
+def test_nothing_is_counted_or_refused_before_the_features_are_known():
+    assert read_form("require", {"features": ["anything"], "strictness": "must"}, Known([]))[1] == {}
+    assert n_inequalities(ubayfs.max_size(5), Known([], BLOCKS)) is None
+    assert n_inequalities(ubayfs.require(["gone"]), KNOWN) is None
+    assert n_inequalities(ubayfs.max_blocks(1), Known(["other features"], BLOCKS)) is None
+
+
 def test_sentences_tell_constraints_apart():
     sentences = [sentence(example) for example in EXAMPLES]
     assert len(set(sentences)) == len(EXAMPLES)

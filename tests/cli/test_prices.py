@@ -61,7 +61,8 @@ def test_options_with_a_price(folder, run):
     [
         (["--price", "0.1"], "--price: belongs to soft constraints among the options"),
         (["--max-size", "3", "--price", "0.1"], "--price: belongs to soft constraints among the options"),
-        (["--cannot-link", "mean radius", "mean area", "--price", "-1"], "must be a number in [0, inf); got -1.0"),
+        (["--cannot-link", "mean radius", "mean area", "--price", "-1"], "select: --price: must be a number"),
+        (["--price", "-1"], "select: --price: must be a number in [0, inf); got -1.0"),
     ],
 )
 def test_wrong_prices(folder, run, options, message):

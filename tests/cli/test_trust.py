@@ -162,12 +162,44 @@ def test_trust_refuses_another_table_and_leaves_the_result(own, run):
     assert (own / "manifest.json").read_bytes() == content
 
 
-@pytest.mark.parametrize("command", [["trust"], ["decide"]])
-def test_a_damaged_file_is_named(own, run, command):
-    (own / "trust.npz").write_bytes(b"damaged")
-    done = run(*command, own)
-    assert done.code == 2
-    assert "trust.npz" in done.err
+@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b"PK"), Path.unlink])
+def test_lost_trust_is_named_and_made_anew(own, run, damage):
+    """All else of the result can be used; no other decision claims what is not known."""
+    damage(own / "trust.npz")
+    for command in (["report", own, "-o", "report.md"], ["compare", own, own]):
+        assert run(*command).code == 0
+    done = run("decide", own, "-o", "other")
+    assert done.code == 0, done.err
+    assert "results/trust.npz is" in done.err
+    assert states(Path("other")) == ("missing", "missing", "missing")
+    done = run("trust", own, "--level", "quick", *SMALL)
+    assert done.code == 0, done.err
+    assert "'ubayfs trust' with this directory finds it out anew" in done.err
+    assert StoredResult(own).trust.null.n_done == 19
+    assert states(own) == ("missing", "known", "known")
+
+
+def test_a_report_that_was_moved_names_no_other_place(folder, run):
+    assert run("select", "study.yaml").code == 0
+    Path("results").rename("moved")
+    for name in ("report.html", "report.md"):
+        text = Path("moved", name).read_text(encoding="utf-8")
+        assert "ubayfs trust results" not in text
+        assert text.count("in the directory of this report:") == 3
+    assert run("report", "moved", "-o", "elsewhere.md", "-o", "elsewhere.json").code == 0
+    for name in ("elsewhere.md", "elsewhere.json"):
+        text = Path(name).read_text(encoding="utf-8")
+        assert text.count("ubayfs trust moved --level") == 3
+        assert "of this report" not in text
+
+
+def test_work_that_would_be_lost_is_refused(trusted, run, nothing_repeated):
+    for level in ("quick", "full"):
+        done = run("decide", trusted, "--trust", level)
+        assert done.code == 2
+        assert f"--trust {level} repeats the ensemble" in done.err
+        assert "Add -o DIRECTORY" in done.err
+    assert run("decide", trusted, "--trust", "none").code == 0
 
 
 @pytest.mark.parametrize(("option", "value"), [("--level", "ful"), ("--shuffles", 0), ("--cv", 1), ("--sizes", 0)])
@@ -310,7 +342,9 @@ def test_no_other_kind_takes_the_word(folder, run):
     done = run("check", "study.yaml", "--min-size", "supported")
     assert done.code == 2
     assert "--min-size" in done.err
-    assert "invalid int value: 'few'" in run("check", "study.yaml", "--max-size", "few").err
+    assert "invalid int value: 'few'." in run("check", "study.yaml", "--max-size", "few").err
+    wrong = run("check", "study.yaml", "--max-size", "Supported").err
+    assert "invalid int value: 'Supported'; use a number, or supported." in wrong
 
 
 def test_check_shows_what_would_be_repeated(folder, run):

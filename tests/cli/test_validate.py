@@ -49,3 +49,17 @@ def test_wrong_options_are_named_before_any_work(folder, run, arguments, message
     done = run("validate", "study.yaml", *arguments)
     assert done.code == 2
     assert message in done.err
+
+
+def test_the_same_command_resumes_from_a_checkpoint(folder, run, monkeypatch):
+    command = ["validate", "study.yaml", *FOLDS, "--checkpoint", "folds"]
+    first = run(*command, "-o", "first.csv")
+    assert first.code == 0, first.err
+    assert len(list(Path("folds").glob("fold-*.json"))) == 2
+    monkeypatch.setattr("ubayfs.trust.folds.FoldEvaluation.run", None)  # nothing is left to do
+    again = run(*command, "-o", "again.csv")
+    assert again.code == 0, again.err
+    assert Path("first.csv").read_bytes() == Path("again.csv").read_bytes()
+    other = run(*command, "--max-size", 2)
+    assert other.code != 0
+    assert "constraints" in other.err

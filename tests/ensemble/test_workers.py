@@ -6,6 +6,7 @@ import threading
 import time
 import tracemalloc
 import types
+import warnings
 from contextlib import ExitStack
 from importlib import import_module
 
@@ -479,3 +480,47 @@ def test_a_selector_that_cannot_travel_is_told_at_once(table):
     message = "cannot be sent to other processes"
     with joblib.parallel_config(backend="loky"), pytest.raises(EnsembleError, match=message):
         collect(table, locked, n_jobs=2)
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+def test_threads_that_set_filters_of_warnings_in_turns_leave_none_behind(n_threads):
+    """Each sets one before any other has taken its own back, which they do in the order in which they came."""
+    came, left = ([threading.Event() for _ in range(n_threads + 1)] for _ in range(2))
+    came[0].set()
+    left[0].set()
+    numbers = iter(range(n_threads))
+
+    def selector(X, y, n_features, rng):
+        number = next(numbers, None)
+        if number is not None:  # not the later run of a thread
+            came[number].wait(20)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", category=ResourceWarning)
+                came[number + 1].set()
+                came[-1].wait(20)
+                left[number].wait(20)
+            left[number + 1].set()
+        return [0]
+
+    X, before = np.random.default_rng(0).normal(size=(20, 3)), list(warnings.filters)
+    collect_evidence(X, np.arange(20) % 2, selector, n_models=2 * n_threads, random_state=0, n_jobs=n_threads)
+    assert left[-1].is_set()
+    assert warnings.filters == before
+
+
+def test_leaving_processes_early_is_no_warning():
+    rng = np.random.default_rng(0)
+    with (
+        joblib.parallel_config(backend="threading", n_jobs=2),
+        pytest.warns(EnsembleWarning, match="cancelled") as caught,
+    ):
+        collect_evidence(
+            rng.normal(size=(20, 3)), np.arange(20) % 2, _slow, n_models=60, random_state=0,
+            on_progress=lambda done, total: done < 1,
+        )  # fmt: skip
+    assert len(caught) == 1
+
+
+def _slow(X, y, n_features, rng):
+    time.sleep(0.002)
+    return [0]

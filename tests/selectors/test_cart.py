@@ -9,7 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ubayfs.selectors import _cart, _orders
+from ubayfs.selectors import _bins, _cart, _orders
+from ubayfs.selectors._bins import Counts
 from ubayfs.selectors._cart import tree_importances
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
@@ -208,12 +209,60 @@ def test_trees_of_a_batch_do_not_touch_each_other(task):
 def test_sizes_of_passes_and_groups_change_nothing(task, pass_entries, group_entries, monkeypatch):
     X, y, subsamples = subsampled(1, task)
     expected = tree_importances(X, y, subsamples, generators(7))
-    monkeypatch.setattr(_orders, "_PASS_ENTRIES", pass_entries)
+    for module in (_orders, _cart, _bins):
+        monkeypatch.setattr(module, "_PASS_ENTRIES", pass_entries)
     monkeypatch.setattr(_cart, "_GROUP_ENTRIES", group_entries)
+    monkeypatch.setattr(_cart, "_TABLE_ENTRIES", group_entries)
     assert_same(tree_importances(X, y, subsamples, generators(7)), expected)
 
 
-def test_no_sorted_copy_of_the_table_is_held_for_a_single_group():
+@pytest.mark.parametrize("task", ["binary", "multiclass", "multilabel"])
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_columns_that_need_not_be_sorted_change_nothing(task, digits, monkeypatch):
+    rng = np.random.default_rng(digits)
+    X = np.round(rng.normal(size=(400, 60)), digits)
+    X[:, 3] = X[:, 0]  # features that tie
+    y = outputs_of(make_target(task, X[:, 0] * (X[:, 1] > 0) + X[:, 2] + 0.3 * rng.normal(size=400), rng), task)
+    subsamples = rng.random((3, 400)) < 0.75
+    n_sorted = []
+    shares = _cart._Group.shares
+    monkeypatch.setattr(_cart._Group, "shares", lambda own, ranks: n_sorted.append(ranks.size) or shares(own, ranks))
+    expected = tree_importances(X, y, subsamples, generators(3))
+    n_all = sum(n_sorted)
+    n_sorted.clear()
+    for name, value in {"_COUNTED_ROWS": 8, "_COUNTED_ENTRIES": 0, "_PASS_ENTRIES": 256}.items():
+        monkeypatch.setattr(_cart, name, value)
+    monkeypatch.setattr(_bins, "BIN_ROWS", 4)
+    assert_same(tree_importances(X, y, subsamples, generators(3)), expected)
+    assert sum(n_sorted) < (0.9 if digits == 0 else 0.6) * n_all
+
+
+@given(seed=st.integers(0, 10**6), n_outputs=st.integers(1, 3), bin_rows=st.sampled_from([1, 3, 8, 1000]))
+def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows):
+    rng = np.random.default_rng(seed)
+    n_samples = int(rng.integers(4, 90))
+    X = rng.integers(0, rng.integers(2, 100), size=(n_samples, 4)).astype(float)
+    high = (rng.random((n_outputs, n_samples)) < rng.random()) | (X[:, 0] > X[:, 1])
+    rows = np.flatnonzero(rng.random(n_samples) < 0.7)
+    assume(len(rows) > 1)
+    y = high[:, rows] - high[:, rows].mean(axis=1, keepdims=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_bins, "BIN_ROWS", bin_rows)
+        ranks = _orders.column_ranks(X)
+        counts = Counts.of(ranks, rows, high)
+        finer = Counts.of(ranks, rows, high, 0)
+        left_out = Counts.of(ranks, np.setdiff1d(np.arange(n_samples), rows), high, 0)
+        rest = Counts.of(ranks, np.arange(n_samples), high, 0).without(left_out)
+        np.testing.assert_array_equal(rest.in_bins, finer.in_bins)
+        bounds = [one.bounds(y.min(axis=1), y.max(axis=1)) for one in (counts, finer, finer.coarser(len(rows)))]
+    for feature, x in enumerate(X[rows].T):
+        for threshold in np.unique(x)[:-1]:
+            left = x <= threshold
+            share = (y[:, left].sum(axis=1) ** 2).sum() / (left.sum() * (~left).sum())
+            assert all(share <= bound[feature] + 1e-12 for bound in bounds)
+
+
+def test_ranks_of_the_table_are_all_that_is_held_of_it():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(8000, 300)), rng.integers(0, 2, size=(8000, 1)).astype(float)
     subsamples = rng.random((1, 8000)) < 0.75
@@ -221,7 +270,7 @@ def test_no_sorted_copy_of_the_table_is_held_for_a_single_group():
     tree_importances(X, y, subsamples, generators(1), max_depth=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    # The order of the subsample has 0.75 / 2 of the table; temporary arrays are some megabytes of 19.
+    # The ranks have a quarter of the size of the table; temporary arrays are some megabytes of 19.
     assert peak < 0.65 * X.nbytes
 
 

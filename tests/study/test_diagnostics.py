@@ -206,6 +206,7 @@ constraints:
         resolve_study(load_study(folder / "study.yaml"))
     (problem,) = caught.value.problems
     assert (problem.path, problem.line) == (("constraints", 2, "require"), 8)
+    assert problem.related == (("constraints", 1, "linear"), ("constraints", 2, "require"))
     assert "study.yaml, line 7, constraints[1].linear" in problem.message
     assert "constraints[0]" not in problem.message
     assert "radius" not in problem.message

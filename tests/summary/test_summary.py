@@ -578,7 +578,7 @@ def test_words_of_the_scale_are_shown_as_written(evidence):
         standalone=lambda: SimpleNamespace(to_dict=lambda: {"title": "What experts know"}),
     )
     summary = summarize(selection, study=study, n_draws=0)
-    assert summary["facts"][0]["command"] == "ubayfs trust 'studies/my results' --level full"
+    assert summary["facts"][0]["command"] == "ubayfs trust . --level full"  # wherever the result is moved to
     assert summary["title"] == "What experts know"
     assert summary["blocks"] == [{"name": "size", "n_features": 2}, {"name": "shape", "n_features": 3}]
     assert summary["prior"]["words"] == {"texture": "very likely", "symmetry": "likely"}

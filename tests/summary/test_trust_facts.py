@@ -224,8 +224,8 @@ def test_too_few_shuffles_show_the_command_that_adds_some(n_done, n_asked, n_fai
     [
         (3, 3, 10, "The data support 3 features; the other 7 that were chosen may be noise."),
         (1, 1, 2, "The data support 1 feature; the other one that was chosen may be noise."),
-        (0, 0, 4, "The data support 0 features; all 4 that were chosen may be noise."),
-        (0, 0, 1, "The data support 0 features; the one that was chosen may be noise."),
+        (0, 0, 4, "The data support no feature; all 4 that were chosen may be noise."),
+        (0, 0, 1, "The data support no feature; the one that was chosen may be noise."),
         (
             5,
             4,
@@ -236,13 +236,24 @@ def test_too_few_shuffles_show_the_command_that_adds_some(n_done, n_asked, n_fai
     ],
 )
 def test_what_the_data_support(n_supported, n_inside, n_chosen, expected):
-    assert supported({"supported": n_supported, "n_supported_chosen": n_inside}, n_chosen) == expected
+    passes = {"passes": n_supported > 0, "p_value": 0.3, "limit": 0.2}
+    assert supported({"supported": n_supported, "n_supported_chosen": n_inside, **passes}, n_chosen) == expected
+
+
+def test_votes_that_differ_although_no_feature_stands_out():
+    found = {"supported": 0, "n_supported_chosen": 0, "passes": True, "p_value": 1 / 21, "limit": 0.2}
+    expected = (
+        "The votes as a whole differ from those of shuffled targets (p = 0.048), but no feature stands out by itself "
+        "(none has a q up to 0.2); all 4 that were chosen may be noise."
+    )
+    assert supported(found, 4) == expected
 
 
 @pytest.mark.parametrize(
     ("again", "value", "sentence"),
     [
         ([2.2, 3.4], "2 to 3 of 10", "about 2 to 3 of these 10 would be chosen again."),
+        ([0.4, 1.8], "0 to 2 of 10", "up to about 2 of these 10 would be chosen again."),
         ([6.6, 7.1], "7 of 10", "about 7 of these 10 would be chosen again."),
         ([-0.1, 0.3], "none of 10", "hardly any of these 10 would be chosen again."),
     ],

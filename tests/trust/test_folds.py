@@ -58,7 +58,9 @@ def test_rare_labels_are_spread_over_the_folds():
         (["a"] * 9 + ["b"] * 3, None, 2, "y", r"'b', but cv=2 needs at least 4 of each class. Use cv=3\."),
         (["a"] * 9 + ["b"] * 9, [0, 1, 2] * 6, 4, "cv", "cv is 4, which needs at least 4 groups; there are 3"),
         ([0] * 12 + [1] * 3, [0, 1, 2, 3] * 3 + [0, 1, 2], 4, "groups", "3 groups of class 0?1?, but cv=4"),
-        (np.arange(5) / 3, None, 3, "cv", "needs at least 6 samples; there are 5"),
+        (np.arange(11) / 3, None, 3, "cv", r"needs at least 12 samples; there are 11\. Use fewer folds"),
+        (np.arange(7) / 3, None, 2, "cv", r"needs at least 8 samples; there are 7\. Collect more"),
+        (np.arange(11) / 3, [0, 1, 2, 3] * 2 + [0, 1, 2], 3, "cv", "needs at least 12 samples; there are 11"),
     ],
 )
 def test_too_few_are_named_with_the_way_out(y, groups, cv, argument, words):
@@ -67,6 +69,6 @@ def test_too_few_are_named_with_the_way_out(y, groups, cv, argument, words):
     assert caught.value.argument == argument
 
 
-@pytest.mark.parametrize(("y", "cv"), [([0] * 4 + [1] * 4, 2), ([0] * 3 + [1] * 3, 3), (np.arange(6) / 4, 3)])
+@pytest.mark.parametrize(("y", "cv"), [([0] * 4 + [1] * 4, 2), ([0] * 3 + [1] * 3, 3), (np.arange(12) / 4, 3)])
 def test_just_enough_will_do(y, cv):
     check_folds(data_of(y), cv)

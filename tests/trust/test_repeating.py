@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import ubayfs
 from ubayfs import (
+    EnsembleError,
     Evidence,
     Hyperdirichlet,
     InfeasibleError,
@@ -155,8 +156,8 @@ def test_halves_without_a_set_are_counted(signals):
     evidence, halves = collect_evidence(data, **FISHER, random_state=0), collect_halves(data, FISHER, 4, random_state=0)
     selection = decide(evidence, constraints=FIVE)
     contradiction = Decision(constraints=[exact_size(3, rho=np.inf), min_size(4, rho=np.inf)])
-    found = reproducibility_of(selection, halves, contradiction)
-    assert (found.n_used, len(found.failures), found.complete) == (0, 4, True)
+    with pytest.raises(EnsembleError, match=r"4 of 4 splits could not be used.*\(4x\) is: No feature set"):
+        reproducibility_of(selection, halves, contradiction)
     empty = Decision(constraints=max_size(0, rho=np.inf))
     found = reproducibility_of(selection, halves, empty)
     assert (found.n_used, found.n_undefined, found.complete) == (0, 4, True)
@@ -333,3 +334,13 @@ def test_constraints_on_correlations_need_the_data(signals):
     with pytest.raises(InputError) as error:
         reproducibility_of(loaded, halves, decision, data)
     assert error.value.argument == "selection"
+
+
+def test_few_numbers_are_refused_before_any_work(rng):
+    """With two samples in a subsample, all features correlate perfectly, and the halves would agree by their order."""
+    X = rng.normal(size=(7, 30))
+    with pytest.raises(InputError, match=r"has 7 samples, and subsamples of their halves 2") as caught:
+        reproduce(X, X[:, 0], n_models=5, constraints=FIVE, random_state=0)
+    assert caught.value.argument == "y"
+    X = rng.normal(size=(8, 30))
+    assert reproduce(X, X[:, 0], n_models=5, n_splits=2, constraints=FIVE, random_state=0).n_used == 2

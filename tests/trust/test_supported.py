@@ -41,6 +41,17 @@ def test_the_size_is_the_number_of_supported_features_within_bounds():
     assert "no feature" in str(advice)
 
 
+def test_votes_may_differ_although_no_feature_stands_out():
+    """Concentrated more than in any shuffle, but each shuffle has some feature with the most votes, too."""
+    found = noise([6, 6, 6, 0, 0, 0], np.tile([7, 1, 1, 1, 1, 1], (20, 1)))
+    assert (found.passes, found.supported) == (True, 0)
+    size, (advice,) = supported_size(found)
+    assert (size, advice.code) == (1, "no_feature_stands_out")
+    assert advice.facts["smallest"] == found.q_values.min() > 0.2
+    assert "p = 0.048" in str(advice)
+    assert "support no feature" not in str(advice)
+
+
 def test_a_number_takes_the_place_of_the_word_and_another_one_its_place():
     constraints = (max_size("supported", rho=5.0), max_size(9), ubayfs.min_size(1))
     first = with_supported(constraints, 4)

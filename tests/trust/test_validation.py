@@ -412,7 +412,7 @@ def test_all_progress_is_told():
         ({"max_features": 3}, "max_features"),
         ({"predictor": "svm"}, "predictor"),
         ({"constraints": [require(["nobody"])]}, "features"),
-        ({"checkpoint": "here"}, "checkpoint"),
+        ({"checkpoint": 3}, "checkpoint"),
         ({"random_state": -1}, "random_state"),
     ],
 )
@@ -427,3 +427,61 @@ def test_without_a_target_there_is_nothing_to_predict():
     with pytest.raises(InputError, match="target") as caught:
         validate(planted()[0], selector="laplacian")
     assert caught.value.argument == "y"
+
+
+def test_a_validation_resumes_where_it_was_cancelled(tmp_path, monkeypatch):
+    """Each fold is done once; more repeats add to them, and the result is that of one go, seed included."""
+    X, y = planted()
+    with pytest.warns(EnsembleWarning):  # cancelled
+        partly = quick(X, y, random_state=None, checkpoint=tmp_path, n_jobs=1, on_progress=lambda done, total: done < 2)
+    assert partly.n_done == 2
+    times = []
+    run = validation_runs(monkeypatch, times)
+    found = quick(X, y, random_state=None, checkpoint=tmp_path)
+    assert len(times) == 4
+    more = quick(X, y, random_state=None, checkpoint=tmp_path, n_repeats=3)
+    assert len(times) == 7
+    pd.testing.assert_frame_equal(more.folds.query("repeat < 2"), found.folds)
+    seed = np.random.SeedSequence(json.loads((tmp_path / "manifest.json").read_text())["settings"]["seed"]["entropy"])
+    monkeypatch.setattr("ubayfs.trust.folds.FoldEvaluation.run", run)
+    pd.testing.assert_frame_equal(quick(X, y, random_state=seed).folds, found.folds)
+
+
+def validation_runs(monkeypatch, times):
+    """Count the folds that are done."""
+    from ubayfs.trust.folds import FoldEvaluation
+
+    run = FoldEvaluation.run
+    monkeypatch.setattr(FoldEvaluation, "run", lambda *given: times.append(1) or run(*given))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"weights": {"x1": 5}}, "weights"),
+        ({"weights": {"x1": "unlikely"}}, "weights"),
+        ({"constraints": [max_size(2, rho=math.inf)]}, "constraints"),
+        ({"constraints": [max_size(3, price=0.2)]}, "constraints"),
+        ({"cv": 2}, "folds of"),
+        ({"predictor": LogisticRegression(C=2.0)}, "predictor"),
+        ({"min_votes": 1}, "decision"),
+        ({"blocks": {"first": ["x0", "x1"]}}, "decision"),
+        ({"sizes": [1, 2]}, "sizes"),
+        ({"baselines": ["random"]}, "baselines"),
+        ({"n_models": 11}, "models of each"),
+        ({"random_state": 1}, "random_state"),
+    ],
+)
+def test_a_checkpoint_of_another_validation_is_refused(tmp_path, change, named):
+    X, y = planted(n=24, p=6)
+    quick(X, y, n_repeats=1, checkpoint=tmp_path)
+    with pytest.raises(EnsembleError, match=rf"these differ: {named}"):
+        quick(X, y, **{"n_repeats": 1, "checkpoint": tmp_path, **change})
+
+
+def test_a_damaged_fold_is_done_again(tmp_path):
+    X, y = planted(n=24, p=6)
+    before = quick(X, y, checkpoint=tmp_path)
+    (tmp_path / "fold-1-1.json").write_text('{"chosen": 3}', encoding="utf-8")
+    pd.testing.assert_frame_equal(quick(X, y, checkpoint=tmp_path).folds, before.folds)

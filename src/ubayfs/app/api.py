@@ -95,7 +95,7 @@ def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:
 
     async def static(name: str) -> Any:
         text, kind = contents.get(name, ("", "text/plain"))
-        return Response(text, 200 if text else 404, {"cache-control": "max-age=600"}, kind)
+        return Response(text, 200 if text else 404, {"cache-control": "max-age=60"}, kind)
 
     app.get("/_app/{name}", include_in_schema=False)(static)
 

@@ -1,24 +1,18 @@
-"""Files that a study begins with: what `ubayfs init` would write about them, found out in a process of its own.
-
-The process ends with its task, so that neither the memory for a large table nor a crash is one of the server.
-"""
+"""Files that a study begins with: what `ubayfs init` would write about them."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
-from .workbench import Workbench
+
+if TYPE_CHECKING:
+    from .workbench import Workbench
 
 _SUGGESTED = 300  # columns that are offered to choose from
 _SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
@@ -43,7 +37,7 @@ def inspect(
     paths : names of blocks to paths, or paths
         Relative to `folder`; so is `samples`, the sample sheet.
     target : str or None
-        Column to explain; None: the likeliest one.
+        Column to explain; None, or one that is not there any more: the likeliest one.
     **given
         What is known of the files: encoding, id, sheet.
 
@@ -61,6 +55,7 @@ def inspect(
     at = {block: Path(folder, path) for block, path in named.items()}
     sheet = None if samples is None else Path(folder, samples)
     found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
+    target = target if target in found.table.frame.columns else None
     chosen = found.sheet if found.other_sheets else None
     layout = found.keys if samples is None else {"samples": samples, **found.keys}
     data_path: Any = named if len(named) > 1 else next(iter(named.values()))
@@ -79,26 +74,9 @@ def inspect(
     }
 
 
-async def inspected(
-    paths: Any, samples: str | None, folder: Path, target: str | None = None, **given: Any
-) -> dict[str, Any]:
-    """Return what :func:`inspect` does, without keeping the server from its other work; a target may be outdated."""
-    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-    loop = asyncio.get_running_loop()
-    try:
-        try:
-            return await loop.run_in_executor(pool, partial(inspect, paths, samples, str(folder), target, **given))
-        except InputError as error:
-            if target is None or error.argument != "target":
-                raise
-            return await loop.run_in_executor(pool, partial(inspect, paths, samples, str(folder), **given))
-    except BrokenProcessPool:
-        message = (
-            "the file could not be read: it needs more memory than there is. Try a smaller one, or a Parquet file."
-        )
-        raise InputError(message) from None
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+async def inspected(bench: Workbench, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
+    """Return what :func:`inspect` does, found out by the worker of a study."""
+    return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
 
 
 def begin(bench: Workbench, found: Mapping[str, Any]) -> None:

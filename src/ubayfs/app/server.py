@@ -66,6 +66,7 @@ def bound_socket(host: str, port: int | None) -> socket.socket:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             opened.bind((host, number))
+            opened.listen(128)  # a browser that comes before the server is ready waits, and is not refused
         except OSError as error:
             opened.close()
             reason = error.strerror or str(error)
@@ -84,6 +85,7 @@ def serve(
 
     build(library)
     outer = FastAPI(openapi_url=None)
+    app.state.anywhere = access.is_local and access.address is None  # else pages read files of the studies only
     app.on_startup(on_start)
     app.on_shutdown(library.close)
     ui.run_with(

@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     from ..study import resolve_study
     from ..study.study import read_draft
 
+    level = _asked_level(arguments)
     stored = stored_at(arguments.result)
     earlier = steps.comparable(stored) if isinstance(stored, StoredResult) else None
     study, evidence = stored.study, stored.evidence
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
             write = stack.enter_context(reserve(directory, study, force=arguments.force, source=arguments.study))
             if earlier is not None:
                 _ = earlier.summary  # a result that cannot be compared with is refused before the work
-        level, names, n_models = getattr(arguments, "trust", None), evidence.feature_names, evidence.n_models
+        names, n_models = evidence.feature_names, evidence.n_models
         table = "if needed" if level is None else "read"
         resolved = resolve_study(study, data=table, feature_names=names, n_models=n_models)
         if resolved.needs_noise and level is None:
@@ -79,6 +80,22 @@ def run(arguments: argparse.Namespace) -> None:
         steps.finish(resolved.with_seeds(evidence), evidence, directory, write, earlier, notes, level, runs)
 
 
+def _asked_level(arguments: argparse.Namespace) -> str | None:
+    """Return the level of trust to find out, None for what is known already; refuse work whose outcome is lost."""
+    from ..exceptions import InputError
+
+    level = getattr(arguments, "trust", None)
+    if level in (None, "none"):
+        return None
+    if arguments.output is None:
+        raise InputError(
+            f"--trust {level} repeats the ensemble many times, and without -o nothing of it is stored. Add "
+            "-o DIRECTORY; what the result knows already is shown without --trust.",
+            argument="trust",
+        )
+    return str(level)
+
+
 def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
     """Refuse a size that only shuffled targets tell, if the result has none of their ensembles."""
     from ..exceptions import InputError
@@ -87,6 +104,6 @@ def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
         way = shell_command("ubayfs", "trust", directory, "--level", "quick")
         raise InputError(
             f"max_size: supported needs ensembles on shuffled targets, which {directory} does not have. Add them with: "
-            f"{way}, or with --trust quick here.",
+            f"{way}, or with --trust quick and -o here.",
             argument="constraints",
         )

@@ -30,7 +30,10 @@ def _as_size(text: str) -> int | str:
     try:
         return text if text == "supported" else int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}") from None
+        from .._arguments import nearest
+
+        hint = "; use a number, or supported" if nearest(text, ["supported"]) else ""
+        raise argparse.ArgumentTypeError(f"invalid int value: {text!r}{hint}") from None
 
 
 # Kinds of constraints that need no other argument have an option by their first one. Of those with a number there is
@@ -226,13 +229,13 @@ def _with_weights(prior: Any, stated: list[str] | None, problems: Problems, alia
     return replace(prior, weights=replace(weights, **levels))
 
 
-def _price_of(kind: str, arguments: argparse.Namespace) -> dict[str, float]:
+def _price_of(kind: str, price: float | None) -> dict[str, float]:
     """Return the price of a constraint given by an option, if there is one and the kind is soft."""
     from ..constraints import KINDS
 
     rho = KINDS[kind].parameters.get("rho")
     hard = rho is not None and rho.default == math.inf
-    return {} if arguments.price is None or hard else {"price": arguments.price}
+    return {} if price is None or hard else {"price": price}
 
 
 def _with_constraints(
@@ -241,9 +244,14 @@ def _with_constraints(
     """Return the constraints of the study and of the options."""
     from .._arguments import check_choice
     from ..constraints import KINDS
+    from ..constraints.arguments import as_price
     from ..study.diagnostics import reported
 
     removed = set()
+    aliases[_PRICE] = "--price"
+    price: float | None = None
+    with reported(problems, _PRICE):  # once, whichever constraints it is for
+        price = None if arguments.price is None else as_price(arguments.price)
     aliases[_WITHOUT] = "--without"
     for kind in arguments.without or ():
         with reported(problems, _WITHOUT):
@@ -252,13 +260,12 @@ def _with_constraints(
     for kind, first in _kinds_by_argument():
         value = getattr(arguments, kind)
         if first == "features":
-            added += [(kind, {first: names, **_price_of(kind, arguments)}) for names in value or ()]
+            added += [(kind, {first: names, **_price_of(kind, price)}) for names in value or ()]
         elif value is not None:
             removed.add(kind)
-            limit = {"rho": math.inf} if first == "n" else _price_of(kind, arguments)  # limits of size hold here
+            limit = {"rho": math.inf} if first == "n" else _price_of(kind, price)  # limits of size hold here
             added.append((kind, {first: value, **limit}))
-    if arguments.price is not None and not any("price" in given for _, given in added):
-        aliases[_PRICE] = "--price"
+    if price is not None and not any("price" in given for _, given in added):
         problems(_PRICE, "belongs to soft constraints among the options, such as --cannot-link; there are none.")
     before = dict(aliases)
     made: list[Constraint] = []

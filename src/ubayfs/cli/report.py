@@ -69,8 +69,11 @@ def _rendered(result: StoredResult, reports: list[Path], figures: Mapping[Path, 
     from ..plotting.figures import page_format
     from ..report import RENDERERS, render_html
     from ..summary import advice_facts
+    from ..summary.trust_sentences import three_facts
 
-    summary, drawn = result.summary, Figures({})
+    stored, drawn = result.summary, Figures({})
+    trust = {**stored["trust"], "result": str(result.directory)}  # wherever it was moved to
+    summary = {**stored, "trust": trust, "facts": three_facts(trust)}
     if figures or any(path.suffix == ".html" for path in reports):
         of_page = page_format(result.study.outputs.figures)
         formats = {of_page, *(format for _, format in figures.values())}

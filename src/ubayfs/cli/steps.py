@@ -114,8 +114,8 @@ def finish(
         known = _examined(work, selection, known, level)
     echo_advice(advice_facts(work.trust.advice))
     # What is not known of a decision that is not written, no command finds out.
-    found = known["facts"] if directory is None else three_facts({**known["trust"], "result": str(directory)})
-    facts = [fact for fact in found if write is not None or fact["state"] != "missing"]
+    facts = three_facts({**known["trust"], "result": "" if directory is None else str(directory)})
+    facts = [fact for fact in facts if write is not None or fact["state"] != "missing"]
     unread = unread or _unread(print_facts, facts)
     if write is None:
         echo_error("Nothing was written; add -o DIRECTORY to write this result.")

@@ -4,7 +4,7 @@
   ubayfs validate cells.csv --target diagnosis --max-size 10 -o scores.csv
 
 Ensemble and decision are repeated in every fold; simpler ways to choose are compared on the same folds. Ctrl-C ends the
-work, and the folds that are done are used.
+work, and the folds that are done are used. With --checkpoint the same command resumes from them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="write the scores: .csv, or .json with all folds"
     )
+    parser.add_argument(
+        "--checkpoint", type=Path, metavar="DIRECTORY", help="store finished folds there; the same command resumes"
+    )
     parser.add_argument("--force", action="store_true", help="replace a file that exists")
 
 
@@ -47,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     resolved = resolve_study(options.requested_study(arguments))
     echo_advice(advice_facts(resolved.advice))
     with watched("folds", "folds") as on_progress, advice_as_values():
-        validation = validate_study(resolved, on_progress)
+        validation = validate_study(resolved, on_progress, arguments.checkpoint)
     scores = validation.scores.round(9).astype(object)  # no 1e-17 where there is no difference
     rows: list[Any] = scores.where(scores.notna(), None).to_dict("records")
     echo(table(rows))

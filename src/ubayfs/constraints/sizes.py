@@ -14,7 +14,7 @@ from ..data.blocks import sets_matrix
 from ..data.clusters import cluster_name, find_clusters
 from .arguments import as_items, rho_or_price
 from .constraint import Context, Inequalities, builder, inequalities, names_at, one_name, one_row
-from .supported import SUPPORTED, unknown_size
+from .supported import as_size, unknown_size
 
 
 def _size(n: Any, rho: Any, price: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | Non
     >>> max_size(10, price=0.2)  # each feature beyond ten must have a fifth of all models' votes
     max_size(10, price=0.2)
     """
-    return _size(0, rho, price) | {"n": n} if isinstance(n, str) and n == SUPPORTED else _size(n, rho, price)
+    return {"n": as_size("n", n, low=0), **rho_or_price(rho, price)}
 
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from ..exceptions import ConstraintError
+from .._arguments import check_int, did_you_mean
+from ..exceptions import ConstraintError, InputError
 from .constraint import Constraint
 
 SUPPORTED = "supported"
+_MOST = 2**53  # that a float holds exactly
+
+
+def as_size(name: str, value: Any, low: int) -> int | str:
+    """Return the most features: a whole number, or the word; any other word is refused with the one that was meant."""
+    if not isinstance(value, str):
+        return check_int(name, value, low=low, high=_MOST)
+    if value != SUPPORTED:
+        hint = did_you_mean(value, [SUPPORTED])
+        raise InputError.of(name, f"must be a whole number >= {low} or {SUPPORTED!r}; got {value!r}.{hint}", value)
+    return value
 
 
 def asks_for_supported(constraint: Constraint) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -174,6 +174,10 @@ def _attempt(data: FeatureData, ensemble: EnsembleTask, units: Units, n_jobs: in
     return _in_threads(data, ensemble, units, n_workers)
 
 
+class _LeftError(Exception):
+    """The caller needs no more units."""
+
+
 class _NoWorkersError(EnsembleError):
     """A cluster without workers."""
 
@@ -220,7 +224,7 @@ def _in_threads(data: FeatureData, ensemble: EnsembleTask, units: Units, n_worke
         except BaseException as error:
             results.put(error)
 
-    with blas_limit(inner_threads):
+    with blas_limit(inner_threads), restored_filters():
         try:
             for _ in range(n_workers):
                 Thread(target=work, daemon=True).start()
@@ -260,14 +264,12 @@ def _in_processes(data: FeatureData, ensemble: EnsembleTask, units: Units, n_wor
             yield from results
             return
         try:
-            # Not "yield from": it would close `results` by itself, before the filter below is set.
+            # Not "yield from": it would close `results`, and joblib would warn of dropped tasks.
             for batch in results:  # noqa: UP028
                 yield batch
         finally:
-            # Closing an unfinished generator makes joblib warn about dropped tasks; the caller knows why it left.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                results.close()
+            with suppress(_LeftError):  # any error ends the tasks without a warning; the caller knows why it left
+                results.throw(_LeftError())
 
 
 def _threads_per_worker(n_workers: int) -> int:
@@ -317,25 +319,23 @@ def _check_portable(ensemble: EnsembleTask) -> None:
         ) from error
 
 
-class _ProcessLimit:
-    """A limit for the whole process that several ensembles may want at once: the first sets it, the last takes it back.
+class _ProcessWide:
+    """What belongs to the whole process and several ensembles may want at once: the first sets it, the last ends it.
 
-    If each restored what it had found, one that began later and ended later would leave the limit behind.
+    If each restored what it had found, one that began later and ended later would leave it behind.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[..., AbstractContextManager[Any]]) -> None:
+        self._make = make
         self._lock = Lock()
         self._n_holders = 0
-        self._limit: AbstractContextManager[Any] = nullcontext()
+        self._held = ExitStack()
 
     @contextmanager
-    def __call__(self, threads: int | None) -> Iterator[None]:
-        if threads is None:
-            yield
-            return
+    def __call__(self, *arguments: Any) -> Iterator[None]:
         with self._lock:
             if self._n_holders == 0:
-                self._limit = thread_limit(threads, "blas")
+                self._held.enter_context(self._make(*arguments))
             self._n_holders += 1
         try:
             yield
@@ -343,10 +343,21 @@ class _ProcessLimit:
             with self._lock:
                 self._n_holders -= 1
                 if self._n_holders == 0:
-                    self._limit.__exit__(None, None, None)
+                    self._held.close()
 
 
-# Limits BLAS, so that its threads and our workers do not multiply. That is global to the process and therefore set by
-# the thread that waits for all workers. The limit of OpenMP belongs to each thread; workers set it themselves. Worker
-# processes of joblib and of Dask set theirs when they start.
-blas_limit = _ProcessLimit()
+_blas = _ProcessWide(lambda threads: thread_limit(threads, "blas"))
+
+
+def blas_limit(threads: int | None) -> AbstractContextManager[None]:
+    """Limit BLAS, so that its threads and our workers do not multiply; None leaves it as it is.
+
+    That is global to the process and therefore set by the thread that waits for all workers. The limit of OpenMP
+    belongs to each thread; workers set it themselves. Worker processes of joblib and of Dask set theirs at their start.
+    """
+    return nullcontext() if threads is None else _blas(threads)
+
+
+# Selectors and predictors of scikit-learn set filters of warnings for a while; these are global to the process, and
+# threads end that in any order. Whoever waits for threads restores what was set before all of them.
+restored_filters = _ProcessWide(warnings.catch_warnings)

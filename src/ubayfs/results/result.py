@@ -13,8 +13,9 @@
 ``manifest.json``            the digest of each of these files
 ============================ ========================================================================================
 
-Study, evidence, trust, selection and summary are what a result is read from: they must be as they were written. The
-others are for people, who may edit or remove them; nothing reads them again but figures, drawn again if they changed.
+Study, evidence, selection and summary are what a result is read from: they must be as they were written. Trust is used
+if it is, and can be made anew. The others are for people, who may edit or remove them; nothing reads them again but
+figures, drawn again if they changed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
-from ..exceptions import InputError, UBayFSError
+from ..exceptions import Advice, InputError, UBayFSError
 from ..plotting import DISPLAYS, Figures, read_displays, render_figures
 from ..plotting.base import FORMATS
 from ..report import render_csv, render_html, render_json, render_markdown
@@ -122,10 +123,19 @@ class StoredResult(StoredEvidence):
 
     @cached_property
     def trust(self) -> Trust | None:
-        """Ensembles on shuffled targets and on halves, and the validation; None if the result has none of them."""
+        """Ensembles on shuffled targets and on halves, and the validation; None if the result has none of them.
+
+        It can be made anew: where its file is lost or damaged, a warning says how, and there is none.
+        """
         path = self.directory / _TRUST
-        known = path.is_file() if self._digests is None else _TRUST in self._digests
-        return self._unchanged(Trust.load(path)) if known else None
+        if not (path.is_file() if self._digests is None else _TRUST in self._digests):
+            return None
+        found = None
+        with suppress(UBayFSError):
+            found = Trust.load(path) if self._is_as_written(path) else None
+        if self._unchanged(found) is None:
+            Advice("trust_lost", {"path": str(path), "what": "damaged" if path.is_file() else "missing"}).warn()
+        return found
 
     def _of_another_version(self, path: Path) -> InputError:
         return InputError(

@@ -42,7 +42,7 @@ class StoredEvidence:
 
     _names: ClassVar[tuple[str, ...]] = (STUDY, EVIDENCE)  # every file that may be there
     _read: ClassVar[tuple[str, ...]] = (STUDY, EVIDENCE)  # those that must be there, and as they were written
-    _optional: ClassVar[tuple[str, ...]] = ()  # those that may be there, and then as they were written
+    _optional: ClassVar[tuple[str, ...]] = ()  # those that are read if they are as they were written
     _incomplete: ClassVar[str] = (
         "holds no finished evidence: {missing} missing. If it was being collected, repeat that command: it resumes "
         "from the runs that are stored there."
@@ -65,7 +65,7 @@ class StoredEvidence:
         if self._digests is None:
             Advice("no_manifest", {"directory": str(self.directory)}).warn()
         else:
-            self._check(self._files.changed(self._digests, self._used))
+            self._check(self._files.changed(self._digests, self._read))
 
     def _check(self, changed: Sequence[str]) -> None:
         """Refuse files that are not those which were written together."""
@@ -83,13 +83,9 @@ class StoredEvidence:
         return part
 
     @property
-    def _used(self) -> tuple[str, ...]:
-        return (*self._read, *(name for name in self._optional if name in (self._digests or ())))
-
-    @property
     def sources(self) -> list[Path]:
         """The files that are read, which must stay as they are."""
-        return [self.directory / name for name in (*self._used, MANIFEST)]
+        return [self.directory / name for name in (*self._read, *self._optional, MANIFEST)]
 
     @cached_property
     def study(self) -> Study:

@@ -1,23 +1,30 @@
 """Classification and regression trees on many subsamples of one table, grown together level by level.
 
-The trees see the same columns, so each column is sorted once. The rows of every node stay in the order of every column,
-and a split only parts them. One pass over the columns serves the nodes of one level of all trees; its cost is linear in
-the rows that are not yet in a leaf.
+The trees see the same columns, so each column is sorted once: from then on a value is its rank, a whole number. The
+rows of a node are sorted anew by every column that may split it; whole numbers are sorted in less time than it takes
+to keep the order of every column through all splits.
 
 All impurities are one formula. Gini is the sum of the variances of the indicators of the classes (of two classes, twice
 that of one of them), and over several labels scikit-learn takes the mean. Where outputs have mean 0 in a node of N
-rows, and S is their sum over the rows that go left, a split removes S^2 N / (n_left n_right) of the sum of squares.
+rows, and S is their sum over the n rows that go left, a split removes S^2 N / (n (N - n)) of the sum of squares.
+
+Most columns of a large node are never sorted where all outputs have two values: its rows are counted in bins, which
+gives bounds of what a column can do (:mod:`._bins`). A column whose bound is below what another one reaches cannot
+split the node. Only the smaller child of a counted node is counted; the larger one is the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
-from ._orders import Orders, equal_to_next, most_subsamples, slots_of, sorted_columns
+from ..data.feature_data import feature_chunks
+from ._bins import Counts
+from ._orders import column_ranks, equal_to_next, in_order, slots_of
 from .base import TIE
 
 # Outputs of a node are scaled to variance 1 and counted in these units. Sums of whole numbers do not depend on their
@@ -30,8 +37,23 @@ _NO_GAIN = 1e-18
 # A variance below this, relative to that of the root, is rounding of the target (scikit-learn: absolute).
 _PURE = float(np.finfo(np.float64).eps)
 
-# Entries of the orders of one group of trees (4 bytes each): more trees than fit are grown one group after another.
+# Entries (rows times columns) of one pass, so that its temporary arrays stay in the cache; and columns that it has at
+# least, where several nodes share it.
+_PASS_ENTRIES = 2**16
+_PASS_COLUMNS = 256
+
+# Entries of a table that has the ranks of many small nodes.
+_TABLE_ENTRIES = 2**22
+
+# Entries of all ranks, times trees that are grown together: more trees are grown one group after another.
 _GROUP_ENTRIES = 2**25
+
+# Nodes of at least so many rows, and rows times columns, are counted in bins; in others sorting takes less time.
+_COUNTED_ROWS = 128
+_COUNTED_ENTRIES = 2**18
+
+# Bounds are computed from counts, shares from units: they may differ by sqrt(N) / _UNIT and some roundings.
+_MARGIN = 1e-8
 
 
 def tree_importances(
@@ -56,13 +78,10 @@ def tree_importances(
     importances : list of (features, shares), one per tree
         The features that remove impurity, in ascending order, and the share of each in what all of them remove.
     """
-    n_together = max(min(_GROUP_ENTRIES // X.size, most_subsamples(len(X))), 1)
-    columns = sorted_columns(X) if n_together < len(subsamples) else None  # kept only where several groups need them
+    ranks = column_ranks(X)
     importances = []
-    for first in range(0, len(subsamples), n_together):
-        group = slice(first, first + n_together)
-        trees = _Trees(X, columns, outputs, subsamples[group], rngs[group], min_samples_leaf)
-        importances.extend(trees.grow(max_depth))
+    for group in feature_chunks(len(subsamples), max(_GROUP_ENTRIES // ranks.size, 1)):
+        importances.extend(_Trees(ranks, outputs, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
     return importances
 
 
@@ -97,40 +116,65 @@ class _Nodes:
 
 
 @dataclass(frozen=True)
-class _Splits:
-    """How the nodes of one level are split."""
+class _Group:
+    """Nodes of similar size side by side, each filled up to the same width."""
 
-    features: Ints  # (n_nodes,)
-    shares: Floats  # of the scatter of the node that the split removes, (n_nodes,); -1: no split
-    slots: Ints  # those of the nodes, in the order of the feature within each node, (n_slots,)
-    right: Mask  # whether each of them goes right
+    nodes: Ints  # their numbers in the level, (n_nodes,)
+    first: int  # slot of the first of them
+    rows: Ints  # (n_nodes, width); where absent, any
+    absent: Mask  # what only fills up, (n_nodes, width)
+    units: NDArray[np.int64]  # (n_outputs, n_nodes * width)
+    weights: Floats  # 1 / (n_left n_right), in units, of a split behind each place, (n_nodes, width)
+    forbidden: Mask  # where there may be no split, (n_nodes, width)
+
+    @classmethod
+    def of(cls, level: _Nodes, nodes: Ints, n_samples: int, min_samples_leaf: int) -> _Group:
+        """Describe some nodes of a level."""
+        sizes = level.sizes[nodes][:, None]
+        places = np.arange(sizes.max())
+        absent = places >= sizes
+        slots = np.where(absent, 0, _starts(level.sizes)[nodes][:, None] + places)
+        units = np.where(absent, 0, level.units[:, slots]).reshape(len(level.units), -1)
+        n_left, n_right = places + 1, sizes - places - 1
+        forbidden = np.minimum(n_left, n_right) < min_samples_leaf
+        weights = 1.0 / (_UNIT**2 * np.where(forbidden, 1, n_left * n_right))
+        return cls(
+            nodes, int(level.slots[slots[0, 0]]), level.slots[slots] % n_samples, absent, units, weights, forbidden
+        )
+
+    def shares(self, ranks: Array) -> tuple[Floats, Array]:
+        """Return the share of the scatter that a split behind each place removes, -1 where impossible, and the codes.
+
+        All have shape (n_columns, n_nodes, width); the codes are the ranks in ascending order, with their slots.
+        """
+        codes = in_order(ranks, self.absent)
+        slots = slots_of(codes)
+        shares = _squared_sums(self.units[0], slots)
+        for units in self.units[1:]:
+            shares += _squared_sums(units, slots)
+        shares *= self.weights
+        np.copyto(shares, -1.0, where=equal_to_next(codes) | self.forbidden)
+        return shares, codes
 
 
 class _Trees:
-    """Trees that grow together."""
+    """Trees that grow together; `ranks` has shape (n_features, n_samples)."""
 
     def __init__(
-        self,
-        X: Array,
-        columns: Array | None,
-        outputs: Floats,
-        subsamples: Mask,
-        rngs: Generators,
-        min_samples_leaf: int,
+        self, ranks: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
     ) -> None:
-        self._rngs, self._min_samples_leaf = rngs, min_samples_leaf
+        self._ranks, self._rngs, self._min_samples_leaf = ranks, rngs, min_samples_leaf
+        self._two_valued = all(len(np.unique(output)) <= 2 for output in outputs.T)
+        self._high = (outputs == outputs.max(axis=0)).T
+        self._counts: dict[int, Counts] = {}  # of nodes of this level, by their first slots
         in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
         largest = np.abs(in_trees).max(axis=(0, 2))
         # Of order one in each tree, so that squares are neither too large nor too small for a float.
         self._outputs = (in_trees / np.where(largest > 0, largest, 1.0)[:, None]).reshape(len(in_trees), -1)
-        self._units = np.zeros(self._outputs.shape, dtype=np.int64)
         sizes, none = subsamples.sum(axis=1), np.zeros(len(subsamples))
         self._roots = _Nodes.impure(np.flatnonzero(subsamples), sizes, np.arange(len(sizes)), self._outputs, none)
         self._pure = none.copy()
         self._pure[self._roots.trees] = _PURE * self._roots.scatter / self._roots.sizes
-        # Nothing of a tree whose root is pure.
-        impure = np.isin(np.arange(len(sizes)), self._roots.trees)
-        self._orders = Orders(X, subsamples & impure[:, None], columns)
 
     def grow(self, max_depth: int | None) -> list[tuple[Ints, Floats]]:
         """Split nodes, level by level, and return what :func:`tree_importances` returns."""
@@ -138,75 +182,138 @@ class _Trees:
         used = [(no_node, no_node, np.empty(0))]
         nodes = self._roots
         while len(nodes.sizes):
-            splits = self._best_splits(nodes)
-            gains = np.where(splits.shares > _NO_GAIN, nodes.scatter * splits.shares, 0.0)
-            used.append((nodes.trees, splits.features, gains))
+            features, shares, right = self._best_splits(nodes)
+            gains = np.where(shares > _NO_GAIN, nodes.scatter * shares, 0.0)
+            used.append((nodes.trees, features, gains))
             if len(used) - 1 == max_depth:
                 break
-            nodes = self._children(nodes, splits)
+            nodes = self._children(nodes, shares, right)
         trees, features, gains = (np.concatenate(levels) for levels in zip(*used, strict=True))
         return [_shares_of_features(features[own], gains[own]) for own in np.arange(len(self._rngs))[:, None] == trees]
 
-    def _best_splits(self, nodes: _Nodes) -> _Splits:
-        self._units[:, nodes.slots] = nodes.units
-        starts, sizes = _starts(nodes.sizes), nodes.sizes
-        positions = np.arange(len(nodes.slots))
-        n_left = positions - np.repeat(starts, sizes) + 1
-        n_right = np.repeat(sizes, sizes) - n_left
-        forbidden = np.minimum(n_left, n_right) < self._min_samples_leaf
-        weights = 1.0 / (_UNIT**2 * np.where(forbidden, 1, n_left * n_right))
-        ordered = self._orders.codes
-        best = np.empty((len(sizes), len(ordered)))
-        memory = self._orders.pass_memory(4)
-        for part in self._orders.passes():
-            shares = self._shares(ordered[part], weights, forbidden, memory)
-            best[:, part] = np.maximum.reduceat(shares, starts, axis=1).T
-        shares = best.max(axis=1)
-        features = np.empty(len(sizes), dtype=np.intp)
-        for node, tree in enumerate(nodes.trees):
-            tied = np.flatnonzero(best[node] >= shares[node] - TIE)
-            features[node] = tied[self._rngs[tree].integers(len(tied))]
-        codes = ordered[np.repeat(features, sizes), positions]
-        # Of equally good thresholds the lowest, as in scikit-learn.
-        of_splits = self._shares(codes[None], weights, forbidden, memory)[0]
-        good = np.flatnonzero(of_splits >= np.repeat(shares - TIE, sizes))
-        last_left = good[np.searchsorted(good, starts)]
-        return _Splits(features, shares, slots_of(codes), positions > np.repeat(last_left, sizes))
+    def _best_splits(self, nodes: _Nodes) -> tuple[Ints, Floats, Mask]:
+        """Return the feature that splits each node, the share of its scatter (-1: none), and which slots go right."""
+        shares, tied = np.empty(len(nodes.sizes)), [np.empty(0, dtype=np.intp)] * len(nodes.sizes)
+        groups = [
+            _Group.of(nodes, numbers, self._ranks.shape[1], self._min_samples_leaf)
+            for numbers in self._similar(nodes.sizes)
+        ]
+        for group, table, columns in self._tables(groups):
+            best = self._best_shares(group, table, columns)
+            shares[group.nodes] = best.max(axis=0)
+            for node, own in zip(group.nodes, best.T, strict=True):
+                tied[node] = np.flatnonzero(own >= shares[node] - TIE)
+        draws = [self._rngs[tree].integers(len(equal)) for tree, equal in zip(nodes.trees, tied, strict=True)]
+        features = np.array([equal[draw] for equal, draw in zip(tied, draws, strict=True)], dtype=np.intp)
+        right = np.empty(len(nodes.slots), dtype=bool)
+        starts = _starts(nodes.sizes)
+        for group in groups:
+            ranks = self._ranks[features[group.nodes][:, None], group.rows]
+            of_splits, codes = group.shares(ranks[None])
+            # Of equally good thresholds the lowest, as in scikit-learn.
+            last_left = np.argmax(of_splits[0] >= shares[group.nodes][:, None] - TIE, axis=1)[:, None]
+            threshold = np.take_along_axis(ranks.reshape(-1)[slots_of(codes[0])], last_left, axis=1)
+            places = starts[group.nodes][:, None] + np.arange(ranks.shape[1])
+            right[places[~group.absent]] = (ranks > threshold)[~group.absent]
+        return features, shares, right
 
-    def _shares(self, codes: Array, weights: Floats, forbidden: Mask, memory: NDArray[np.int64]) -> Floats:
-        """Return, in `memory`, the share of the scatter that a split behind each slot removes, -1 where impossible."""
-        slots, sums, shares, squares = memory[:, : len(codes)]
-        slots_of(codes, slots)
-        shares, squares = shares.view(np.float64), squares.view(np.float64)
-        _squared_sums(self._units[0], slots, sums, shares)
-        for units in self._units[1:]:
-            shares += _squared_sums(units, slots, sums, squares)
-        shares *= weights
-        np.copyto(shares, -1.0, where=equal_to_next(codes) | forbidden)
-        return shares
+    def _similar(self, sizes: Ints) -> Iterator[Ints]:
+        """Yield the numbers of nodes that one group takes: of similar size, and together not too large."""
+        n_slots = _PASS_ENTRIES // min(len(self._ranks), _PASS_COLUMNS)
+        ordered = np.argsort(-sizes, kind="stable")
+        while len(ordered):
+            width = sizes[ordered[0]]
+            n_similar = np.count_nonzero(2 * sizes[ordered] >= width - 16)
+            n_nodes = max(min(n_similar, n_slots // width), 1)
+            yield ordered[:n_nodes]
+            ordered = ordered[n_nodes:]
 
-    def _children(self, nodes: _Nodes, splits: _Splits) -> _Nodes:
-        """Return the children that may be split, first all that are left, and keep no codes but theirs."""
+    def _tables(self, groups: list[_Group]) -> Iterator[tuple[_Group, Array, slice | Ints]]:
+        """Yield each group with a table of ranks of all features, and where in the table its places are.
+
+        The rows of many small nodes, which lie apart, are read together: that is several times faster.
+        """
+        waiting: list[_Group] = []
+        for group in groups:
+            if group.rows.size * len(self._ranks) > _TABLE_ENTRIES:
+                yield group, self._ranks, group.rows.reshape(-1)
+                continue
+            waiting.append(group)
+            n_waiting = sum(other.rows.size for other in waiting)
+            if group is groups[-1] or n_waiting * len(self._ranks) > _TABLE_ENTRIES:
+                table = self._ranks.take(np.concatenate([other.rows.reshape(-1) for other in waiting]), axis=1)
+                start = 0
+                for other in waiting:
+                    yield other, table, slice(start, start + other.rows.size)
+                    start += other.rows.size
+                waiting = []
+
+    def _best_shares(self, group: _Group, table: Array, columns: slice | Ints) -> Floats:
+        """Return the largest share of each feature in each node, of shape (n_features, n_nodes).
+
+        Features that certainly are not among the best of a node, nor within ``TIE`` of them, may have -1.
+        """
+        n_features, (n_nodes, width) = len(table), group.rows.shape
+        n_columns = max(_PASS_ENTRIES // group.rows.size, 1)
+        best = np.full((n_features, n_nodes), -1.0)
+
+        def fill(features: slice | Ints) -> None:
+            ranks = table[features]
+            ranks = ranks[:, columns] if isinstance(columns, slice) else ranks.take(columns, axis=1)
+            best[features] = group.shares(ranks.reshape(-1, n_nodes, width))[0].max(axis=2)
+
+        if not self._two_valued or n_nodes > 1 or width < _COUNTED_ROWS or n_features * width < _COUNTED_ENTRIES:
+            for part in feature_chunks(n_features, n_columns):
+                fill(part)
+            return best
+        bounds = self._bounds(group)
+        order = np.argsort(-bounds, kind="stable")
+        for part in feature_chunks(n_features, n_columns):
+            promising = order[part][bounds[order[part]] >= best.max() - TIE - _MARGIN]
+            if not len(promising):
+                break
+            fill(promising)
+        return best
+
+    def _bounds(self, group: _Group) -> Floats:
+        """Return what no share of a feature in the only node of a group exceeds, of shape (n_features,)."""
+        if group.first not in self._counts:
+            self._counts[group.first] = Counts.of(self._ranks, group.rows[0], self._high)
+        return self._counts[group.first].bounds(group.units.min(axis=1) / _UNIT, group.units.max(axis=1) / _UNIT)
+
+    def _pass_on_counts(self, nodes: _Nodes, right: Mask) -> None:
+        """Replace the counts of the nodes by those of their children."""
+        inherited = {}
+        starts, n_samples = _starts(nodes.sizes), self._ranks.shape[1]
+        for number in np.flatnonzero(np.isin(nodes.slots[starts], list(self._counts))):
+            places = slice(starts[number], starts[number] + nodes.sizes[number])
+            slots, goes_right = nodes.slots[places], right[places]
+            smaller, larger = sorted((slots[goes_right], slots[~goes_right]), key=len)
+            if len(larger) < _COUNTED_ROWS:
+                continue
+            counts = self._counts[slots[0]]
+            of_smaller = Counts.of(self._ranks, smaller % n_samples, self._high, counts.shift)
+            inherited[larger[0]] = counts.without(of_smaller).coarser(len(larger))
+            if len(smaller) >= _COUNTED_ROWS:
+                inherited[smaller[0]] = of_smaller.coarser(len(smaller))
+        self._counts = inherited
+
+    def _children(self, nodes: _Nodes, shares: Floats, right: Mask) -> _Nodes:
+        """Return the children that may be split, first all that are left."""
+        self._pass_on_counts(nodes, right)
         n_nodes = len(nodes.sizes)
-        child = np.repeat(np.arange(n_nodes), nodes.sizes) + n_nodes * splits.right
+        child = np.repeat(np.arange(n_nodes), nodes.sizes) + n_nodes * right
         sizes = np.bincount(child, minlength=2 * n_nodes)
-        eligible = (sizes >= 2 * self._min_samples_leaf) & np.tile(splits.shares >= 0, 2)
+        eligible = (sizes >= 2 * self._min_samples_leaf) & np.tile(shares >= 0, 2)
         order = np.argsort(child, kind="stable")
-        slots = splits.slots[order[eligible[child[order]]]]
-        trees = np.tile(nodes.trees, 2)[eligible]
-        children = _Nodes.impure(slots, sizes[eligible], trees, self._outputs, self._pure)
-        if len(children.sizes):
-            sides, is_open = np.zeros((2, self._outputs.shape[1]), dtype=np.int8)
-            sides[splits.slots] = 1 + splits.right
-            is_open[children.slots] = 1
-            self._orders.part(sides * is_open)
-        return children
+        slots = nodes.slots[order[eligible[child[order]]]]
+        return _Nodes.impure(slots, sizes[eligible], np.tile(nodes.trees, 2)[eligible], self._outputs, self._pure)
 
 
-def _squared_sums(units: NDArray[np.int64], slots: Ints, sums: NDArray[np.int64], squares: Floats) -> Floats:
-    """Write the running sums of the units of some slots, and their squares; return these."""
-    units.take(slots, out=sums, mode="clip")  # "clip" writes there directly
-    squares[...] = np.cumsum(sums, axis=1, out=sums)
+def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
+    """Return the squares of the running sums of the units of some slots."""
+    sums = np.cumsum(units.take(slots, mode="clip"), axis=-1)
+    squares = sums.astype(np.float64)
     squares *= squares
     return squares
 

@@ -1,4 +1,4 @@
-"""The rows of many subsamples in the order of every column: each column is sorted once, whatever the subsamples."""
+"""Rows in the order of columns: ranks and rows in one whole number, which is sorted faster than floats are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._arguments import Array, Ints, Mask
 from ..data.feature_data import feature_chunks
@@ -43,65 +42,37 @@ def sorted_columns(X: Array) -> Array:
     return codes
 
 
-def most_subsamples(n_samples: int) -> int:
-    """Return how many subsamples fit into one :class:`Orders`, which numbers their rows in half a word."""
-    return int(2 ** (4 * _code_type(n_samples).itemsize) // n_samples)
+def column_ranks(X: Array) -> Array:
+    """Return how many values of its column are lower than each value, of shape (n_features, n_samples).
 
-
-class Orders:
-    """Slots in the order of every column, within nodes that follow each other; at first every subsample is a node.
-
-    A slot is a row of a subsample: number of the subsample * n_samples + row. There are at most
-    ``most_subsamples(n_samples)``. `columns` is ``sorted_columns(X)``; None sorts a few columns at a time, in less
-    memory. The attribute `codes`, of shape (n_features, n_slots), has the rank of the value in the high half of the
-    bits and the slot in the low half.
+    Examples
+    --------
+    >>> column_ranks(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
+    array([[1, 0, 2],
+           [1, 1, 0]], dtype=uint16)
     """
+    n_samples, n_features = X.shape
+    ranks = np.empty((n_features, n_samples), dtype=np.uint16 if n_samples < 2**16 else np.uint32)
+    for part in _passes(n_features, n_samples):
+        codes = sorted_columns(X[:, part])
+        lower = np.zeros(codes.shape, dtype=ranks.dtype)
+        np.copyto(lower[:, 1:], np.arange(1, n_samples, dtype=ranks.dtype), where=~equal_to_next(codes)[:, :-1])
+        np.put_along_axis(ranks[part], slots_of(codes), np.maximum.accumulate(lower, axis=1), axis=1)
+    return ranks
 
-    def __init__(self, X: Array, subsamples: Mask, columns: Array | None = None) -> None:
-        n_samples, n_features = X.shape
-        ends = np.cumsum(subsamples.sum(axis=1))
-        self.codes = np.empty((n_features, ends[-1]), dtype=_code_type(n_samples))
-        self._memory = self.codes.reshape(-1)
-        for part in _passes(n_features, n_samples):
-            codes = sorted_columns(X[:, part]) if columns is None else columns[part]
-            rows = slots_of(codes)
-            start = 0
-            for number, (inside, end) in enumerate(zip(subsamples, ends, strict=True)):
-                own = codes.take(np.flatnonzero(inside.take(rows))).reshape(len(codes), end - start)
-                np.add(own, codes.dtype.type(number * n_samples), out=self.codes[part, start:end])
-                start = end
 
-    def passes(self) -> Iterator[slice]:
-        """Yield slices of as many columns as one pass takes."""
-        return _passes(*self.codes.shape)
+def in_order(ranks: Array, absent: Mask) -> Array:
+    """Return codes of ranks of shape (n_columns, n_nodes, width) in ascending order within each node.
 
-    def pass_memory(self, n_arrays: int) -> NDArray[np.int64]:
-        """Return memory for the temporary arrays of each pass, of shape (n_arrays, n_columns_of_a_pass, n_slots).
-
-        Large arrays that are freed and made anew take more time than the work on them: the system clears their pages.
-        """
-        n_columns = next(self.passes()).stop
-        return np.empty((n_arrays, n_columns, self.codes.shape[1]), dtype=np.int64)
-
-    def part(self, sides: NDArray[np.int8]) -> None:
-        """Keep the slots of side 1, then those of side 2, both in their present order; drop all others.
-
-        `sides` has shape (n_subsamples * n_samples,), with 1 and 2 only for slots that are still here.
-        """
-        n_features = len(self.codes)
-        n_left, n_right = np.count_nonzero(sides == 1), np.count_nonzero(sides == 2)
-        # In the same memory: what is written lies before all that is still to be read.
-        kept = self._memory[: n_features * (n_left + n_right)].reshape(n_features, n_left + n_right)
-        memory = self.pass_memory(1)[0]
-        side = np.empty(memory.shape, dtype=np.int8)
-        for part in self.passes():
-            codes = self.codes[part]
-            side = side[: len(codes)]
-            sides.take(slots_of(codes, memory[: len(codes)]), out=side, mode="clip")  # "clip" writes there directly
-            left, right = (codes.take(np.flatnonzero(side == number)) for number in (1, 2))
-            kept[part, :n_left] = left.reshape(len(codes), n_left)
-            kept[part, n_left:] = right.reshape(len(codes), n_right)
-        self.codes = kept
+    The slot of a rank is its place in a node of n_nodes * width places. Those that are absent, by a mask of shape
+    (n_nodes, width) that has none of them before others, come last.
+    """
+    codes = ranks.astype(f"u{2 * ranks.itemsize}")
+    codes <<= _slot_bits(codes)
+    first = np.iinfo(codes.dtype).max << _slot_bits(codes) & np.iinfo(codes.dtype).max
+    codes |= np.arange(absent.size, dtype=codes.dtype).reshape(absent.shape) | absent * codes.dtype.type(first)
+    codes.sort(axis=2)
+    return codes
 
 
 def slots_of(codes: Array, out: Ints | None = None) -> Ints:
@@ -114,7 +85,7 @@ def equal_to_next(codes: Array) -> Mask:
     """Tell where the value of a slot equals that of the next one in its row of `codes`; false in the last column."""
     ranks = codes >> _slot_bits(codes)
     equal = np.zeros(codes.shape, dtype=bool)
-    np.equal(ranks[:, :-1], ranks[:, 1:], out=equal[:, :-1])
+    np.equal(ranks[..., :-1], ranks[..., 1:], out=equal[..., :-1])
     return equal
 
 

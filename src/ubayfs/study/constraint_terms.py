@@ -296,6 +296,7 @@ def _report_contradictions(
             involved[-1],
             f"no feature set satisfies all hard constraints. These contradict each other: {error.shown}."
             f"{excluded} Remove one of them, or make it soft with a number for rho.{also}",
+            related=tuple(involved),
         )
         last = hard.rows_of(hard.parts[error.positions[-1]])
         rest = hard.take(np.setdiff1d(np.arange(hard.n_inequalities), last))

@@ -47,6 +47,9 @@ constraints:
 decision:
   n_alternatives: 5
   seed: 0
+
+trust:
+  n_repeats: 2  # of the 5 folds, for a first look; 5 is usual
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._arguments import did_you_mean
@@ -129,7 +129,7 @@ class Problems:
     n_reports: int = 0  # also those that follow from an unreadable value
     elsewhere: bool = False  # whether some are not in the file, but in options or in Python
 
-    def __call__(self, path: Path, message: str, line: int | None = None) -> None:
+    def __call__(self, path: Path, message: str, line: int | None = None, related: tuple[Path, ...] = ()) -> None:
         """Add a problem; without a line it is that of the nearest key above, without a message it was added before."""
         self.n_reports += 1
         if path:
@@ -137,7 +137,8 @@ class Problems:
         if not message or self.unreadable.has_related(path):
             return
         # A value that runs over several lines must not break the list of problems into pieces.
-        self.found.append(self._located(path, shortened(" ".join(message.splitlines()), 1000), line))
+        found = self._located(path, shortened(" ".join(message.splitlines()), 1000), line)
+        self.found.append(replace(found, related=related) if related else found)
 
     def refuse_value(self, path: Path, message: str, line: int) -> None:
         """Add the problem of a value that cannot be read."""

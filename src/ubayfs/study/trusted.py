@@ -14,7 +14,7 @@ from ..constraints.supported import asks_for_supported
 from ..ensemble.checkpoint import identity
 from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, InputError, UBayFSError
+from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector
 from ..trust.ensembles import collect_halves, collect_null
@@ -115,8 +115,11 @@ class TrustWork:
         """Find the reproducibility of a decision from the halves that are known."""
         study, halves = self.study, self.trust.halves
         if halves is not None:
-            found = reproducibility_of(selection, halves, study.decision, study.data, study.prior)
-            self.trust = replace(self.trust, reproducibility=found)
+            try:
+                found = reproducibility_of(selection, halves, study.decision, study.data, study.prior)
+                self.trust = replace(self.trust, reproducibility=found)
+            except EnsembleError as error:
+                self._problem("reproducibility", error)
 
     def find_noise(self) -> None:
         """Run ensembles on shuffled targets, unless that was done."""
@@ -158,9 +161,11 @@ class TrustWork:
 
                 return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
-            problems = {**self.trust.problems, part.partition("-")[0]: str(error)}
-            self.trust = replace(self.trust, problems=problems)
+            self._problem(part.partition("-")[0], error)
             return None
+
+    def _problem(self, part: str, error: UBayFSError) -> None:
+        self.trust = replace(self.trust, problems={**self.trust.problems, part: str(error)})
 
 
 def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
@@ -170,10 +175,12 @@ def _ensemble(study: ResolvedStudy) -> dict[str, Any]:
     return {**ensemble, "selector": study.study.selector, "n_features_per_model": study.features_per_model}
 
 
-def validate_study(study: ResolvedStudy, on_progress: Progress | None = None) -> Validation:
+def validate_study(
+    study: ResolvedStudy, on_progress: Progress | None = None, checkpoint: Path | None = None
+) -> Validation:
     """Tell how well the sets that a study chooses predict samples that had no part in choosing them."""
     seed, n_jobs = study.study.trust.seed, study.study.evidence.n_jobs
-    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress)
+    return _validated(study.data, _ensemble(study), study, seed, n_jobs, on_progress, checkpoint)
 
 
 def _validated(

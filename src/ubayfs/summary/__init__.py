@@ -7,18 +7,15 @@ command line only render.
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import RandomState, check_int
 from .._plain import number, plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
-from ..data.feature_data import FeatureData
 from ..ensemble.collect import Progress, versions
 from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
@@ -51,7 +48,7 @@ def answer(
     if study is not None:
         blocks, random_state = study.decision.blocks, study.decision.random_state
     reasons = None if selection.problem is None else attribution(selection, random_state)
-    result = None if study is None else _directory_of(study)
+    result = None if study is None else trust_sentences.HERE
     records = members.chosen_features(selection, reasons, Blocks.of(blocks))
     given = {
         "n_features": len(selection.feature_names),
@@ -142,7 +139,7 @@ def summarize(
     given = dict(answer(selection, **same) if known is None else known)
     explained = trust_facts.explanations(selection, random_state, blocks)
     settings, members_of = plain(asked or {}), Blocks.of(blocks)
-    table = _table(selection, data)
+    table = selection.data_of_fit(data)
     about = facts.data_facts(selection, table, settings) if table is not None or earlier is None else earlier["data"]
     correlations = (
         known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
@@ -185,12 +182,6 @@ def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) 
     return known if known is not None and known.cover(selection.features) else None
 
 
-def _directory_of(study: ResolvedStudy) -> str:
-    """Return the directory of the result as commands name it; of one far away its name alone."""
-    path = PurePath(os.path.normpath(study.study.folder / study.study.outputs.directory))
-    return path.name if path.is_absolute() or path.parts[:1] == ("..",) else path.as_posix()
-
-
 def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:
     """Return those warnings that are mere messages, each once, and advice that the selection does not have."""
     messages: dict[str, None] = {}
@@ -203,11 +194,6 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
         elif advice not in known and advice not in further:
             further.append(advice)
     return list(messages), further
-
-
-def _table(selection: Selection, data: Any) -> FeatureData | None:
-    """Return the data of the fit: those given, or those that the selection was decided with."""
-    return selection.data_of_fit(data)
 
 
 def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:

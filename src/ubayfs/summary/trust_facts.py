@@ -42,7 +42,7 @@ def trust_facts(
 ) -> dict[str, Any]:
     """Return what is known of other samples, in plain types.
 
-    `result` is the directory that further commands would name; None where the answer is from Python.
+    `result` is the directory that further commands name; None where the answer is from Python, "" if no command helps.
     """
     validation, noise, reproducibility = (getattr(trust, part, None) for part in PARTS)
     found = {

@@ -30,6 +30,8 @@ _COMMANDS = {
     "noise": ("ubayfs trust {} --level quick", "ubayfs.estimate_noise(X, y, ...)"),
     "reproducibility": ("ubayfs trust {} --level quick", "ubayfs.reproduce(X, y, ...)"),
 }
+# Where a report has no other name for its result than its own place, which moves with it.
+HERE = "."
 _OWN = "That is with the same weights and constraints, which brought {n} of these into the set."
 _SAME_SETS = "The same in every fold as"
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
@@ -44,7 +46,7 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
         if found["state"] == "undefined":
             value, sentences = "", [_UNDEFINED[found["reason"]].format(problem=found["problem"])]
         elif found["state"] == "missing":
-            value, sentences = "", ["Not examined yet. This finds it out:"]
+            value, sentences = "", ["Not examined yet."]
             command = _command(trust, part)
         else:
             value, sentences = answers[part](found)
@@ -54,8 +56,11 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
                 sentences += _rests_on(part, found)
             else:
                 command, fewest = _command(trust, part), found["fewest"] + len(found["failures"])
-                if trust["result"] is not None and found["n_asked"] < fewest:
+                if trust["result"] and found["n_asked"] < fewest:
                     command += f" --shuffles {fewest}"
+        if command:
+            where = ", in the directory of this report" if trust["result"] == HERE else ""
+            sentences[-1] += f" This finds it out{where}:"
         facts.append(
             {"fact": part, "state": found["state"], "question": question, "value": value, "sentences": sentences,
              "command": command}
@@ -65,7 +70,9 @@ def three_facts(trust: Facts) -> list[dict[str, Any]]:
 
 def _command(trust: Facts, part: str) -> str:
     on_command_line, in_python = _COMMANDS[part]
-    return in_python if trust["result"] is None else on_command_line.format(shlex.quote(trust["result"]))
+    if trust["result"] is None:
+        return in_python
+    return on_command_line.format(shlex.quote(trust["result"])) if trust["result"] else ""
 
 
 def _rests_on(part: str, found: Facts) -> list[str]:
@@ -135,7 +142,7 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     expected, cautious = round(found["expected"]), round(found["cautious"])
     if not found["enough"]:
         done = f"{found['n_done']} of {counted(found['n_asked'], 'shuffle')} of the target"
-        return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}. This finds it out:"]
+        return "", [f"Not known: {done} can be used, and it takes at least {found['fewest']}."]
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
         value, all_of_them = ("perhaps all", "it") if n == 1 else (f"perhaps all {n}", "all")
@@ -156,7 +163,13 @@ def supported(found: Facts, n_chosen: int) -> str:
     """Return how many features the data support, and what that means for the set."""
     inside = found["n_supported_chosen"]
     places = n_chosen - inside
-    first = f"The data support {counted(found['supported'], 'feature')}"
+    first = f"The data support {counted(found['supported'], 'feature') if found['supported'] else 'no feature'}"
+    if not found["supported"] and found["passes"]:
+        p, limit = rounded(found["p_value"], 2), found["limit"]
+        first = (
+            f"The votes as a whole differ from those of shuffled targets (p = {p}), but no feature stands out by "
+            f"itself (none has a q up to {limit:g})"
+        )
     among = "" if inside == found["supported"] else f", {inside} of which are in the set"
     if not places:
         return f"{first}{among}."
@@ -170,7 +183,7 @@ def _again(found: Facts) -> tuple[str, list[str]]:
         return "", ["No pair of halves could be compared."]
     low, high = sorted(map(round, bounds))
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
-    words = "hardly any" if high == 0 else f"about {about}"
+    words = "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {about}"
     lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
     if k == 1:
         lines = [f"In a new study of this size, this feature would {'probably' if high else 'rarely'} be chosen again."]
@@ -298,7 +311,7 @@ def _of_reproducibility(found: Facts) -> list[str]:
     if None not in (found["lower"], found["upper"]):
         within = "" if None in (low, high) else f" (95 % interval {low:.2f} to {high:.2f})"
         lines.append(
-            f"Sets of the two halves agree by {found['lower']:.2f}; projected to studies of this size by "
+            f"Sets of the two halves agree by {found['lower']:.2f}; those of studies of this size may agree by up to "
             f"{found['upper']:.2f}{within}. 0 is chance, 1 means the same set."
         )
     if found["n_undefined"]:
@@ -350,11 +363,17 @@ def why_out(entry: Facts) -> str:
     return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
 
 
+_NOT_EXAMINED = (
+    "Not examined: under so many inequalities that may take minutes. In Python, ubayfs.trust.left_out(selection) "
+    "does it."
+)
+
+
 def _left_out(facts: Facts) -> list[str]:
     if facts["left_out"]:
         return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
     if facts["ensemble"] is None or not facts["chosen"]:
         return []
     if not facts["left_out_known"]:
-        return ["Not examined: under so many inequalities that would take long."]
+        return [_NOT_EXAMINED]
     return ["None: no feature that was not chosen has as many votes as the weakest that was."]

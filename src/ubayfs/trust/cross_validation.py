@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -11,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import RandomState, as_seed_sequence, check_choice, check_int, check_random_state
+from .._arguments import RandomState, check_choice, check_int, check_random_state
 from .._files import read_json, write_atomically
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress, check_ensemble, check_progress
+from ..ensemble.checkpoint import Checkpoint, as_directory
+from ..ensemble.collect import Progress, check_ensemble, check_progress, seed_of
 from ..ensemble.workers import threads_for
 from ..exceptions import InputError
 from ..priors import PriorKnowledge
+from ..priors.weights import resolve_knowledge
 from ..workflow import Decision
-from .folds import BASELINES, DecideFor, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
-from .noise import sized_in_parts
-from .predictors import RIDGE, as_predictors
+from .folds import BASELINES, Fold, FoldEvaluation, Outcome, assign_folds, check_folds, child, joined
+from .noise import SizedInParts, sized_in_parts
+from .predictors import RIDGE, Predictor, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
 from .validation import Validation
@@ -44,6 +48,7 @@ def validate(
     random_state: RandomState = None,
     n_jobs: int | None = None,
     on_progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **arguments: Any,
 ) -> Validation:
     """Tell how well the chosen features predict samples that had no part in choosing them, beside simpler ways.
@@ -77,6 +82,8 @@ def validate(
     on_progress : callable, optional
         Called as ``on_progress(done, total)``, first with 0 and whenever runs or folds are finished. When it returns
         False, the folds that are done make the result.
+    checkpoint : path of a directory, optional
+        Every finished fold is stored there, and the same call continues from there, also with more repeats.
     **arguments
         Those of :func:`collect_evidence` and :func:`decide`, such as `selector`, `groups`, `weights`, `constraints`.
 
@@ -91,7 +98,7 @@ def validate(
     InputError
         If an argument breaks a rule, or a class or the groups are too few for so many folds; before any work.
     EnsembleError
-        If more than half of the folds cannot be done.
+        If more than half of the folds cannot be done, or the checkpoint is of another validation.
 
     Examples
     --------
@@ -108,7 +115,7 @@ def validate(
     ensemble, decision = split_arguments("validate", arguments)
     procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
     decision, decide_for = sized_in_parts(procedure, decision)
-    return validate_procedure(procedure, decision, options, decide_for=decide_for)
+    return validate_procedure(procedure, decision, options, decide_for=decide_for, checkpoint=checkpoint)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -148,19 +155,24 @@ def validate_procedure(
     decision: Decision,
     options: Options,
     knowledge: PriorKnowledge | None = None,
-    decide_for: DecideFor | None = None,
-    directory: Path | None = None,
+    decide_for: SizedInParts | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Validation:
     """Do what :func:`validate` does with data that are read already.
 
     `knowledge` is what else is known of the features, if it is more than the weights of the decision; `decide_for`
-    takes the place of the decision where that depends on the training part: ``(data, evidence) -> Decision``. Finished
-    folds are stored in `directory`, and read from there: it must belong to just this validation.
+    takes the place of the decision where the size depends on the training part. Finished
+    folds are stored in `checkpoint`, and read from there; that of another validation is refused.
     """
-    data, seed = procedure.data, as_seed_sequence(options.random_state)
+    data, directory = procedure.data, None if checkpoint is None else as_directory(checkpoint)
+    plain_seed = seed_of(options.random_state, directory)
+    seed = np.random.SeedSequence(plain_seed["entropy"], spawn_key=plain_seed["spawn_key"])
     predictors = as_predictors(options.predictor, data.target.task)
     check_folds(data, options.cv)
     decision.check(data.feature_names)
+    if directory is not None:
+        about = _identity(procedure, decision, knowledge, decide_for, predictors, options)
+        Checkpoint.open(directory, {**procedure.settings, "seed": plain_seed, **about})
     folds = _folds(data, options, seed) + (_folds(data, options, seed, control=True) if options.control else [])
     n_threads = min(threads_for(options.n_jobs), len(folds)) if all(own.threads for own in predictors) else 1
     evaluation = FoldEvaluation(
@@ -203,6 +215,35 @@ def _folds(data: FeatureData, options: Options, seed: np.random.SeedSequence, co
     return found
 
 
+def _identity(
+    procedure: Procedure,
+    decision: Decision,
+    knowledge: PriorKnowledge | None,
+    decide_for: SizedInParts | None,
+    predictors: Sequence[Predictor],
+    options: Options,
+) -> dict[str, Any]:
+    """Return what decides on the outcome of a fold beside data, ensemble and seed; long contents as digests."""
+    data, n_models = procedure.data, procedure.settings["n_models"]
+    if knowledge is None:
+        knowledge = resolve_knowledge(decision.weights, data.feature_names, decision.blocks, n_models)
+    n_shuffles = None if decide_for is None else decide_for.n_shuffles  # the most features are in the constraint
+    numbers = [decision.constraint_strength, decision.min_votes, decision.time_limit, n_shuffles]
+    digests = {
+        "weights": [plain(knowledge), repr(decision.prior)],
+        "constraints": [[constraint.kind, plain(constraint.arguments)] for constraint in decision.constraints],
+        "decision": [plain(decision.blocks), *numbers, repr(decision.optimizer)],
+        "predictor": [[own.name, plain(own.estimator.get_params())] for own in predictors],
+    }
+    return {
+        "folds of": options.cv,
+        "models of each": n_models,
+        "baselines": list(options.baselines),
+        "sizes": list(options.sizes),
+        **{name: hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12] for name, content in digests.items()},
+    }
+
+
 def _run_folds(
     evaluation: FoldEvaluation, folds: Sequence[Fold], repeats: Repeats, directory: Path | None
 ) -> tuple[dict[int, Outcome], dict[int, str]]:
@@ -220,7 +261,6 @@ def _run_folds(
 
     def save(position: int, outcome: Outcome) -> None:
         if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True)
             write_atomically(path(position), json.dumps(plain(outcome)).encode())
 
     n_needed = sum(not fold.control for fold in folds)

@@ -27,8 +27,9 @@ from .procedure import Procedure, check_varies, smallest_class, take_samples
 from .repeats import Cancelled, Repeats
 from .validation import OURS, FoldScore
 
-# Test samples of a fold in a regression: R2 needs as many.
-_FEWEST_NUMBERS = 2
+# Test samples of a fold without classes; of a regression: with fewer, the mean of R2 over folds is infinite (it has the
+# variance of the test samples in the denominator, and E[1/chi2] exists from 3 degrees of freedom on).
+_FEWEST, _FEWEST_NUMBERS = 2, 4
 
 # Baselines, in the order of the table: the most votes without weights and constraints; random features; those that a
 # random forest finds most important; each as many as were chosen; and all features, by the ridge predictor.
@@ -50,10 +51,12 @@ def check_folds(data: FeatureData, cv: int) -> None:
     """Raise unless every fold can have test and training samples of every class, and whole groups."""
     kind, argument = ("samples", "y") if data.groups is None else ("groups", "groups")
     n_units = data.n_samples if data.groups is None else len(np.unique(data.groups))
-    needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST_NUMBERS * cv
+    needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST * cv
+    if data.target.task == "regression" and data.n_samples < _FEWEST_NUMBERS * cv:
+        kind, n_units, needed = "samples", data.n_samples, _FEWEST_NUMBERS * cv
     if n_units < needed:
-        rule = f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. Use fewer folds."
-        raise InputError.of("cv", rule, cv)
+        way_out = "Use fewer folds." if n_units >= 2 * needed // cv else "Collect more."
+        raise InputError.of("cv", f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. {way_out}", cv)
     if data.target.strata is None:
         return
     # With two folds, half of a class must be enough for subsamples to differ in it.

@@ -16,7 +16,7 @@ cautious, and all q are 1.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -305,15 +305,36 @@ def estimate_noise(
 
 def supported_size(noise: Noise, most: int = MAX_SUPPORTED) -> tuple[int, tuple[Advice, ...]]:
     """Return the number of features that the data support, at least 1 and at most `most`, and advice where it is 0."""
-    n = noise.supported
-    advice = Advice("nothing_supported", {"p_value": noise.p_value, "n_shuffles": noise.null.n_done})
-    return min(max(n, 1), most), () if n else (advice,)
+    if noise.supported:
+        return min(noise.supported, most), ()
+    facts = {"p_value": noise.p_value, "n_shuffles": noise.null.n_done}
+    if not noise.passes:
+        return 1, (Advice("nothing_supported", facts),)
+    facts |= {"smallest": float(noise.q_values.min()), "limit": SUPPORTED}
+    return 1, (Advice("no_feature_stands_out", facts),)
+
+
+@dataclass(frozen=True, eq=False)
+class SizedInParts:
+    """Gives the decision of a part of the samples, whose size is found by shuffling the target of that part."""
+
+    decision: Decision
+    ensemble: Mapping[str, Any]
+    most: int
+    n_shuffles: int
+
+    def __call__(self, data: FeatureData, evidence: Evidence) -> Decision:
+        """Return the decision with the size that the part supports."""
+        seed = SeedSequence(**evidence.settings["seed"])  # shuffles have children of their own
+        null = collect_null(data, self.ensemble, self.n_shuffles, seed, n_jobs=1)
+        noise = Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
+        return _sized(self.decision, supported_size(noise, self.most)[0])
 
 
 def sized_in_parts(
     procedure: Procedure, decision: Decision, most: int = MAX_SUPPORTED, n_shuffles: int = N_SHUFFLES
-) -> tuple[Decision, Callable[[FeatureData, Evidence], Decision] | None]:
-    """Return a decision that can be made, and what gives that of a part of the samples by shuffling its own target.
+) -> tuple[Decision, SizedInParts | None]:
+    """Return a decision that can be made, and what gives that of a part of the samples.
 
     The latter is None where no constraint asks for the number of features that the data support.
     """
@@ -321,14 +342,7 @@ def sized_in_parts(
         return decision, None
     names = ("n_models", "train_size", "n_features_per_model")
     ensemble = {"selector": procedure.selectors, **{name: procedure.settings[name] for name in names}}
-
-    def decide_for(data: FeatureData, evidence: Evidence) -> Decision:
-        seed = SeedSequence(**evidence.settings["seed"])  # shuffles have children of their own
-        null = collect_null(data, ensemble, n_shuffles, seed, n_jobs=1)
-        noise = Noise(evidence.feature_names, evidence.counts, evidence.n_models, null)
-        return _sized(decision, supported_size(noise, most)[0])
-
-    return _sized(decision, most), decide_for
+    return _sized(decision, most), SizedInParts(decision, ensemble, most, n_shuffles)
 
 
 def _sized(decision: Decision, n: int) -> Decision:

@@ -29,6 +29,8 @@ ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 _DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(collect_evidence).parameters.items()}
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
+# Samples of a subsample in a regression: any feature correlates perfectly with a target of two samples.
+_FEWEST_NUMBERS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +218,19 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
         plan = plan_subsamples(data, train_size)
         half = draw_half(plan, np.random.default_rng(0))
         for samples in (half, ~half):
-            plan_subsamples(take_samples(data, samples), train_size)
+            _check_numbers(data, plan_subsamples(take_samples(data, samples), train_size))
     except InputError as error:
         rule = f"does not do for halves of the samples: {error}"
         raise InputError.of(error.argument or "train_size", rule, error.value) from error
     return plan
+
+
+def _check_numbers(data: FeatureData, part: SubsamplePlan) -> None:
+    """Raise if a subsample of a part has too few samples to tell features of a numeric target apart."""
+    size = int(part.takes.sum())
+    if data.target.task == "regression" and data.groups is None and size < _FEWEST_NUMBERS:
+        rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {_FEWEST_NUMBERS}"
+        raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
 
 
 def smallest_class(data: FeatureData) -> tuple[Any, int, str]:

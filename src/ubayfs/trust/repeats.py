@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from ..ensemble.collect import (
     seed_of,
 )
 from ..ensemble.evidence import Evidence, check_failures
-from ..ensemble.workers import blas_limit, threads_for
+from ..ensemble.workers import blas_limit, restored_filters, threads_for
 from ..exceptions import Advice, EnsembleError, EnsembleWarning, InputError
 from .procedure import ENSEMBLE, Procedure, same_ensemble
 
@@ -48,6 +48,16 @@ def repeats_advice(what: str, n: int, n_done: int, failures: tuple[str, ...], ca
     if cancelled:
         found.append(Advice("repeats_cancelled", {"what": what, "n": n, "n_done": n_done}))
     return tuple(found)
+
+
+def check_usable(what: str, failures: Sequence[str], n: int) -> None:
+    """Raise EnsembleError if more than half of n repeats failed: what the others say would be of chosen samples."""
+    if 2 * len(failures) > n:
+        reason, times = Counter(failures).most_common(1)[0]
+        which = f"most frequent reason ({times}x)" if times > 1 else "first reason"
+        raise EnsembleError(
+            f"{len(failures)} of {n} {what} could not be used, and at least half must; the {which} is: {reason}"
+        )
 
 
 class Cancelled(Exception):  # noqa: N818 - not an error
@@ -113,7 +123,8 @@ class Repeats:
             for number, outcome, failure in outcomes:
                 if failure is not None:
                     failures[number] = failure
-                    self._check(failures, n_needed or self.n)
+                    n_first = n_needed or self.n
+                    check_usable(self.what, [reason for i, reason in failures.items() if i < n_first], n_first)
                 else:
                     found[number] = outcome
                     save(number, outcome)
@@ -149,8 +160,7 @@ class Repeats:
                 self._results.put(None)
 
         pool_of_threads = ThreadPoolExecutor(self.n_workers, thread_name_prefix="ubayfs-repeats")
-        # Selectors and predictors of scikit-learn set the filters of warnings, and threads leave them in any order.
-        with blas_limit(1), warnings.catch_warnings(), pool_of_threads as pool:
+        with blas_limit(1), restored_filters(), pool_of_threads as pool:
             try:
                 workers = [pool.submit(work) for _ in range(self.n_workers)]
                 n_left = len(workers)
@@ -166,15 +176,6 @@ class Repeats:
                     worker.result()  # raises what nobody expects
             finally:
                 self.stopped = True  # whatever is under way ends early
-
-    def _check(self, failures: Mapping[int, str], n_needed: int) -> None:
-        reasons = [reason for number, reason in failures.items() if number < n_needed]
-        if 2 * len(reasons) > n_needed:
-            reason, times = Counter(reasons).most_common(1)[0]
-            raise EnsembleError(
-                f"{len(reasons)} of {n_needed} {self.what} could not be used, and at least half must; the most "
-                f"frequent reason ({times}x) is: {reason}"
-            )
 
 
 class _Stored(Protocol):

@@ -5,13 +5,15 @@ k' their sizes and P the number of features that vary in the data:
 
 - agreement a = (|S & S'| - k k'/P) / ((k + k')/2 - k k'/P): 0 by chance, 1 for equal sets, also where both hold all P
   features; undefined for empty sets;
-- lower = mean of a, for studies of half the size; upper = 2 lower / (1 + lower), projected to the whole size;
-- interval = [lower - h, the larger projection of x = lower + h], h = 1.96 sd sqrt(1/n + 1/2), n pairs of halves. sd is
-  that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k: halves
-  that happen to share nothing say little. One projection is 2 x / (1 + x), right for a few strong signals. It is too
-  low for signals of about one strength, which pass the threshold of the k best of P together. Those reach the other,
-  Phi(sqrt(2) (z(f) - t) + t)^2 with f^2 = x, z the normal quantile and t = z(k/P), since twice the samples bring
-  sqrt(2) times the effect;
+- lower = mean of a, for studies of half the size; s = sd sqrt(1/n + 1/2) its standard error, of n pairs of halves.
+  sd is that of a, and not less than that of a binomial number of common members, sqrt(k lower (1 - lower) + 1/3) / k:
+  halves that happen to share nothing say little;
+- upper = 4 x / (1 + 3 x) with x = lower + s, projected to the whole size. Agreement is a product of two hit rates, and
+  that of a weak signal grows in proportion to the samples, so that twice the samples bring four times the agreement:
+  the formula of Spearman and Brown with 4 in place of 2, which is right for a few strong signals, too low for others;
+- interval = [lower - 1.96 s, the larger projection of x = lower + 1.96 s]. One projection is the same; the other is
+  that of signals of one strength, which pass the threshold of the k best of P together: with f^2 = x, z the normal
+  quantile and t = z(k/P) it is Phi(sqrt(2) (z(f) - t) + t)^2, since twice the samples bring sqrt(2) times the effect;
 - of the k members, k (phi + (1 - phi) k/P) are chosen again at an agreement phi.
 """
 
@@ -36,10 +38,12 @@ from ..selection import Selection, check_selection
 from ..workflow import Decision
 from .ensembles import HalfEnsembles, different_settings, half_ensembles
 from .procedure import plan_halves, read_data, split_arguments, take_samples
-from .repeats import evidence_and_repeats, repeats_advice
+from .repeats import check_usable, evidence_and_repeats, repeats_advice
 
 RARELY, USUALLY = 1 / 3, 2 / 3
 LABELS = ("rarely", "sometimes", "usually")
+# By how much the agreement of weak signals grows with twice the samples.
+_WEAK = 4.0
 # Shares of the halves between which the range of a vote share lies.
 _RANGE = (0.05, 0.95)
 
@@ -107,19 +111,26 @@ class Reproducibility:
 
     @property
     def upper(self) -> float:
-        """Agreement projected to studies of the whole size; NaN if no split can be used."""
-        return projected(self.lower)
+        """Agreement that studies of the whole size may reach, by one standard error; NaN if no split can be used."""
+        return projected(float(np.minimum(self.lower + self._standard_error, 1.0)), _WEAK)
 
     @property
     def interval(self) -> tuple[float, float]:
         """Where the agreement of studies lies in about 95 % of cases; NaN with fewer than two splits."""
         if self.n_used < 2:
             return float("nan"), float("nan")
-        k = max(self.size, 1)
-        by_counting = (k * max(self.lower, 0.0) * (1 - self.lower) + 1 / 3) ** 0.5 / k
-        h = 1.96 * max(float(self._defined.std(ddof=1)), by_counting) * (1 / self.n_used + 1 / 2) ** 0.5
+        h, share = 1.96 * self._standard_error, self.size / max(self.n_varying, 1)
         highest = min(1.0, self.lower + h)
-        return max(-1.0, self.lower - h), max(projected(highest), _projected_alike(highest, k / max(self.n_varying, 1)))
+        return max(-1.0, self.lower - h), max(projected(highest, _WEAK), _projected_alike(highest, share))
+
+    @cached_property
+    def _standard_error(self) -> float:
+        """That of `lower` over data sets; NaN if no split can be used."""
+        if not self.n_used:
+            return float("nan")
+        k, spread = max(self.size, 1), float(self._defined.std(ddof=1)) if self.n_used > 1 else 0.0
+        by_counting = (k * max(self.lower, 0.0) * (1 - self.lower) + 1 / 3) ** 0.5 / k
+        return float(max(spread, by_counting) * (1 / self.n_used + 1 / 2) ** 0.5)
 
     @property
     def chosen_again(self) -> tuple[float, float]:
@@ -135,9 +146,10 @@ class Reproducibility:
     def frequency(self) -> Floats:
         """How often each feature would be chosen, of shape (n_features,).
 
-        The share of the halves that chose it, scaled such that no more members are chosen again than `chosen_again`.
+        The share of the halves that chose it, scaled such that no more members are chosen again than at the agreement
+        that Spearman and Brown project, amid the range of `chosen_again`.
         """
-        total, again = float(self.share_of_halves[self.chosen].sum()), self.chosen_again[1]
+        total, again = float(self.share_of_halves[self.chosen].sum()), self._again(projected(self.lower))
         return self.share_of_halves * (min(1.0, again / total) if total > 0 and self.n_used else 1.0)
 
     @property
@@ -153,13 +165,15 @@ class Reproducibility:
         return repeats_advice("splits", self.n_splits, n_tried, self.failures, not self.complete)
 
 
-def projected(agreement: float) -> float:
+def projected(agreement: float, factor: float = 2.0) -> float:
     """Return the agreement of studies of twice the size, by Spearman and Brown; what is at most chance stays.
 
-    >>> projected(0.5), projected(-0.1)
-    (0.666..., -0.1)
+    `factor` is by how much a small agreement grows.
+
+    >>> projected(0.5), projected(-0.1), projected(0.5, 4)
+    (0.666..., -0.1, 0.8)
     """
-    return 2 * agreement / (1 + agreement) if agreement > 0 else agreement
+    return factor * agreement / (1 + (factor - 1) * agreement) if agreement > 0 else agreement
 
 
 def _projected_alike(agreement: float, share: float) -> float:
@@ -222,6 +236,8 @@ def reproducibility_of(
     ------
     InputError
         If the halves are of other data or settings, or data are needed.
+    EnsembleError
+        If more than half of the splits cannot be used, such as where no set keeps all hard constraints.
     """
     check_selection(selection)
     if selection.posterior is None:
@@ -246,6 +262,7 @@ def reproducibility_of(
             sets.append((one, other))
         except (InputError, OptimizationError) as error:
             failures.append(str(error))
+    check_usable("splits", failures, halves.n_splits)
     n_varying = int(np.count_nonzero(~evidence.constant))
     both = np.array(sets, dtype=bool).reshape(len(sets), 2, evidence.n_features)
     return Reproducibility(
@@ -314,7 +331,7 @@ def reproduce(
     InputError
         If a class has too few samples for halves, groups cannot be split, or an argument breaks a rule.
     EnsembleError
-        If the ensembles of fewer than half of the splits could be run.
+        If more than half of the splits cannot be used: no ensemble could be run, or no set keeps all hard constraints.
 
     Examples
     --------
@@ -324,7 +341,7 @@ def reproduce(
     >>> found = reproduce(X, y, n_models=20, n_splits=5, constraints=max_size(5, rho=10), random_state=0)
     >>> low, high = found.chosen_again
     >>> f"about {low:.1f} to {high:.1f} of these {found.size} would be chosen again"
-    'about 3.8 to 4.3 of these 5 would be chosen again'
+    'about 3.8 to 4.9 of these 5 would be chosen again'
     """
     seed = None if random_state is None else as_seed_sequence(random_state)
     ensemble, decision = split_arguments("reproduce", arguments, seed)

@@ -68,14 +68,15 @@ def halves_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return agreement in truth, of the sets that other data sets of the same population gave, and as it was estimated.
 
     Columns n, truth, lower, upper, covers (the interval holds the mean agreement of all pairs of studies), covers_own
-    (and the mean agreement of this set with those of other studies), again (true number), again_low, again_high.
+    (and the mean agreement of this set with those of other studies), again (true number), again_low, again_high, holds
+    (the true number is between them, in whole numbers).
     """
-    names = ["truth", "lower", "upper", "covers", "covers_own", "again", "again_low", "again_high"]
+    names = ["truth", "lower", "upper", "covers", "covers_own", "again", "again_low", "again_high", "holds"]
     return _by_cell(_halves_rows(frame), names)
 
 
 def _halves_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    rows = _of(frame, "halves")
+    rows = by_the_present_rule(_of(frame, "halves"))
     sets = _of(frame, "noise", "halves").drop_duplicates([*VERSION, "split"])
     truths: dict[Any, float] = {}
     own: dict[Any, float] = {}
@@ -94,7 +95,25 @@ def _halves_rows(frame: pd.DataFrame) -> pd.DataFrame:
         rows[name] = (rows["interval_low"] <= rows[truth]) & (rows[truth] <= rows["interval_high"])
     by_chance = rows["size"] / rows["n_features"]
     rows["again"] = rows["size"] * (rows["truth"] + (1 - rows["truth"]) * by_chance)
+    said, true = rows[["again_low", "again_high"]].round(), rows["again"].round()
+    rows["holds"] = (said["again_low"] <= true) & (true <= said["again_high"])  # as it is printed
     return rows
+
+
+def by_the_present_rule(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what was said with the upper ends of the present rule; outcomes of earlier ones are stored, too.
+
+    `lower` and `interval_low` were always the same, and hold the standard error: interval_low = lower - 1.96 s. The
+    rule is 4 x / (1 + 3 x), with x = lower + s, and x = lower + 1.96 s at least for the interval.
+    """
+    ends = [rows["lower"] + z * (rows["lower"] - rows["interval_low"]) / 1.96 for z in (1.0, 1.96)]
+    upper, highest = (x.where(x <= 0, 4 * x / (1 + 3 * x)) for x in (end.clip(upper=1.0) for end in ends))
+    again = rows["size"] * (upper + (1 - upper) * rows["size"] / rows["n_features"])
+    return rows.assign(
+        upper=upper,
+        interval_high=rows["interval_high"].where(rows["interval_high"] > highest, highest),
+        again_high=again.where(again < rows["size"], rows["size"]),
+    )
 
 
 def folds_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -121,7 +140,7 @@ def errors_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 def facts_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the statements on the paper's data, one row per data set and selector."""
-    rows = frame[frame["measure"] == "facts"].reset_index(drop=True)
+    rows = by_the_present_rule(frame[frame["measure"] == "facts"].reset_index(drop=True))
     return rows.assign(cell=rows["data"] + rows["scheme"].map({"groups": ", groups", "random": ""}))
 
 
@@ -139,6 +158,7 @@ def verdict_table(frame: pd.DataFrame) -> pd.DataFrame:
         ("noise (T2) exceeds cautious + 1", "at most .10", noise, "over_t2", False),
         ("pure noise passes the gate", "at most .08", noise[noise["kind"] == "noise"], "passes", False),
         ("interval of agreement covers", "at least .85", halves, "covers", True),
+        ("chosen again is as said", "", halves, "holds", True),
         ("interval of the AUC covers", "about .95", folds, "covers", True),
         ("interval of the AUC on pure noise holds .5", "about .95", _at_chance(folds), "covers", True),
     ]
@@ -204,6 +224,7 @@ TABLES: Tables = {
         *_CELLS, ("true agreement", _number(2), ("truth",)), ("lower / upper", _number(2), ("lower", "upper")),
         ("interval covers", _share, ("covers",)), ("covers that of the set", _share, ("covers_own",)),
         ("chosen again", _number(1), ("again",)), ("as said", _number(1), ("again_low", "again_high")),
+        ("which holds", _share, ("holds",)),
     ]),
     "folds": (folds_table, [
         *_CELLS, ("AUC as said", _number(2), ("auc",)), ("AUC on new samples", _number(2), ("true_auc",)),

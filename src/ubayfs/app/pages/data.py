@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from nicegui import app, ui
 
-from ...exceptions import InputError
+from ...exceptions import InputError, UBayFSError
 from ...study.schema import DataSection
 from ..intake import begin, inspected, is_sample_sheet
 from ..view.fields import entry, fill, heading, panel, suggestions
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _ROLES = ("target", "groups", "task", "missing", "ignore")  # what is asked first
 _FILES = ("path", "samples")  # drawn as a list of files
+_OFFERED = 100  # first and last columns that are offered as target or groups; any other can be typed
 _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 
@@ -46,14 +48,16 @@ def draw_data(bench: Workbench) -> None:
 
 
 def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
+    adding = asyncio.Lock()
+
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         show_message("info", "Reading the files; this takes a moment.", "")
         data = bench.state.study.data
         given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
         target = data.target if isinstance(data.target, str) else None
         try:
-            found = await inspected(paths, samples, bench.directory, target, **given)
-        except InputError:
+            found = await inspected(bench, paths, samples, target=target, **given)
+        except UBayFSError:
             if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
                 bench.set_data(path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
             raise
@@ -63,11 +67,17 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
 
     async def add(path: str) -> None:
         path = _allowed(bench, path)
-        tables, samples = _files(bench) if _is_read(bench) else ({}, None)  # instead of what is no table
-        if tables and samples is None and is_sample_sheet(path):
-            await take(tables, path)
-        else:
-            await take([*(file for file in tables.values() if file != path), path], samples)
+        async with adding:  # several files may arrive at once
+            is_read = bool(known) or _is_read(bench)
+            tables, samples = _files(bench) if is_read else ({}, None)  # instead of what is no table
+            if tables and samples is None and is_sample_sheet(path):
+                await take(tables, path)
+            else:
+                await take([*(file for file in tables.values() if file != path), path], samples)
+
+    async def name_path(path: str) -> None:
+        await add(path)
+        field.show("", force=True)
 
     with panel("Study"):
         name = entry("Name of the study", bench.name, bench.rename)
@@ -97,7 +107,7 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
 
         drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
         field = entry("Or the path of a file on this machine", "", draft="path", placeholder="/home/me/cells.csv")
-        field.change = add
+        field.change = name_path
         again = button("Find out again what the columns are", lambda _: take(*_files(bench)))
 
     def refresh() -> None:
@@ -115,7 +125,7 @@ def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
 
 
 def _is_read(bench: Workbench) -> bool:
-    return bool((bench.facts or {}).get("columns"))
+    return bench.status in ("reading", "waiting") or bool((bench.facts or {}).get("columns"))
 
 
 def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
@@ -175,7 +185,8 @@ def _draw_roles(bench: Workbench, known: dict[str, Any]) -> None:
         has_files = bool(_files(bench)[0])
         empty.set_visibility(not has_files)
         fields.set_visibility(has_files)
-        fill(columns, known.get("columns") or (bench.facts or {}).get("columns") or ())
+        names = (bench.facts or {}).get("columns") or []
+        fill(columns, known.get("columns") or list(dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]])))
         fill(sheets, known.get("sheets", ()))
 
     refresh()
@@ -187,7 +198,7 @@ def _draw_table(bench: Workbench) -> None:
 
         @live(bench, "facts", "status")
         def content() -> None:
-            facts = bench.facts
+            facts = None if bench.status == "no data" else bench.facts
             if facts is None:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
                 html(text(waiting), tag="p").classes("empty")

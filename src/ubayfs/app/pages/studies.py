@@ -67,11 +67,12 @@ def _draw_new(library: Library) -> None:
     with panel("New study", "Give it a name; then choose its files."):
         name = entry("Name", "", draft="name", placeholder="My study")
 
-        async def create() -> None:
+        async def create(given: str) -> None:
             show_message("info", "Making the study ...", "")
-            _open(await asyncio.to_thread(library.create, str(name.value).strip() or "My study"))
+            _open(await asyncio.to_thread(library.create, given.strip() or "My study"))
 
-        button("Make the study", lambda _: create(), classes="main")
+        name.box.on("keydown.enter", lambda event: create(event.args), js_handler="(e) => emit(e.target.value)")
+        button("Make the study", lambda _: create(str(name.value)), classes="main")
 
 
 def _draw_tour(library: Library) -> None:

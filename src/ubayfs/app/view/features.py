@@ -26,7 +26,8 @@ def add_scripts() -> None:
 
 
 def _column(field: str, title: str, **more: Any) -> dict[str, Any]:
-    return {"field": field, "headerName": title, "tooltipField": field, **more}
+    shown = "p => window.ubayfs.features.visible(p.value)"
+    return {"field": field, "headerName": title, ":valueFormatter": shown, ":tooltipValueGetter": shown, **more}
 
 
 def _options(url: str) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
 
     async def arrived(event: Any) -> Any:
         given, names = event.args, (bench.facts or {}).get("feature_names", [])
-        rows = [names[i] for i in given["rows"] if i < len(names)]
+        rows = [names[i] for i in given["rows"] if 0 <= i < len(names)]
         if rows[:1] != [given["first"]][: len(given["rows"])]:
             load()  # the data are others now
             return None
@@ -103,8 +104,11 @@ def search_box() -> None:
     """Draw the search, which filters in the browser at once, and how many features are shown."""
     with ui.element("div").classes("toolbar"):
         box = ui.element("input").props('type=text data-search placeholder="Search features ( / )"').classes("grow")
-        box.props["aria-label"] = "Search features by name, block or reason; the key / comes here"
+        box.props["aria-label"] = (
+            "Search features by name, block or reason; the key / comes here, the arrow down leads to the features"
+        )
         box.on("input", js_handler="(e) => window.ubayfs.features.filter(e.target.value, null)")
+        box.on("keydown", js_handler="(e) => window.ubayfs.features.enter(e)")
         with ui.element("select").props('aria-label="Which features are shown"') as shown:
             for value, label in (("all", "All features"), ("stated", "With something stated"), ("none", "Without")):
                 html(label, tag="option").props(f"value={value}")

@@ -65,11 +65,11 @@ class Field:
         """Return a value as the browser takes it."""
         return value if isinstance(value, bool) else "" if value is None else str(value)
 
-    def show(self, value: Any) -> None:
-        """Show another value, unless somebody is typing there."""
+    def show(self, value: Any, force: bool = False) -> None:
+        """Show another value, unless somebody is typing there; `force` replaces what was typed."""
         if value != self.value:
             self.value = value
-            given = json.dumps([self.box.html_id, self.written(value)])
+            given = json.dumps([self.box.html_id, self.written(value), force])
             ui.run_javascript(f"window.ubayfs.show(...{given})")
 
     async def changed(self, value: Any) -> None:

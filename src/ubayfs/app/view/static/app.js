@@ -29,9 +29,9 @@ window.ubayfs = {
     input.value = "";
   },
   // Give a box another value, unless somebody is typing there.
-  show(id, value) {
+  show(id, value, force) {
     const box = document.getElementById(id);
-    if (!box || (box === document.activeElement && box.type !== "checkbox" && box.tagName !== "SELECT")) return;
+    if (!box || (!force && box === document.activeElement && box.type !== "checkbox" && box.tagName !== "SELECT")) return;
     if (box.type === "checkbox") box.checked = value; else box.value = value;
     if (box.dataset.draft) sessionStorage.removeItem(draft_key(box));
   },

@@ -29,6 +29,13 @@ window.ubayfs.features = {
     });
     this.api.applyTransaction({ update });
   },
+  // Control characters could hide or reverse the text beside them.
+  visible(text) {
+    return String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (c) => {
+      const hex = c.codePointAt(0).toString(16);
+      return hex.length < 3 ? `\\x${hex.padStart(2, "0")}` : `\\u${hex.padStart(4, "0")}`;
+    });
+  },
   filter(needle, shown) {
     this.needle = needle === null ? this.needle : needle.trim().toLowerCase();
     this.shown = shown === null ? this.shown : shown;
@@ -52,6 +59,13 @@ window.ubayfs.features = {
     const text = `${this.api.getDisplayedRowCount().toLocaleString("en-US")} of ${of.toLocaleString("en-US")} shown`
       + (chosen ? `, ${chosen.toLocaleString("en-US")} selected` : "");
     if (place && place.textContent !== text) place.textContent = text;
+  },
+  // From the search to the first row.
+  enter(event) {
+    if (!["ArrowDown", "Enter"].includes(event.key) || !this.api.getDisplayedRowCount()) return;
+    event.preventDefault();
+    this.api.ensureIndexVisible(0);
+    this.api.setFocusedCell(0, this.api.getColumn("card").isVisible() ? "card" : "n");
   },
   // State something of the selected features, or else of the one in focus.
   state(word, why) {
@@ -87,7 +101,7 @@ window.ubayfs.features = {
       ["why", [data.b, data.y, data.v === null ? "" : `${data.v} votes`].filter(Boolean).join(" · ")]];
     for (const [kind, text] of parts) {
       const line = document.createElement("div");
-      line.className = kind; line.dir = "auto"; line.textContent = text;
+      line.className = kind; line.dir = "auto"; line.textContent = this.visible(text);
       box.append(line);
     }
     return box;

@@ -1,0 +1,170 @@
+"""What attackers, and files that nobody foresaw, do to a server that runs: it refuses, keeps its state, and goes on."""
+
+import base64
+import json
+import os
+import socket
+from http.client import HTTPConnection
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("nicegui")
+
+SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
+HOSTILE = [
+    "<img src=x onerror=window.hacked=1>",
+    "<script>window.hacked=1</script>",
+    "</td></tr></table><h1>gone</h1>",
+    "javascript:window.hacked=1",
+    "{{window.hacked=1}} ${window.hacked=1}",
+    "\"onmouseover=window.hacked=1 x='",
+    "\x1b[31mred\x1b[0m",
+    "left \u202egnp.exe",
+    "n" * 500,
+    "=HYPERLINK(\"http://evil.example\",\"x\")",
+    "../../../etc/passwd",
+    "a' OR 1=1; --",
+]  # fmt: skip
+
+
+def request(server, method="GET", path="/", headers=None, body=None):
+    """Send one request as it is given; return status and body."""
+    netloc = urlsplit(server.base).netloc
+    given = {"Host": netloc, **(headers or {})}
+    connection = HTTPConnection(netloc, timeout=60)
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in given.items():
+        connection.putheader(name, value)
+    if body is not None:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content
+
+
+def handshake(server, headers):
+    """Ask for a WebSocket; return the status."""
+    host, _, port = urlsplit(server.base).netloc.partition(":")
+    key = base64.b64encode(os.urandom(16)).decode()
+    lines = {"Host": f"{host}:{port}", "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key,
+             "Sec-WebSocket-Version": "13", **headers}  # fmt: skip
+    text = "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1\r\n"
+    text += "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value is not None) + "\r\n"
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(text.encode("latin-1"))
+        return int(connection.recv(100).split()[1])
+
+
+@pytest.fixture(scope="module")
+def cookie(server):
+    """The name and value of the cookie, as the server sets it."""
+    connection = HTTPConnection(urlsplit(server.base).netloc, timeout=30)
+    connection.request("GET", f"/?token={server.token}")
+    given = connection.getresponse().getheader("set-cookie")
+    connection.close()
+    return given.partition(";")[0]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Cookie": ""},
+        {"Cookie": "{name}=wrong"},
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example:80"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/s/demo/features.json", "/_app/app.css"])
+def test_foreign_requests_are_refused(server, cookie, headers, path):
+    name = cookie.partition("=")[0]
+    given = {"Cookie": cookie, **{key: value.replace("{name}", name) for key, value in headers.items()}}
+    status, body = request(server, path=path, headers=given)
+    assert status == 403
+    assert server.token.encode() not in body
+    assert handshake(server, {"Origin": server.base, **given}) == 403
+
+
+def test_own_requests_are_not_refused(server, cookie):
+    assert request(server, headers={"Cookie": cookie})[0] == 200
+    assert handshake(server, {"Origin": server.base, "Cookie": cookie}) == 101
+    assert handshake(server, {"Cookie": cookie}) == 403  # no page of this server
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.csv", "/etc/evil.csv", "..\\..\\evil.csv", "%2e%2e/evil.csv", "\u202eevil.csv"]
+)
+def test_uploads_stay_in_the_folder_of_their_study(server, cookie, name):
+    study = server.path.split("/")[2]
+    headers = {"Cookie": cookie, "Origin": server.base}
+    before = {path for path in server.directory.parent.rglob("*evil*") if "uploads" not in path.parts}
+    status, body = request(server, "POST", f"/s/{study}/upload?name={quote(name)}", headers, b"a,b\n1,2\n")
+    assert status == 200, body
+    stored = server.directory / study / json.loads(body)["path"]
+    assert stored.parent == server.directory / study / "uploads"
+    assert stored.read_bytes() == b"a,b\n1,2\n"
+    assert {path for path in server.directory.parent.rglob("*evil*") if "uploads" not in path.parts} == before
+
+
+@pytest.mark.parametrize(
+    "path", ["/s/..%2f..%2fetc/data", "/s/%2e%2e/features.json", "/s/nosuch/features.json", "/s/demo/..%2f..%2fpasswd",
+             "/s/{study}/download/..%2f..%2fstudy.yaml", "/s/{study}/download/report?version=99", "/_app/..%2fapp.py"]
+)  # fmt: skip
+def test_no_path_leads_out_of_the_studies(server, cookie, path):
+    status, body = request(server, path=path.format(study=server.path.split("/")[2]), headers={"Cookie": cookie})
+    assert status in (200, 400, 404, 422)
+    assert b"root:" not in body
+    assert b"Traceback" not in body
+    if status == 200:
+        assert b"There is nothing here" in body or b"does not exist" in body
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory, new_server):
+    """A server whose study has features with names that attack a page."""
+    folder = tmp_path_factory.mktemp("hostile")
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, len(HOSTILE))) + np.linspace(2, 0.1, len(HOSTILE)) * y[:, None]
+    frame = pd.DataFrame(X, columns=HOSTILE)
+    frame.insert(0, "<u>outcome</u>", np.where(y == 1, "<s>ill</s>", "well"))
+    frame.to_csv(folder / "names.csv", index=False)
+    return new_server(folder / "studies", folder / "names.csv")
+
+
+def test_names_are_text_on_every_screen_and_in_what_is_exported(hostile, context):
+    page = context.new_page()
+    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+    page.goto(f"{hostile.base}/?token={hostile.token}")
+    study = hostile.path.rpartition("/")[0]
+    page.goto(f"{hostile.base}{study}/evidence")
+    page.get_by_role("button", name="Run ", exact=False).first.click(timeout=60_000)
+    page.get_by_text("models have voted", exact=False).first.wait_for(timeout=120_000)
+    page.get_by_role("button", name="I have stated what I know", exact=False).first.click()
+    page.goto(f"{hostile.base}{study}/answer")
+    page.wait_for_selector(".members tbody tr", timeout=60_000)
+    for _ in range(2):  # a word of each of the first two, by the list in its row
+        box = page.locator(".members select[data-feature]").first
+        box.select_option("very likely")
+        page.wait_for_function("!document.querySelector('p.lead').textContent.includes('being looked at')")
+    for screen in SCREENS:
+        page.goto(f"{hostile.base}{study}/{screen}")
+        page.wait_for_selector("h1")
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("window.hacked") is None, screen
+        assert page.locator("img[src=x]").count() == page.locator("h1", has_text="gone").count() == 0, screen
+        assert page.locator("u, s").count() == 0, screen
+        assert "\u202e" not in page.locator("body").inner_text(), screen
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), screen
+    rows = page.request.get(f"{hostile.base}{study}/features.json").json()["rows"]
+    assert len(rows) == len(HOSTILE)
+    assert "Traceback" not in hostile.directory.with_suffix(".log").read_text()

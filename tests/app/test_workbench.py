@@ -1,0 +1,308 @@
+"""Edits, undo and files of an open study, without a worker."""
+
+import errno
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from app_studies import NAMES, make, small_study
+from ubayfs import decorrelate, max_size
+from ubayfs.app import document
+from ubayfs.app.state import Rule, State
+from ubayfs.app.workbench import Event, Workbench
+from ubayfs.exceptions import InputError, UBayFSError
+from ubayfs.study import load_study
+
+
+@pytest.fixture
+def bench(tmp_path):
+    opened = make(tmp_path)
+    yield opened
+    opened.close()
+
+
+def reopened(bench):
+    bench.close()
+    return Workbench(bench.directory, None)
+
+
+EDITS = {
+    "say": lambda bench: bench.say(["gene1", "gene2"], "likely", "a paper"),
+    "say_all": lambda bench: bench.say_all({"gene3": (5, "votes"), "gene4": ("unlikely", None)}, "a list"),
+    "blocks": lambda bench: bench.set_blocks({"first": ["gene0", "gene1"]}),
+    "default": lambda bench: bench.set_default(0.5),
+    "rename": lambda bench: bench.rename("Another <b>name</b>"),
+    "add": lambda bench: bench.add_rule({"decorrelate": 0.8}, "no twins"),
+    "add made": lambda bench: bench.add_rule(decorrelate(0.7)),
+    "off": lambda bench: bench.change_rule(0, on=False),
+    "change": lambda bench: bench.change_rule(0, constraint={"max_size": {"n": 4, "price": 0.1}}, why="costs"),
+    "remove": lambda bench: bench.remove_rule(0),
+    "size": lambda bench: bench.set_size(2),
+    "data": lambda bench: bench.set_data(groups="gene5"),
+    "evidence": lambda bench: bench.set_evidence(selector="fisher", n_models=7),
+    "prior": lambda bench: bench.set_prior(pool="lowest"),
+    "decision": lambda bench: bench.set_decision(min_votes=1),
+    "trust": lambda bench: bench.set_trust(level="none"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_each_edit_is_on_disk_can_be_undone_and_is_published(bench, name):
+    before, events = bench.state, []
+    bench.subscribe(events.append)
+    EDITS[name](bench)
+    after = bench.state
+    assert after != before
+    assert events == [Event("state")]
+    assert bench.undo_label
+    bench.flush()
+    assert load_study(bench.directory / "study.yaml") == after.study
+    again = reopened(bench)
+    assert again.state == after
+    again.undo()
+    assert again.state == before
+    assert again.can_redo
+    again.redo()
+    assert again.state == after
+    again.close()
+
+
+WRONG = {
+    "word": lambda bench: bench.say(["gene1"], "perhaps"),
+    "votes": lambda bench: bench.say(["gene1"], -1),
+    "kind": lambda bench: bench.add_rule({"max_sise": 3}),
+    "argument": lambda bench: bench.add_rule({"max_size": -3}),
+    "position": lambda bench: bench.change_rule(7, on=False),
+    "absent": lambda bench: bench.remove_rule(-1),
+    "key": lambda bench: bench.set_evidence(n_model=3),
+    "value": lambda bench: bench.set_evidence(n_models=0),
+    "name": lambda bench: bench.rename("  "),
+    "version": lambda bench: bench.back_to(3),
+    "default": lambda bench: bench.set_default("much"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_edit_is_refused_and_changes_nothing(bench, name):
+    before, content = bench.state, (bench.directory / "history.jsonl").read_bytes()
+    with pytest.raises(UBayFSError):
+        WRONG[name](bench)
+    assert bench.state is before
+    assert (bench.directory / "history.jsonl").read_bytes() == content
+    assert not bench.can_undo
+
+
+def test_names_that_are_not_in_the_data_are_refused_once_these_are_known(bench):
+    bench._receive("facts", ({"feature_names": NAMES},))
+    with pytest.raises(InputError, match="gene01"):
+        bench.say(["gene01"], "likely")
+    bench.say(["gene1"], "likely")
+    assert bench.stated == {"gene1": ("likely", "")}
+
+
+def test_what_a_table_states_is_outweighed_by_name(bench):
+    bench._receive("facts", ({"feature_names": NAMES},))
+    bench._receive("stated", (bench.revision, {"gene2": ("likely", "table")}, {}))
+    assert bench.stated == {"gene2": ("likely", "table")}
+    bench.say(["gene2"], None)
+    assert dict(bench.state.study.prior.weights.features) == {"gene2": 0.01}
+
+
+def test_an_edit_without_effect_is_none(bench):
+    bench.set_size(3)
+    assert not bench.can_undo
+    assert bench.revision == 0
+
+
+def test_rules_that_are_off_are_kept_and_no_constraint(bench):
+    bench.add_rule(decorrelate(0.8), "why")
+    bench.change_rule(0, on=False)
+    assert bench.state.study.constraints == (decorrelate(0.8),)
+    assert bench.state.rules == (Rule(max_size(3, rho=math.inf), on=False), Rule(decorrelate(0.8), True, "why"))
+    bench.set_size(5)  # switches it on again
+    assert bench.state.study.constraints == (max_size(5, rho=math.inf), decorrelate(0.8))
+
+
+def test_confirming_is_recorded_and_no_undo_takes_it_back(bench):
+    bench.say(["gene1"], "likely")
+    assert bench.state.study.prior.changed_after_votes is None
+    bench.confirm()
+    at = bench.state.confirmed
+    assert bench.state.study.prior.confirmed == at
+    bench.undo()
+    assert (bench.state.confirmed, bench.state.weights().features) == (at, ())
+    bench.say(["gene2"], "likely")
+    assert list(bench.state.study.prior.changed_after_votes) == ["gene2"]
+    again = reopened(bench)
+    assert again.state.confirmed == at
+    again.undo()
+    assert again.state.study.prior.changed_after_votes is None
+    again.close()
+
+
+def test_experts_give_words_under_their_names_without_seeing_those_of_others(bench):
+    bench.set_expert("Ann")
+    bench.say(["gene1"], "likely", "seen")
+    bench.set_expert("Bob")
+    assert bench.stated == {}
+    bench.say(["gene1"], "unlikely")
+    experts = bench.state.study.prior.experts
+    assert {name: expert.weights.features for name, expert in experts.items()} == {
+        "Ann": (("gene1", "likely"),),
+        "Bob": (("gene1", "unlikely"),),
+    }
+    bench.undo()
+    assert bench.state.expert == "Bob"
+    assert list(bench.state.study.prior.experts) == ["Ann"]
+
+
+def test_a_study_file_that_was_edited_elsewhere_is_one_more_edit(bench):
+    bench.add_rule(decorrelate(0.8), "why")
+    bench.change_rule(1, on=False)
+    bench.flush()
+    bench.close()
+    file = bench.directory / "study.yaml"
+    file.write_text(file.read_text().replace("n_models: 30", "n_models: 31"))
+    again = Workbench(bench.directory, None)
+    assert again.state.study.evidence.n_models == 31
+    assert again.state.rules == bench.state.rules
+    assert "study.yaml" in again.undo_label
+    again.undo()
+    assert again.state == bench.state
+    again.close()
+
+
+@pytest.mark.parametrize("what", ["study.yaml", "app.json"])
+def test_files_that_lag_behind_the_log_are_written_again(bench, what):
+    bench.flush()
+    old = {name: (bench.directory / name).read_bytes() for name in ("study.yaml", "app.json")}
+    bench.set_size(2)
+    bench.flush()
+    bench.close()
+    (bench.directory / what).write_bytes(old[what])  # as if the program had ended between the two
+    if what == "app.json":
+        (bench.directory / "study.yaml").write_bytes(old["study.yaml"])
+    again = Workbench(bench.directory, None)
+    assert again.state == bench.state
+    again.flush()
+    assert load_study(bench.directory / "study.yaml") == bench.state.study
+    again.close()
+
+
+def test_a_damaged_log_begins_anew_from_the_study_file(bench):
+    for size in (2, 4, 5):
+        bench.set_size(size)
+    bench.change_rule(0, on=False)
+    bench.confirm()
+    bench.flush()
+    bench.close()
+    log = bench.directory / "history.jsonl"
+    lines = log.read_bytes().split(b"\n")
+    log.write_bytes(b"\n".join([lines[0], b"\x00" * 50, *lines[2:]]))
+    again = Workbench(bench.directory, None)
+    assert again.state == bench.state
+    assert not again.can_undo
+    assert len(list(bench.directory.glob("history-damaged-*.jsonl"))) == 1
+    again.close()
+
+
+def test_two_servers_cannot_have_one_study_open(bench):
+    with pytest.raises(InputError):
+        Workbench(bench.directory, None)
+    bench.close()
+    Workbench(bench.directory, None).close()
+
+
+def test_edits_of_many_at_once_are_all_there(bench):
+    def give(number):
+        for name in NAMES:
+            bench.say([name], number + 1, f"expert {number}")
+            bench.add_rule(max_size(number + 1))
+
+    threads = [threading.Thread(target=give, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bench.revision == 4 * 2 * len(NAMES)
+    assert len(bench.state.rules) == 1 + 4 * len(NAMES)
+    again = reopened(bench)
+    assert again.state == bench.state
+    assert len(again._history.steps) == bench.revision
+    again.close()
+
+
+def test_a_full_disk_refuses_the_edit_and_the_next_one_works(bench, monkeypatch):
+    before = bench.state
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(UBayFSError, match="nothing was changed"):
+            bench.set_size(2)
+    assert bench.state is before
+    bench.set_size(2)
+    assert reopened(bench).state == bench.state
+
+
+def test_a_study_file_that_cannot_be_written_is_a_problem_and_no_edit_is_lost(bench, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(document, "write_atomically", full)
+        bench.set_size(2)
+        bench.flush()
+        assert "No space" in bench.problems[0]["message"]
+    state = bench.state
+    bench.close()
+    again = Workbench(bench.directory, None)
+    assert again.state == state
+    assert again.problems == []
+    again.close()
+
+
+ROBOT = """
+import sys
+from ubayfs.app.workbench import Workbench
+bench = Workbench(sys.argv[1], None)
+for number in range(1, 10_000):
+    bench.say(["gene1"], float(number))
+    print(number, flush=True)
+"""
+
+
+def test_a_server_that_is_killed_loses_nothing_that_was_answered(tmp_path):
+    bench = make(tmp_path)
+    bench.close()
+    said = 0
+    for n_answers in (1, 3, 10):
+        robot = subprocess.Popen([sys.executable, "-c", ROBOT, str(bench.directory)], stdout=subprocess.PIPE, text=True)
+        for _ in range(n_answers):
+            said = int(robot.stdout.readline())
+        robot.send_signal(signal.SIGKILL)
+        answered = [int(line) for line in robot.communicate()[0].split()]
+        said = answered[-1] if answered else said
+        again = Workbench(bench.directory, None)
+        (_, votes), *others = again.state.weights().features
+        assert not others
+        assert votes in (said, said + 1)  # the last one may have been on disk before it was answered
+        again.flush()
+        assert load_study(bench.directory / "study.yaml") == again.state.study
+        again.close()
+
+
+def test_a_study_made_by_hand_keeps_its_meaning(tmp_path):
+    study = small_study(tmp_path)
+    study.save(tmp_path / "by_hand.yaml")
+    made = Workbench.create(tmp_path / "deep" / "er.app", State.of("Hand", load_study(tmp_path / "by_hand.yaml")), None)
+    assert made.state.study.read_data().n_features == len(NAMES)
+    assert made.state.rules == (Rule(max_size(3, rho=math.inf)),)
+    made.close()

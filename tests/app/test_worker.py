@@ -1,0 +1,394 @@
+"""The worker: what it answers is what the library says; whatever kills it, nothing is lost."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app_studies import NAMES, answered, make, small_study, until
+from ubayfs import decorrelate, max_size
+from ubayfs.app.workbench import Workbench
+from ubayfs.app.worker import Worker
+from ubayfs.exceptions import UBayFSError
+from ubayfs.results import StoredResult
+from ubayfs.study import load_study, resolve_study
+
+
+def decided(study):
+    """Return what the library decides, from data and ensemble to set."""
+    data = study.read_data()
+    return study.decide(study.collect(data), data)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """A study with a worker, evidence and an answer; tests leave it as it was."""
+    opened = make(tmp_path_factory.mktemp("worker"), Worker)
+    opened.collect()
+    until(opened, answered(opened, "alternatives"))
+    yield opened
+    opened.close()
+
+
+def wrong(bench):
+    return lambda: bench.problems and bench.problems[0]["revision"] == bench.revision
+
+
+@pytest.fixture
+def as_it_was(bench):
+    revision = bench._history.position
+    yield bench
+    while bench._history.position > revision:
+        bench.undo()
+    until(bench, answered(bench))
+
+
+def test_facts_of_the_data(bench):
+    assert bench.facts["feature_names"] == NAMES
+    assert (bench.facts["n_samples"], bench.facts["n_features"], bench.facts["task"]) == (60, 12, "binary")
+    assert sum(n for _, n in bench.facts["classes"]) == 60
+    assert bench.facts["preview"]["columns"][:2] == ["class", "gene0"]
+    assert bench.evidence["complete"]
+    assert bench.evidence["n_stored"] == 30
+
+
+def test_the_answer_is_that_of_the_library(bench):
+    expected = decided(bench.state.study)
+    found = bench.answer["set"]
+    assert found["features"] == list(expected.features)
+    assert found["value"] == expected.value
+    assert found["proved"]
+    assert np.array_equal(bench.votes, expected.counts)
+    assert {record["feature"] for record in bench.answer["reasons"]["chosen"]} == set(expected.features)
+    assert [other["features"] for other in bench.answer["alternatives"]["alternatives"]] == [
+        list(other.features) for other in expected.alternatives
+    ]
+
+
+def test_each_edit_answers_with_what_it_changed(as_it_was):
+    bench = as_it_was
+    before = bench.answer["set"]["features"]
+    bench.say(["gene9"], "very likely", "known")
+    bench.set_size(2)
+    until(bench, answered(bench, "reasons"))
+    found = bench.answer["set"]
+    assert found["features"] == list(decided(bench.state.study).features)
+    assert set(found["features"]) == set(before) - set(found["removed"]) | set(found["added"])
+    assert found["because"] == ["gene9: very likely", "At most 2 features"]
+    bench.undo()
+    bench.undo()
+    until(bench, answered(bench))
+    assert bench.answer["set"]["features"] == before
+
+
+def test_constraints_on_correlations_and_words_are_decided_as_in_the_library(as_it_was):
+    bench = as_it_was
+    bench.add_rule(decorrelate(0.05))
+    for features, word in ((["gene4"], "likely"), (["gene5"], "unlikely"), (["gene4"], None), (["gene0"], 3.5)):
+        bench.say(features, word)
+        until(bench, answered(bench))
+        assert bench.answer["set"]["features"] == list(decided(bench.state.study).features)
+
+
+def test_contradictions_name_the_rules(as_it_was):
+    bench = as_it_was
+    bench.add_rule(decorrelate(0.9))
+    bench.change_rule(1, on=False)
+    bench.add_rule({"require": ["gene1", "gene2", "gene3", "gene4"]})
+    until(bench, wrong(bench))
+    assert bench.problems[0]["rules"] == [0, 2]
+    assert "set" not in bench.answer
+    bench.remove_rule(2)
+    until(bench, answered(bench))
+    until(bench, lambda: not bench.problems)
+
+
+def test_a_rule_on_a_feature_that_does_not_exist_is_a_problem_of_that_rule(as_it_was):
+    bench = as_it_was
+    bench.change_rule(0, on=False)
+    bench.add_rule({"must_link": ["gene1", "gene77"]})
+    until(bench, wrong(bench))
+    assert bench.problems[0]["rules"] == [1]
+    assert "gene77" in bench.problems[0]["message"]
+
+
+def test_requests(bench):
+    ask = lambda kind, **payload: bench.request(kind, **payload).result(60)  # noqa: E731
+    assert ask("match", names=["gene1", "nothing"])["unknown"] == ["nothing"]
+    sizes = ask("sizes", sizes=[1, 2, 3])
+    assert [point["size"] for point in sizes] == [1, 2, 3]
+    assert sizes[-1]["value"] == pytest.approx(bench.answer["set"]["value"])
+    first, correlation = ask("correlated", feature="gene0", n=1)[0]
+    data = bench.state.study.read_data()
+    ranks = np.argsort(np.argsort(data.X, axis=0), axis=0)
+    matrix = np.corrcoef(ranks.T)
+    np.fill_diagonal(matrix, 0)
+    assert first == NAMES[int(np.abs(matrix[0]).argmax())]
+    assert correlation == pytest.approx(matrix[0][NAMES.index(first)])
+    assert ask("estimate") == {"seconds": 0.0, "n_left": 0}
+    assert ask("preview", target=None)["facts"]["task"] == "unsupervised"
+    assert b"<svg" in ask("figure", name="evidence")
+    with pytest.raises(UBayFSError):
+        ask("correlated", feature="gene77")
+    with pytest.raises(UBayFSError):
+        ask("nonsense")
+
+
+def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(as_it_was):
+    bench = as_it_was
+    before, process = bench.answer["set"]["features"], bench._worker.pid
+    waiting = bench.request("sizes")
+    os.kill(process, signal.SIGKILL)
+    until(bench, lambda: bench._worker is not None and bench._worker.pid != process)
+    if not waiting.done() or waiting.exception() is not None:
+        with pytest.raises(UBayFSError):
+            waiting.result(60)
+    bench.say(["gene3"], "likely")
+    bench.undo()
+    until(bench, answered(bench))
+    assert bench.answer["set"]["features"] == before
+    assert bench.evidence["complete"]
+
+
+def test_a_resting_study_answers_the_next_edit(as_it_was):
+    bench = as_it_was
+    bench.rest()
+    assert bench.resting
+    bench.set_size(1)
+    until(bench, answered(bench))
+    assert len(bench.answer["set"]["features"]) == 1
+
+
+def test_versions_are_results_of_the_command_line(bench):
+    first = bench.save_version("First").result(120)
+    assert first["features"] == bench.answer["set"]["features"]
+    stored = StoredResult(bench.directory / "versions" / "1")
+    assert list(stored.selection.features) == first["features"]
+    command = [sys.executable, "-m", "ubayfs", "decide", str(stored.directory), "--max-size", "1"]
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "1 of 12 features" in again.stdout
+    state = bench.state
+    bench.set_size(1)
+    until(bench, answered(bench))
+    second = bench.save_version("").result(120)
+    assert [version["name"] for version in bench.versions] == ["First", "Version 2"]
+    for pair in ((1, 2), (1, None)):
+        found = bench.compare(*pair).result(120)
+        changes = {entry["feature"]: entry["change"] for entry in found["features"]}
+        assert {name for name, change in changes.items() if change == "removed"} == set(first["features"]) - set(
+            second["features"]
+        )
+        assert all(entry["causes"] == ["constraints"] for entry in found["features"] if entry["change"] != "unchanged")
+    bench.back_to(1)
+    assert bench.state == state
+    until(bench, answered(bench))
+
+
+def test_exports(bench, tmp_path):
+    bench.save_version("For export").result(120)
+    number = bench.versions[-1]["number"]
+    features = bench.versions[-1]["features"]
+    for version in (None, number):
+        paths = {kind: bench.export(kind, version).result(120) for kind in ("study", "results", "report", "excel")}
+        assert load_study(paths["study"]).constraints == bench.state.study.constraints
+        assert paths["report"].read_text().startswith("<!DOCTYPE html>")
+        pd = pytest.importorskip("pandas")
+        chosen = pd.read_excel(paths["excel"], sheet_name="chosen")
+        assert set(chosen["feature"]) == set(features)
+        everything = pd.read_excel(paths["excel"], sheet_name="all features").set_index("feature")
+        assert everything.loc[NAMES, "votes"].tolist() == bench.votes.tolist()
+    script = tmp_path / "repeat.py"
+    script.write_bytes(bench.export("script", number).result(120).read_bytes())
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == features
+    with pytest.raises(UBayFSError):
+        bench.export("everything").result(60)
+    with pytest.raises(UBayFSError):
+        bench.export("report", 99).result(60)
+
+
+# -- ensembles that are stopped or killed ------------------------------------------------------------------------------
+
+
+def runs_begun(bench, at_least=1):
+    return lambda: bench.progress is not None and bench.progress["done"] >= at_least
+
+
+@pytest.mark.parametrize("end", ["stop", "kill worker", "close"])
+def test_finished_runs_survive_and_the_rest_is_done_later(tmp_path, end):
+    bench = make(tmp_path, Worker, selector="rfe", n_models=200)
+    bench.collect()
+    until(bench, runs_begun(bench))
+    if end == "stop":
+        bench.stop()
+        until(bench, lambda: bench.status == "ready" and bench.evidence["n_stored"] > 0)
+        assert bench.evidence["n_models"] < 200
+        until(bench, answered(bench))  # what is done is used
+    elif end == "kill worker":
+        os.kill(bench._worker.pid, signal.SIGKILL)
+        until(bench, lambda: bench.problems)
+        assert "nothing was lost" in bench.problems[0]["message"]
+        until(bench, lambda: bench.evidence["n_stored"] > 0)
+        assert bench.evidence["n_stored"] > 0
+    else:
+        bench.close()
+        bench = Workbench(bench.directory)
+        until(bench, lambda: bench.evidence is not None)
+        assert bench.evidence["n_stored"] > 0
+    n_before = bench.evidence["n_stored"]
+    first = []
+    bench.subscribe(lambda event: event.kind == "progress" and bench.progress and first.append(bench.progress["done"]))
+    bench.collect()
+    until(bench, lambda: bench.evidence["n_models"] == 200 and answered(bench)())
+    assert first[0] >= n_before
+    assert np.array_equal(bench.votes, decided(bench.state.study).counts)
+    bench.close()
+
+
+SERVER = """
+import sys
+from ubayfs.app.workbench import Workbench
+if __name__ == "__main__":
+    bench = Workbench(sys.argv[1])
+    bench.subscribe(lambda event: print(event.kind, bench._worker.pid if bench._worker else 0, flush=True))
+    bench.collect()
+    input()
+"""
+
+
+def test_a_server_that_is_killed_ends_its_worker_and_keeps_the_runs(tmp_path):
+    bench = make(tmp_path, selector="rfe", n_models=2000)
+    bench.close()
+    (tmp_path / "server.py").write_text(SERVER)
+    command = [sys.executable, str(tmp_path / "server.py"), str(bench.directory)]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for line in server.stdout:
+        kind, worker = line.split()
+        if kind == "votes" and list((bench.directory / "runs").glob("*/runs-*.log")):
+            break
+    server.kill()
+    server.communicate()
+    again = Workbench(bench.directory, None)
+    until(again, lambda: not Path(f"/proc/{worker}").exists() or not Path(f"/proc/{worker}/cmdline").read_bytes())
+    again.close()
+    bench = Workbench(bench.directory)
+    until(bench, lambda: bench.evidence is not None)
+    assert bench.evidence["n_stored"] > 0
+    bench.close()
+
+
+def test_undoing_other_settings_of_the_ensemble_finds_its_runs_again(tmp_path):
+    bench = make(tmp_path, Worker)
+    bench.collect()
+    until(bench, answered(bench))
+    before = bench.answer["set"]["features"]
+    bench.set_evidence(selector="fisher")
+    until(bench, lambda: not bench.evidence["current"])
+    assert "set" not in bench.answer  # no set that does not belong to the study
+    bench.undo()
+    until(bench, answered(bench))
+    assert bench.answer["set"]["features"] == before
+    bench.close()
+
+
+def test_data_that_cannot_be_read_are_a_problem_and_can_be_corrected(tmp_path):
+    bench = make(tmp_path, Worker)
+    until(bench, lambda: bench.facts is not None)
+    bench.set_data(target="clas")
+    until(bench, wrong(bench))
+    assert bench.problems[0]["path"][:2] == ["data", "target"]
+    assert "class" in bench.table["columns"]
+    bench.set_data(target="class")
+    until(bench, lambda: bench.facts is not None and not bench.problems)
+    bench.set_data(path="nowhere.csv")
+    until(bench, wrong(bench))
+    assert bench.facts is None
+    bench.close()
+
+
+# -- without a process -------------------------------------------------------------------------------------------------
+
+
+class Silent:
+    """A worker that only records what it is sent."""
+
+    def __init__(self, directory, receive):
+        self.receive, self.sent = receive, []
+
+    def send(self, kind, *content):
+        self.sent.append((kind, *content))
+
+    def close(self):
+        self.sent.append(("closed",))
+
+
+def a_set(features):
+    return {"features": features}
+
+
+def test_an_answer_to_an_older_state_is_not_shown(tmp_path):
+    bench = make(tmp_path, Silent)
+    worker = bench._worker
+    worker.receive("answer", (0, "set", a_set(["gene1"])))
+    bench.set_size(2)
+    worker.receive("answer", (0, "reasons", {"old": True}))
+    worker.receive("problems", (0, [{"path": [], "message": "old", "rules": []}]))
+    assert "reasons" not in bench.answer
+    assert bench.problems == []
+    worker.receive("answer", (1, "set", a_set(["gene2"])))
+    assert bench.answer == {
+        "revision": 1,
+        "set": {"features": ["gene2"], "added": ["gene2"], "removed": ["gene1"], "because": ["At most 2 features"]},
+    }
+    bench.close()
+
+
+def test_a_worker_that_dies_again_and_again_is_left_alone_until_the_next_edit(tmp_path):
+    started = []
+
+    def launch(directory, receive):
+        started.append(Silent(directory, receive))
+        return started[-1]
+
+    bench = make(tmp_path, launch)
+    waiting = bench.request("sizes")
+    while len(started) < 10 and bench._worker is not None:
+        started[-1].receive("ended", (-9,))
+    assert len(started) == 4
+    assert bench.status == "failed"
+    assert "code -9" in bench.problems[0]["message"]
+    with pytest.raises(UBayFSError):
+        waiting.result(0)
+    bench.set_size(2)
+    assert started[-1].sent == [("state", bench.revision, bench.state)]
+    bench.close()
+
+
+def test_listeners_may_end_while_they_are_told(tmp_path):
+    bench = make(tmp_path, Silent)
+    told = []
+    end = bench.subscribe(lambda event: (told.append(event), end()))
+    bench.set_size(2)
+    bench.set_size(1)
+    assert len(told) == 1
+    bench.close()
+
+
+def test_messages_while_a_study_closes_are_dropped(tmp_path):
+    bench = make(tmp_path, Silent)
+    worker = bench._worker
+    bench.close()
+    worker.receive("facts", ({"feature_names": NAMES},))
+    assert bench.facts is None
+    assert threading.active_count() >= 1
+
+
+def test_the_small_study_is_one_that_the_library_resolves(tmp_path):
+    resolved = resolve_study(small_study(tmp_path))
+    assert resolved.study.constraints == (max_size(3, rho=math.inf),)
