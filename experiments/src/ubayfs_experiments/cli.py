@@ -58,8 +58,12 @@ def build_parser() -> argparse.ArgumentParser:
     listed = commands.add_parser("list", help="show the experiments and the data sets")
     ran = commands.add_parser("run", help="run experiments by name, or all of them")
     reported = commands.add_parser("report", help="write the tables and the report (one HTML file) of a run")
-    calibrated = commands.add_parser("calibration", help="print the tables of `run calibration`, or put them in a page")
-    calibrated.add_argument("--page", type=Path, metavar="FILE", help="Markdown page whose tables are replaced")
+    tables = [
+        commands.add_parser(name, help=f"print the tables of `run {name}`, or put them in a page")
+        for name in ("calibration", "questions")
+    ]
+    for command in tables:
+        command.add_argument("--page", type=Path, metavar="FILE", help="Markdown page whose tables are replaced")
     ran.add_argument("names", nargs="+", metavar="NAME", help="experiment: 1a, 1b, 1c, 1d, 2 ... (see `list`), or all")
     for command in (listed, ran):
         command.add_argument(
@@ -68,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
             metavar="DIRECTORY",
             help="directory of the paper's data sets (PRO.csv.gz ...); default: environment variable UBAYFS_DATA",
         )
-    for command in (ran, reported, calibrated):
+    for command in (ran, reported, *tables):
         command.add_argument(
             "-o",
             "--output",
@@ -90,7 +94,8 @@ def build_parser() -> argparse.ArgumentParser:
     listed.set_defaults(run=_list)
     ran.set_defaults(run=_run)
     reported.set_defaults(run=_report)
-    calibrated.set_defaults(run=_calibration)
+    for command in tables:
+        command.set_defaults(run=_tables)
     return parser
 
 
@@ -181,16 +186,16 @@ def _report(arguments: argparse.Namespace) -> None:
     print(f"Wrote {len(written)} files; open {written[-1]}")
 
 
-def _calibration(arguments: argparse.Namespace) -> None:
+def _tables(arguments: argparse.Namespace) -> None:
     from . import store
-    from .analysis.calibration import TABLES, fill, markdown
-    from .designs.calibration import NAME
+    from .analysis.calibration import QUESTIONS, TABLES, fill, markdown
     from .files import write_file
 
     store.read_run(arguments.output)
-    frame = store.read_frames(arguments.output, [NAME])[NAME]
+    experiment = arguments.command
+    frame = store.read_frames(arguments.output, [experiment])[experiment]
     if arguments.page is None:
-        print("\n".join(markdown(name, frame) for name in TABLES))
+        print("\n".join(markdown(name, frame) for name in (QUESTIONS if experiment == "questions" else TABLES)))
     else:
         write_file(arguments.page, fill(arguments.page.read_text(encoding="utf-8"), frame).encode())
         print(f"Wrote {arguments.page}")

@@ -1,7 +1,8 @@
 """Trust: what other samples would say, found by repeating the whole procedure on shuffled, halved or left-out data.
 
 `procedure` has what is repeated, `repeats` does it; `noise`, `reproducibility` and `cross_validation` are made of that.
-`redecide` changes one decision: substitutes, features that are left out, costs of constraints, agreement with weights.
+`redecide` changes one decision: substitutes, features that are left out, costs of constraints, agreement with weights;
+`questions` are what an expert should be asked.
 """
 
 from .agreement import Agreement, agreement

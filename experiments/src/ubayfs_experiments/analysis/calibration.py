@@ -12,6 +12,8 @@ import pandas as pd
 
 from ubayfs import InputError
 
+from .questions import questions_table
+
 CELL = ["data", "kind", "selector"]
 VERSION = [*CELL, "version"]
 _DATA = ("gauss", "gauss_blocks", "PRO", "LEU_golub")
@@ -205,7 +207,8 @@ _LABELS = [("data", str, ("cell",)), ("selector", str, ("selector",))]
 _CELLS = [*_LABELS, ("simulations", str, ("n",))]
 
 # Per table: its maker, and per column its heading and its text, of one or more columns of figures.
-TABLES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, Any, tuple[str, ...]]]]] = {
+Tables = dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, Any, tuple[str, ...]]]]]
+TABLES: Tables = {
     "verdict": (verdict_table, [
         ("promise", str, ("rule",)), ("asked", str, ("asked",)), ("found", _share, ("found",)),
         ("95 % interval", _share, ("low", "high")), ("simulations", str, ("n",)), ("worst cell", _share, ("worst",)),
@@ -241,11 +244,19 @@ TABLES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], list[tuple[str, 
         ("shuffled", _number(2), ("auc shuffled",)),
     ]),
 }  # fmt: skip
+QUESTIONS: Tables = {
+    "questions": (questions_table, [
+        ("data", str, ("cell",)), ("features to ask about", str, ("asked",)), ("simulations", str, ("n",)),
+        ("hits before", _number(1), ("before",)), ("gained after 1 / 5 / 10", _number(2), (
+            "after_1", "after_5", "after_10")), ("standard error", _number(2), ("error",)),
+        ("per question", _number(3), ("per_question",)),
+    ]),
+}  # fmt: skip
 
 
 def markdown(name: str, frame: pd.DataFrame) -> str:
-    """Return one of the `TABLES` of all outcomes, as Markdown."""
-    make, columns = TABLES[name]
+    """Return one of the tables of all outcomes, as Markdown."""
+    make, columns = (TABLES | QUESTIONS)[name]
     lines = [[heading for heading, _, _ in columns], ["---" if text is str else "---:" for _, text, _ in columns]]
     lines += [
         [" / ".join(text(row[key]) for key in keys) for _, text, keys in columns]
@@ -263,7 +274,7 @@ def fill(page: str, frame: pd.DataFrame) -> str:
         If the page has no such place, or names a table that there is not.
     """
     names = [name for _, name, _ in _PLACE.findall(page)]
-    if not names or not {*names} <= {*TABLES}:
+    if not names or not {*names} <= {*TABLES, *QUESTIONS}:
         raise InputError(
             f"the page must have places such as '<!-- table: noise -->' with '<!-- end -->' after them, named "
             f"{', '.join(TABLES)}; it has {', '.join(names) or 'none'}."

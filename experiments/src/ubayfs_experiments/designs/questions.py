@@ -1,8 +1,8 @@
 """Are the questions of `ubayfs.questions` worth an expert's time? A simulated expert answers ten, on planted truth.
 
 The expert knows the truth of the feature that is asked about: "likely" if it is related to the target (as in the
-calibration, T1), "unlikely" if not. After each answer the decision is made again and the next feature is chosen. A *hit*
-is a chosen feature that is related to the target.
+calibration, T1), "unlikely" if not. After each answer the decision is made again and the next feature is chosen. A
+*hit* is a chosen feature that is related to the target.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
 NAME = "questions"
 CELLS = (("gauss", "planted"), ("gauss", "few"), ("gauss", "many"), ("gauss_blocks", "planted"))
-N_SIMULATIONS, PER_VERSION, N_QUESTIONS, MAX_SIZE = 30, 3, 10, 10
+N_SIMULATIONS, PER_VERSION, N_QUESTIONS, MAX_SIZE = 12, 2, 10, 10
 SETTINGS: dict[str, Any] = {
     "simulations": N_SIMULATIONS, "simulations per version": PER_VERSION, "questions": N_QUESTIONS, "n_models": 50,
     "n_features_per_model": 10, "max_size": MAX_SIZE, "related": STAND_IN,
@@ -54,13 +54,20 @@ def _one_of(names: Any, asked: dict[str, str], rng: np.random.Generator) -> str 
     return left[int(rng.integers(len(left)))] if left else None
 
 
-WAYS: dict[str, Choose] = {"questions": _by_questions, "most votes": _by_votes, "with a vote": _with_a_vote, "any": _any}
+WAYS: dict[str, Choose] = {
+    "questions": _by_questions,
+    "most votes": _by_votes,
+    "with a vote": _with_a_vote,
+    "any": _any,
+}
 
 
 def tasks(scale: Scale) -> list[Task]:
     """Return one task per kind of truth."""
     more = {"n_models": scale.models(50)}
-    return [Task(NAME, data, kind, scale.splits(N_SIMULATIONS), settings={"kind": kind, **more}) for data, kind in CELLS]
+    return [
+        Task(NAME, data, kind, scale.splits(N_SIMULATIONS), settings={"kind": kind, **more}) for data, kind in CELLS
+    ]
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:

@@ -1,4 +1,4 @@
-"""Answer: the best set, what changed it, how far it can be trusted, why each feature is in it, and what else would do."""
+"""Answer: the best set, what changed it, how far it can be trusted, why each feature is in it, what else would do."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _N_QUESTIONS, _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 10, 200, 20, 25
 _HATCHED = (
-    '<svg width="0" height="0" aria-hidden="true"><defs><pattern id="hatched" width="4" height="4" '
-    'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="4" height="4" fill="#fff"/>'
-    '<rect width="2" height="4" fill="#8a3b00"/></pattern></defs></svg>'
+    '<svg width="0" height="0" style="position: absolute" aria-hidden="true"><defs>'
+    '<pattern id="hatched" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="4" height="4" fill="#fff"/><rect width="2" height="4" fill="#8a3b00"/></pattern></defs></svg>'
 )
 
 
@@ -215,10 +215,8 @@ def _draw_figures(bench: Workbench) -> None:
             place.set_content('<p class="empty">Is being drawn ...</p>')
             picture = await asyncio.wrap_future(bench.figure(name))
             encoded, caption = base64.b64encode(picture).decode(), bench.answer["figures"][name]["caption"]
-            place.set_content(
-                Markup('<figure><img src="data:image/svg+xml;base64,{0}" alt="{1}"><figcaption>{1}</figcaption></figure>')
-                .format(encoded, text(caption))
-            )  # fmt: skip
+            image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(encoded, text(caption))
+            place.set_content(Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(image, text(caption)))
 
         def refresh() -> None:
             found = bench.answer.get("figures")
@@ -318,7 +316,7 @@ class _Questions:
 
     def draw(self) -> None:
         """Draw the panel."""
-        lead = "The features about which you could change the set most. The report marks what is said after votes were seen."
+        lead = "Your answer on these would change the set most. The report marks what is said after votes were seen."
         with panel("Ask me about these", lead, "questions"):
             self.redraw = live(self.bench, "answer")(self._draw)
 

@@ -151,7 +151,9 @@ def comparison(found: dict[str, Any]) -> Markup:
     >>> comparison({"features": [change], "differences": [], "weights": [], "note": "", "text": ""}).striptags()[:36]
     '0 features stay, 1 added, 0 removed.'
     """
-    by = {key: [each for each in found["features"] if each["change"] == key] for key in ("added", "removed", "unchanged")}
+    by = {
+        key: [each for each in found["features"] if each["change"] == key] for key in ("added", "removed", "unchanged")
+    }
     stay = counted(len(by["unchanged"]), "feature stays", "features stay")
     lines = [Markup("<p><strong>{}, {} added, {} removed.</strong></p>").format(stay, *map(len, list(by.values())[:2]))]
     changed = [

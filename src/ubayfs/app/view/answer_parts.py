@@ -31,10 +31,9 @@ def members(answer: Facts) -> list[dict[str, Any]]:
     """
     found = answer["set"]
     order = sorted(range(len(found["features"])), key=lambda i: -found["importance"][i])
-    records = {
-        found["features"][i]: {"feature": found["features"][i], "count": found["counts"][i], "weight": found["weights"][i]}
-        for i in order
-    }
+    columns = zip(found["features"], found["counts"], found["weights"], strict=True)
+    each = [dict(zip(("feature", "count", "weight"), row, strict=True)) for row in columns]
+    records = {each[i]["feature"]: each[i] for i in order}
     for stage in ("reasons", "alternatives", "trust"):
         for record in answer.get(stage, {}).get("chosen", ()):
             known = {key: value for key, value in record.items() if value is not None}
@@ -124,8 +123,8 @@ def _member(record: Facts, stated: Facts, most: float, is_new: bool, columns: Se
         )
         for title in columns[1:]
     )
-    return Markup('<tr{}><th scope="row">{}{}{}</th>{}</tr>').format(
-        Markup(' class="new"') if is_new else "", new, text(name), Markup().join(below), shown
+    return Markup('<tr data-feature="{}"{}><th scope="row">{}{}{}</th>{}</tr>').format(
+        name, Markup(' class="new"') if is_new else "", new, text(name), Markup().join(below), shown
     )
 
 
@@ -142,9 +141,9 @@ def word_box(feature: str, stated: Any) -> Markup:
         Markup('<option value="{}"{}>{}</option>').format(key, Markup(" selected") if key == now else "", shown)
         for key, shown in options.items()
     )
-    return Markup('<select data-feature="{0}" data-keep="word {0}" aria-label="What you say of {1}">{2}</select>').format(
-        feature, text(feature), inner
-    )
+    return Markup(
+        '<select data-feature="{0}" data-keep="word {0}" aria-label="What you say of {1}">{2}</select>'
+    ).format(feature, text(feature), inner)
 
 
 def instead(record: Facts) -> str:
@@ -185,7 +184,7 @@ def rules(constraints: Sequence[Facts]) -> Markup:
         )
         for entry in constraints
     )
-    return Markup('<ul class="rules">{}</ul>').format(items)
+    return Markup('<ul class="held">{}</ul>').format(items)
 
 
 def _state(entry: Facts) -> str:
@@ -209,8 +208,8 @@ def _cost(entry: Facts) -> str:
     if not without:
         return "Costs nothing"
     changed = [f"{word} {listing(entry[key], 3)}" for word, key in
-               (("with", "added_without"), ("without", "removed_without")) if entry[key]]  # fmt: skip
-    return f"Costs {cost_text(entry['cost_votes'], without)}; else the set is {' and '.join(changed)}"
+               (("also", "added_without"), ("no", "removed_without")) if entry[key]]  # fmt: skip
+    return f"Costs {cost_text(entry['cost_votes'], without)}; {' and '.join(changed) or 'the same set'} without it"
 
 
 def other_sets(alternatives: Sequence[Facts]) -> Markup:
