@@ -144,7 +144,9 @@ def features(place: Place) -> list[Row]:
     wanted = f"{n} of {n} shown"
     shown = "(text) => document.querySelector('.features-count')?.textContent.startsWith(text)"
     with served(place.root) as server, window() as seen:
-        seen.page(server, study, "know").close()  # the study is open; the browser below is new
+        first = seen.page(server, study, "know")  # the study is open and read; the browser below is new
+        first.wait_for_function(shown, arg=wanted, timeout=300_000)
+        first.close()
         page = seen.page(server)
         cold, warm = (_until(page, server.url(study, "know"), shown, wanted) for _ in range(2))
         search = """(needle) => new Promise((done) => {
