@@ -100,7 +100,7 @@ def edits(place: Place, name: str) -> list[Row]:
     study = place.study(name)
     with served(place.root) as server, window() as seen:
         page = seen.page(server, study, "answer")
-        page.wait_for_selector(".members tbody tr")
+        page.wait_for_selector(".members tbody tr", timeout=300_000)
         found = [_size(page, n) for n in ((11, 8) if place.quick else (11, 8, 13, 9, 12, 10, 14, 7, 15, 10))]
         for word in (
             ("very likely", "unlikely") if place.quick else ("very likely", "unlikely", "likely", "", "neutral")
@@ -181,12 +181,12 @@ def tabs(place: Place) -> list[Row]:
     study, n = place.study(place.large), 5 if place.quick else 20
     with served(place.root) as server, window() as seen:
         pages = [seen.page(server, study, "answer")]
-        pages[0].wait_for_selector(".members tbody tr")
+        pages[0].wait_for_selector(".members tbody tr", timeout=300_000)
         time.sleep(2)
         before = memory([server.process.pid])
         for _ in range(n):
             pages.append(seen.page(server, study, "answer", pages[0].context))
-            pages[-1].wait_for_selector(".members tbody tr")
+            pages[-1].wait_for_selector(".members tbody tr", timeout=300_000)
         time.sleep(2)
         per_tab = (memory([server.process.pid]) - before) / n
         for page in pages[1:]:
@@ -279,7 +279,7 @@ def growth(place: Place) -> list[Row]:
     study, n = place.study(place.small), 20 if place.quick else 1000
     with served(place.root) as server, window() as seen:
         page = seen.page(server, study, "answer")
-        page.wait_for_selector(".members tbody tr")
+        page.wait_for_selector(".members tbody tr", timeout=300_000)
         for i in range(n // 10):
             _edit_quickly(page, i)
         before, begin = memory(family(server.process.pid)), time.perf_counter()
