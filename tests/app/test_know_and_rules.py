@@ -272,7 +272,7 @@ def test_the_penalty_curve_follows_the_price(at):
     curve.wait_for()
     first = left_at(1)
     price.fill("0.9")
-    page.get_by_text("Violated by 1 it costs 18 votes").wait_for()
+    page.get_by_text("A violation by 1 costs 18 votes").wait_for()
     assert left_at(2) < left_at(1) < first < 1
     page.locator("[data-key=form-strictness]").select_option(label="must hold")
     page.get_by_text("It is never violated").wait_for()
@@ -280,12 +280,12 @@ def test_the_penalty_curve_follows_the_price(at):
 
 
 @pytest.mark.parametrize("screen", ["know", "rules"])
-@pytest.mark.parametrize("width", [390, 1280, 1920])
-def test_accessible_and_no_wider_than_the_window(at, screen, width):
+def test_accessible_and_no_wider_than_the_window(at, screen):
     page = at(screen)
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(500)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1920, 1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     found = AXE.Axe().run(page).response["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []

@@ -43,4 +43,4 @@ def test_a_price_costs_the_votes_that_it_says():
     assert scale.votes(1.0, rho) == pytest.approx(20)
     # The third feature has 45 votes, the fourth 15: less than the second violation costs.
     assert list(selection.features) == ["a", "b", "c"]
-    assert in_words(rho, scale).startswith("Violated by 1 it costs 20 votes")
+    assert in_words(rho, scale).startswith("A violation by 1 costs 20 votes")

@@ -12,7 +12,7 @@ import pytest
 
 from app_studies import NAMES, make, small_study
 from ubayfs import decorrelate, max_size
-from ubayfs.app import workbench
+from ubayfs.app import document
 from ubayfs.app.state import Rule, State
 from ubayfs.app.workbench import Event, Workbench
 from ubayfs.exceptions import InputError, UBayFSError
@@ -271,7 +271,7 @@ def test_a_study_file_that_cannot_be_written_is_a_problem_and_no_edit_is_lost(be
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(workbench, "write_atomically", full)
+        patch.setattr(document, "write_atomically", full)
         bench.set_size(2)
         bench.flush()
         assert "No space" in bench.problems[0]["message"]

@@ -230,8 +230,9 @@ def test_columns_that_need_not_be_sorted_change_nothing(task, digits, monkeypatc
     expected = tree_importances(X, y, subsamples, generators(3))
     n_all = sum(n_sorted)
     n_sorted.clear()
-    for module, name, value in ((_cart, "_COUNTED_ROWS", 8), (_cart, "_PASS_ENTRIES", 256), (_bins, "BIN_ROWS", 4)):
-        monkeypatch.setattr(module, name, value)
+    for name, value in {"_COUNTED_ROWS": 8, "_COUNTED_ENTRIES": 0, "_PASS_ENTRIES": 256}.items():
+        monkeypatch.setattr(_cart, name, value)
+    monkeypatch.setattr(_bins, "BIN_ROWS", 4)
     assert_same(tree_importances(X, y, subsamples, generators(3)), expected)
     assert sum(n_sorted) < (0.9 if digits == 0 else 0.6) * n_all
 

@@ -78,8 +78,11 @@ def _write(stages: Stages, place: Path) -> Result:
     work = stages.work(_hurried)
     outputs = replace(moved.outputs, directory=".")
     work.study = replace(work.study, study=replace(moved, folder=place, outputs=outputs))
-    selection = work.study.decide(work.evidence)
-    work.judge(selection)
+    selection = stages.complete()
+    if stages.judged is None or stages.judged[0] is not selection:
+        work.judge(selection)
+    else:
+        work.trust = stages.judged[1]
     known = answer(selection, study=work.study, trust=work.trust)
     result, figures, _ = finished(work, selection, known, advice=work.trust.advice)
     with reserve(place, force=True) as write:

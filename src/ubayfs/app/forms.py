@@ -21,7 +21,7 @@ from ..exceptions import InputError
 from ..knowledge.scale import number_or_word
 from ..study.constraint_terms import arguments_of, expand_constraint, read_constraints
 from ..study.diagnostics import Path, Report, below
-from ..study.names import Names
+from ..study.names import AnyBlocks, Names, PrefixBlocks, is_pattern
 
 # How strictly a rule is meant: never violated; at a price in votes; with a relaxation; in the kind's own way.
 MUST, PRICE, RHO, OWN = "must", "price", "rho", "own"
@@ -85,6 +85,23 @@ class Known:
     def block_names(self) -> tuple[str, ...]:
         """The names of the blocks."""
         return () if self.blocks is None else self.blocks.names
+
+
+def known_of(features: list[str], blocks: AnyBlocks) -> Known:
+    """Return what rules can be about; blocks by a separator or by patterns have the features that they match.
+
+    >>> known_of(["mean a", "mean b"], Blocks({"mean": ["mean *"]})).blocks
+    Blocks(members={'mean': ('mean a', 'mean b')})
+    """
+    known = Known(features)
+    members: dict[str, Any] = blocks.members if isinstance(blocks, Blocks) else {}  # type: ignore[assignment]
+    if isinstance(blocks, PrefixBlocks):
+        members = blocks.members(features)
+    elif features and any(is_pattern(item) for items in members.values() for item in items):
+        members = {name: known.names.expand(items, lambda path, message: None) for name, items in members.items()}
+    filled = {name: tuple(items) for name, items in members.items() if items}
+    in_file = not (blocks is None or isinstance(blocks, Blocks | PrefixBlocks))
+    return Known(features, Blocks(filled) if filled else None, in_file)
 
 
 def form_of(kind: str) -> Form:

@@ -56,14 +56,14 @@ def in_words(rho: float, scale: Scale) -> str:
     """Return what a first and a second violation cost.
 
     >>> in_words(Scale(100, 1000.0).rho(0.2), Scale(100, 1000.0))
-    'Violated by 1 it costs 20 votes, by 2 40, of 100 models.'
+    'A violation by 1 costs 20 votes of 100 models, one by 2 costs 40.'
     """
     if rho == math.inf:
         return "It is never violated, whatever the votes are."
     if rho == 0:
         return "It has no effect: a violation costs nothing."
     first, second = (rounded(scale.votes(violation, rho)) for violation in (1.0, 2.0))
-    return f"Violated by 1 it costs {first} votes, by 2 {second}, of {scale.n_models:,} models."
+    return f"A violation by 1 costs {first} votes of {scale.n_models:,} models, one by 2 costs {second}."
 
 
 def penalty_svg(rho: float, scale: Scale, farthest: int = 5) -> Markup:

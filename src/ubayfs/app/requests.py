@@ -14,10 +14,12 @@ from ..exceptions import InputError, UBayFSError
 from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import NameMatcher
 from . import export
+from .facts import data_facts, table_facts
 from .intake import inspect
-from .stages import Stages, data_facts, table_facts
+from .stages import Stages
 
-_TRIED = 4  # runs that an estimate of the time does
+_TRIED, _TRIED_TOGETHER = 4, 24  # runs that an estimate of the time does
+_TOGETHER = 100  # runs that selectors do at once, at most
 
 
 def match(stages: Stages, names: Iterable[str]) -> dict[str, Any]:
@@ -105,20 +107,31 @@ def estimate(stages: Stages) -> dict[str, Any]:
     state, data = stages.state, _data(stages)
     assert state is not None
     section = state.study.evidence
-    begun = time.perf_counter()
-    done = 0
 
-    def first_only(now: int, total: int) -> bool:
-        nonlocal done
-        done = now
-        return False
+    def timed(n_models: int) -> tuple[float, int]:
+        begun, done = time.perf_counter(), 0
 
-    few = replace(state.study, evidence=replace(section, n_models=min(_TRIED, section.n_models)))
-    few.collect(data, first_only)
-    per_run = (time.perf_counter() - begun) / max(done, 1)
+        def first_only(now: int, total: int) -> bool:
+            nonlocal done
+            done = now
+            return False
+
+        few = replace(state.study, evidence=replace(section, n_models=min(n_models, section.n_models)))
+        few.collect(data, first_only)
+        return time.perf_counter() - begun, max(done, 1)
+
+    seconds, done = timed(_TRIED)
+    fixed = 0.0
+    if done > 1 and section.n_models > _TRIED:  # many runs at once: most of the time of a few is that of any number
+        more, n_more = timed(_TRIED_TOGETHER)
+        per_run = max(more - seconds, 0.0) / max(n_more - done, 1)
+        fixed = max(seconds - done * per_run, 0.0)
+    else:
+        per_run = seconds / done
     stored = stages.stored()
-    left = section.n_models - (0 if stored is None else stored.n_models)
-    return {"seconds": per_run * max(left, 0), "n_left": max(left, 0)}
+    left = max(section.n_models - (0 if stored is None else stored.n_models), 0)
+    batches = -(-left // _TOGETHER)
+    return {"seconds": batches * fixed + left * per_run, "n_left": left}
 
 
 def _data(stages: Stages) -> Any:

@@ -6,16 +6,14 @@ The answer comes in stages, each of which uses what the earlier ones found: set,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._files import write_atomically
-from .._plain import number, plain
+from .._plain import number
 from ..constraints import ConstraintSystem, resolve
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
@@ -23,7 +21,7 @@ from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
-from ..exceptions import InfeasibleError, StudyError, UBayFSError
+from ..exceptions import StudyError, UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
 from ..selection import Selection
@@ -36,11 +34,11 @@ from ..summary.facts import correlations_of
 from ..summary.members import LEVEL, alternatives, is_proved
 from ..summary.trust_facts import explanations, with_costs, with_substitutes
 from ..trust.trust import Trust
+from .facts import data_facts, table_facts
 from .state import State
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
 STAGES = ("set", "reasons", "alternatives", "figures", "trust")
-_SHOWN = 20, 30  # rows and columns of a preview
 
 
 class Stages:
@@ -53,6 +51,8 @@ class Stages:
         The one that is worked on.
     data, evidence, resolved, selection
         Of this state, as far as they are known; None where not.
+    judged : (Selection, Trust) or None
+        The set that was last judged by other samples, and what is known of it.
     trust : Trust
         Of other samples; what belongs to other evidence is left out when it is used.
     """
@@ -67,7 +67,7 @@ class Stages:
         self.trust = Trust()
         self._system: tuple[Any, ConstraintSystem] | None = None
         self._read: Any = None  # what the data were read by
-        self._judged: tuple[Selection, Trust] | None = None
+        self.judged: tuple[Selection, Trust] | None = None
         with _ignoring_damage():
             self.evidence = Evidence.load(directory / EVIDENCE) if (directory / EVIDENCE).is_file() else None
         with _ignoring_damage():
@@ -187,15 +187,11 @@ class Stages:
         """Return what pages show of the ensemble; None if there is none."""
         if self.data is None or self.state is None:
             return None
-        found, stored = self.current(), self.stored()
-        asked = self.state.study.evidence.n_models
+        found, asked = self.current(), self.state.study.evidence.n_models
         if found is None:
-            return {
-                "current": False,
-                "n_models": 0,
-                "n_asked": asked,
-                "n_stored": 0 if stored is None else stored.n_models,
-            }
+            stored = self.stored()
+            n_stored = 0 if stored is None else stored.n_models
+            return {"current": False, "n_models": 0, "n_asked": asked, "n_stored": n_stored}
         done = found.n_models + len(found.failures)
         return {
             "current": True, "n_models": found.n_models, "n_asked": asked, "n_stored": done,
@@ -261,10 +257,8 @@ class Stages:
 
     def alternatives(self) -> dict[str, Any]:
         """Return sets that are almost as good, substitutes, strong features left out, and what constraints cost."""
-        resolved, evidence = self.resolved, self.evidence
+        self.selection, resolved = self.complete(), self.resolved
         assert resolved is not None
-        assert evidence is not None
-        self.selection = resolved.decide(evidence)
         found = explanations(self.selection, resolved.decision.random_state, resolved.decision.blocks)
         known = answer(self.selection, study=resolved, trust=self.trust_of_set)
         return {
@@ -273,6 +267,14 @@ class Stages:
             "chosen": with_substitutes(known["chosen"], found["substitutes"]),
             "constraints": with_costs(known["constraints"], found["costs"]),
         }
+
+    def complete(self) -> Selection:
+        """Return the selection with its alternatives, which are looked for once."""
+        found, resolved, evidence = self._decided, self.resolved, self.evidence
+        assert resolved is not None
+        assert evidence is not None
+        known = found.provenance["n_alternatives"] == resolved.decision.n_alternatives
+        return found if known else resolved.decide(evidence)
 
     def figures(self) -> dict[str, Any]:
         """Return the figures that there are, each with its caption; :meth:`figure` draws one."""
@@ -293,7 +295,7 @@ class Stages:
     @property
     def trust_of_set(self) -> Trust | None:
         """What is known of other samples, for the present set."""
-        judged = self._judged
+        judged = self.judged
         return judged[1] if judged is not None and judged[0] is self.selection else self.work().trust
 
     @property
@@ -317,7 +319,7 @@ class Stages:
         """Return the three facts of trust, from the ensembles that are known."""
         work = self.work()
         work.judge(self._decided)
-        self._judged = (self._decided, work.trust)
+        self.judged = (self._decided, work.trust)
         known = answer(self._decided, study=self.resolved, trust=work.trust)
         return {key: known[key] for key in ("facts", "trust", "chosen", "headline")} | {"level": work.trust.level}
 
@@ -359,70 +361,3 @@ def _ignoring_damage() -> Iterator[None]:
     """Go on without what cannot be read: finished runs are stored apart, and are used again."""
     with suppress(UBayFSError, OSError):
         yield
-
-
-def problems_of(error: BaseException, state: State) -> list[dict[str, Any]]:
-    """Return what an error says is wrong, in plain types, with the positions of the rules that it is about."""
-    on = [position for position, rule in enumerate(state.rules) if rule.on]
-
-    def described(message: str, path: Any, about: Iterable[Any]) -> dict[str, Any]:
-        rules = [on[i] for i in about if isinstance(i, int) and i < len(on)]
-        return {"path": list(path), "message": message, "rules": rules}
-
-    if isinstance(error, StudyError):
-        paths = [(found, [path for path in found.related or (found.path,) if path[:1] == ("constraints",)])
-                 for found in error.problems]  # fmt: skip
-        return [described(found.message, found.path, [path[1] for path in about]) for found, about in paths]
-    positions = error.positions if isinstance(error, InfeasibleError) else ()
-    return [described(str(error), ["constraints" if positions else getattr(error, "argument", None) or ""], positions)]
-
-
-# -- facts -------------------------------------------------------------------------------------------------------------
-
-
-def table_facts(table: Any) -> dict[str, Any]:
-    """Return what a page shows of a table whatever its columns are: names, types, missing values, first rows."""
-    frame = table.frame
-    rows, columns = _SHOWN
-    shown = frame.iloc[:rows, :columns]
-    return {
-        "columns": [str(name) for name in frame.columns],
-        "types": {str(name): _type(dtype) for name, dtype in shown.dtypes.items()},
-        "missing_cells": int(frame.isna().to_numpy().sum()),
-        "n_rows": len(frame),
-        "preview": {
-            "columns": [str(name) for name in shown.columns],
-            "index": [str(name) for name in shown.index],
-            "rows": [[_cell(value) for value in row] for row in shown.itertuples(index=False, name=None)],
-        },
-        "notices": advice_facts(table.notes),
-        "annotations": sorted(map(str, table.annotations)),
-    }
-
-
-def _type(dtype: Any) -> str:
-    return {"b": "yes/no", "i": "whole numbers", "u": "whole numbers", "f": "numbers"}.get(dtype.kind, "text")
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.5g}"
-    return "" if value is None else str(value)
-
-
-def data_facts(data: FeatureData) -> dict[str, Any]:
-    """Return the data at a glance, in plain types."""
-    target = data.target
-    return {
-        "n_samples": data.n_samples,
-        "n_features": data.n_features,
-        "feature_names": [str(name) for name in data.feature_names],
-        "task": target.task,
-        "classes": target.class_counts,
-        "n_groups": None if data.groups is None else len(np.unique(data.groups)),
-        "n_constant": int(data.constant.sum()),
-        "missing": None
-        if data.about_missing is None
-        else plain(data.about_missing.facts) | {"words": str(data.about_missing)},
-        "notices": advice_facts(data.advice),
-    }

@@ -154,6 +154,13 @@ class State:
             return Weights(features=tuple(zip(feature_names, found, strict=True)))
         return found
 
+    @property
+    def all_weights(self) -> list[Weights]:
+        """What all experts stated, as far as it is by name."""
+        prior = self.study.prior
+        stated = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
+        return [weights for weights in stated if isinstance(weights, Weights)]
+
     def _with_weights(self, weights: Weights) -> State:
         prior = self.study.prior
         if not self.expert:

@@ -189,7 +189,7 @@ class _Loop:
             self._interruptible = False
 
     def _enter(self, revision: int, state: Any) -> None:
-        from .stages import problems_of
+        from .facts import problems_of
 
         self._revision, self._rest = revision, deque()
         stages, facts = self._stages, None
@@ -273,6 +273,8 @@ class _Loop:
             raise
         except UBayFSError as error:
             self.send("reply", number, False, str(error))
+        except OSError as error:
+            self.send("reply", number, False, f"A file could not be read or written ({error.strerror or error}).")
         except Exception as error:
             self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
             self.send("reply", number, False, f"This could not be done ({type(error).__name__}: {error}).")

@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
     from ..app.server import bound_socket, open_browser, serve
 
     library = Library(arguments.directory)
+    study = _first(library, arguments)
     listening = bound_socket(arguments.host, arguments.port)
     access = Access(arguments.host, listening.getsockname()[1], arguments.address)
-    study = _first(library, arguments)
     url = access.url if study is None else access.url.replace("/?", f"/s/{study}/data?")
 
     def started() -> None:

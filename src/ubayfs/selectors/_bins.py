@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.feature_data import feature_chunks
@@ -30,7 +29,7 @@ class Counts:
     """The rows of a node in bins: a bin has the ranks that are equal without their last `shift` bits."""
 
     shift: int
-    in_bins: NDArray[np.int32]  # where an output is low, and where it is high: (n_outputs, 2, n_features, n_bins)
+    in_bins: Array  # where an output is low, and where it is high: (n_outputs, 2, n_features, n_bins)
 
     @classmethod
     def of(cls, ranks: Array, rows: Ints, high: Mask, shift: int | None = None) -> Counts:
@@ -40,7 +39,7 @@ class Counts:
             shift = max((BIN_ROWS * n_samples // len(rows)).bit_length() - 1, 0)
         n_bins = (n_samples - 1 >> shift) + 1
         n_columns = min(max(_PASS_ENTRIES // max(len(rows), n_bins), 1), n_features)
-        in_bins = np.empty((len(high), 2, n_features, n_bins), dtype=np.int32)
+        in_bins = np.empty((len(high), 2, n_features, n_bins), dtype=ranks.dtype)
         first = n_bins * np.arange(n_columns)[:, None]
         keys = [first + n_bins * n_columns * is_high[rows] for is_high in high]
         for part in feature_chunks(n_features, n_columns):
@@ -81,7 +80,7 @@ class Counts:
         return bounds
 
 
-def _best_corners(counts: NDArray[np.int32], low: float, high: float, weights: Floats) -> Floats:
+def _best_corners(counts: Array, low: float, high: float, weights: Floats) -> Floats:
     """Return the share of the best corner of each bin, of shape (n_columns, n_bins)."""
     behind = np.cumsum(counts, axis=2, dtype=np.intp)
     before = behind - counts

@@ -48,8 +48,9 @@ _TABLE_ENTRIES = 2**22
 # Entries of all ranks, times trees that are grown together: more trees are grown one group after another.
 _GROUP_ENTRIES = 2**25
 
-# Nodes of at least so many rows are counted in bins.
+# Nodes of at least so many rows, and rows times columns, are counted in bins; in others sorting takes less time.
 _COUNTED_ROWS = 128
+_COUNTED_ENTRIES = 2**18
 
 # Bounds are computed from counts, shares from units: they may differ by sqrt(N) / _UNIT and some roundings.
 _MARGIN = 1e-8
@@ -222,7 +223,7 @@ class _Trees:
         ordered = np.argsort(-sizes, kind="stable")
         while len(ordered):
             width = sizes[ordered[0]]
-            n_similar = np.count_nonzero(5 * sizes[ordered] >= 4 * width - 8)
+            n_similar = np.count_nonzero(2 * sizes[ordered] >= width - 16)
             n_nodes = max(min(n_similar, n_slots // width), 1)
             yield ordered[:n_nodes]
             ordered = ordered[n_nodes:]
@@ -261,7 +262,7 @@ class _Trees:
             ranks = ranks[:, columns] if isinstance(columns, slice) else ranks.take(columns, axis=1)
             best[features] = group.shares(ranks.reshape(-1, n_nodes, width))[0].max(axis=2)
 
-        if not self._two_valued or n_nodes > 1 or width < _COUNTED_ROWS or n_features <= n_columns:
+        if not self._two_valued or n_nodes > 1 or width < _COUNTED_ROWS or n_features * width < _COUNTED_ENTRIES:
             for part in feature_chunks(n_features, n_columns):
                 fill(part)
             return best
@@ -311,7 +312,7 @@ class _Trees:
 
 def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
     """Return the squares of the running sums of the units of some slots."""
-    sums = np.cumsum(units.take(slots), axis=-1)
+    sums = np.cumsum(units.take(slots, mode="clip"), axis=-1)
     squares = sums.astype(np.float64)
     squares *= squares
     return squares

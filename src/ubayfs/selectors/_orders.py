@@ -52,7 +52,7 @@ def column_ranks(X: Array) -> Array:
            [1, 1, 0]], dtype=uint16)
     """
     n_samples, n_features = X.shape
-    ranks = np.empty((n_features, n_samples), dtype=np.uint16 if n_samples <= 2**16 else np.uint32)
+    ranks = np.empty((n_features, n_samples), dtype=np.uint16 if n_samples < 2**16 else np.uint32)
     for part in _passes(n_features, n_samples):
         codes = sorted_columns(X[:, part])
         lower = np.zeros(codes.shape, dtype=ranks.dtype)

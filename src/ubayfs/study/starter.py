@@ -251,6 +251,7 @@ class ColumnRoles:
 
 def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
     """Infer the roles of the columns; a target that is given stays."""
+    from ..tables.columns import is_number_type
     from ..tables.table import quoted
 
     frame = table.frame
@@ -259,8 +260,9 @@ def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
         hint = did_you_mean(target, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
         rule = f"must be a column of {table.path}; got {target!r}.{hint}"
         raise InputError.of("target", rule, target)
-    text = {name for name in columns if _is_text(frame[name], table.decimal)}
-    ids = {name for name in columns if name != target and _is_id(name, frame[name], name in text, table.decimal)}
+    words = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if not is_number_type(dtype)]
+    text = {name for name in words if _is_text(frame[name], table.decimal)}
+    ids = {name for name in columns if name != target and _is_id(name, frame, name in text, table.decimal)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
     if target is None and candidates:
@@ -268,7 +270,7 @@ def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
     elif target is None and len(codes) == 1:  # the only column of classes
         target = codes[0]
     candidates += codes
-    groups = next((name for name in columns if name not in ids | {target} and _is_groups(name, frame[name])), None)
+    groups = next((name for name in columns if name not in ids | {target} and _is_groups(name, frame)), None)
     roles = {target, groups, *table.annotations}
     ignored = tuple(name for name in columns if name not in roles and name in ids | text)
     features = tuple(name for name in columns if name not in roles and name not in ignored)
@@ -293,18 +295,18 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
 
-def _is_id(name: str, column: pd.Series, text: bool, decimal: str | None) -> bool:
+def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:
     from ..tables.layout import ID_WORDS, numbers_rows, words
 
     if text:
-        return bool(column.is_unique)
-    return not ID_WORDS.isdisjoint(words(name)) and numbers_rows(column, decimal)
+        return bool(frame[name].is_unique)
+    return not ID_WORDS.isdisjoint(words(name)) and numbers_rows(frame[name], decimal)
 
 
-def _is_groups(name: str, column: pd.Series) -> bool:
+def _is_groups(name: str, frame: pd.DataFrame) -> bool:
     from ..tables.layout import GROUP_WORDS, words
 
-    if GROUP_WORDS.isdisjoint(words(name)) or column.isna().any():
+    if GROUP_WORDS.isdisjoint(words(name)) or (column := frame[name]).isna().any():
         return False
     return _FEWEST_GROUPS <= column.nunique() < len(column)
 
@@ -335,15 +337,17 @@ def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[s
     from ..tables.layout import GROUP_WORDS, words
 
     found = []
-    for position, name in enumerate(columns):
-        column = frame[name]
+    for position, (name, (_, column)) in enumerate(zip(columns, frame.items(), strict=True)):
         # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
         if (annotations and name not in annotations) or column.dtype.kind not in "biuf":
             continue
         if not GROUP_WORDS.isdisjoint(words(name)):
             continue
-        values, counts = np.unique(column.to_numpy(dtype=np.float64, na_value=np.nan), return_counts=True)
-        if 2 <= len(values) <= min(_MOST_CODES, len(column) / 3) and counts.min() > 1 and (values % 1 == 0).all():
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not (values % 1 == 0).all():
+            continue
+        values, counts = np.unique(values, return_counts=True)
+        if 2 <= len(values) <= min(_MOST_CODES, len(column) / 3) and counts.min() > 1:
             found.append((len(values), -position, name))
     return [name for _, _, name in sorted(found)]
 

@@ -20,10 +20,10 @@ from ..data.planted import KINDS, STAND_IN, population
 from ..tasks import Experiment, Outcome, Scale, Split, Task, seed_of
 
 NAME = "questions"
-CELLS = (("gauss", "planted"), ("gauss", "few"), ("gauss", "many"), ("gauss_blocks", "planted"))
-N_SIMULATIONS, PER_VERSION, N_QUESTIONS, MAX_SIZE = 12, 2, 10, 10
+CELLS = (("gauss", "planted"), ("gauss_blocks", "planted"), ("gauss", "few"), ("gauss", "many"))
+N_VERSIONS, PER_VERSION, N_QUESTIONS, MAX_SIZE = 15, 2, 10, 10
 SETTINGS: dict[str, Any] = {
-    "simulations": N_SIMULATIONS, "simulations per version": PER_VERSION, "questions": N_QUESTIONS, "n_models": 50,
+    "versions": N_VERSIONS, "simulations per version": PER_VERSION, "questions": N_QUESTIONS, "n_models": 50,
     "n_features_per_model": 10, "max_size": MAX_SIZE, "related": STAND_IN,
     "kinds: signals, strength": {kind: list(KINDS[kind]) for _, kind in CELLS},
 }  # fmt: skip
@@ -63,25 +63,28 @@ WAYS: dict[str, Choose] = {
 
 
 def tasks(scale: Scale) -> list[Task]:
-    """Return one task per kind of truth."""
-    more = {"n_models": scale.models(50)}
+    """Return all simulations, version by version: when a run is stopped, all kinds have about as many."""
+    n, more = scale.splits(PER_VERSION), {"n_models": scale.models(50)}
     return [
-        Task(NAME, data, kind, scale.splits(N_SIMULATIONS), settings={"kind": kind, **more}) for data, kind in CELLS
+        Task(NAME, data, f"{kind}-{version}", n, settings={"kind": kind, "version": version, **more})
+        for version in range(1 if scale.quick else N_VERSIONS)
+        for data, kind in CELLS
     ]
 
 
 def run_split(task: Task, dataset: Dataset, split: Split, seed: np.random.SeedSequence) -> list[Outcome]:
     """Ask the expert in each way, from the same votes."""
     kind, state = str(task.settings["kind"]), int(seed.generate_state(1)[0])
-    truth = population(dataset, kind, split.number // PER_VERSION)
-    X, y = truth.draw(truth.n_samples, np.random.default_rng(seed_of(state, kind)))
+    version = int(task.settings["version"])
+    truth = population(dataset, kind, version)
+    X, y = truth.draw(truth.n_samples, np.random.default_rng(seed_of(state, kind, version)))
     ensemble = {"n_models": task.settings["n_models"], "n_features_per_model": 10, "random_state": state}
     evidence = ubayfs.collect_evidence(X, y, **ensemble)
     related = {str(evidence.feature_names[j]) for j in np.flatnonzero(~truth.unrelated)}
     outcomes = []
     for way, choose in WAYS.items():
         start = process_time()
-        selection, hits = _asked(evidence, related, choose, np.random.default_rng(seed_of(state, way)))
+        selection, hits = _asked(evidence, related, choose, np.random.default_rng(seed_of(state, way, version)))
         scores = {f"hits_{n}": float(found) for n, found in enumerate(hits)}
         chosen = tuple(selection.indices.tolist())
         outcomes.append(Outcome({"kind": kind, "asked": way}, chosen, process_time() - start, scores))

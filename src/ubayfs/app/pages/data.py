@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _ROLES = ("target", "groups", "task", "missing", "ignore")  # what is asked first
 _FILES = ("path", "samples")  # drawn as a list of files
+_OFFERED = 100  # first and last columns that are offered as target or groups; any other can be typed
 _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 
@@ -184,7 +185,8 @@ def _draw_roles(bench: Workbench, known: dict[str, Any]) -> None:
         has_files = bool(_files(bench)[0])
         empty.set_visibility(not has_files)
         fields.set_visibility(has_files)
-        fill(columns, known.get("columns") or (bench.facts or {}).get("columns") or ())
+        names = (bench.facts or {}).get("columns") or []
+        fill(columns, known.get("columns") or list(dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]])))
         fill(sheets, known.get("sheets", ()))
 
     refresh()

@@ -81,13 +81,14 @@ def _draw_run(bench: Workbench) -> None:
         estimate.set_content(text(f"{left:,} runs take {duration(found['seconds'])} on this machine." if left else ""))
 
     def asked() -> None:
-        if bench.facts is not None and bench.status != "collecting":
+        estimate.set_visibility(bench.status != "collecting" and not _stored(bench)[2])
+        if bench.facts is not None and estimate.visible:
             background_tasks.create(ask(), name="estimate")
 
     refresh()
     asked()
     on(bench, ("status", "progress", "votes", "facts", "state"), refresh)
-    on(bench, ("facts", "state"), asked)
+    on(bench, ("facts", "state", "votes"), asked)
 
 
 def duration(seconds: float) -> str:

@@ -43,8 +43,9 @@ def draw_know(bench: Workbench) -> None:
                 feature_grid(bench, lambda *given: _state(bench, *given))
             with ui.element("div").classes("cards"):
                 draw_blocks(bench)
-                _default(bench)
-                _experts(bench)
+                with ui.element("div"):
+                    _default(bench)
+                    _experts(bench)
         with ui.element("div"):
             _summary(bench)
             draw_sources(bench)
@@ -104,7 +105,9 @@ def _summary(bench: Workbench) -> None:
         def stated() -> None:
             html(stated_list(bench.stated if bench.facts else {}))
             if bench.state.confirmed is None:
-                note = "Votes are shown once you confirm. Confirm when you have stated what you know."
+                experts = listing(list(bench.state.study.prior.experts or {}))
+                all_stated = f"{experts} have stated what they know" if experts else "you have stated what you know"
+                note = f"Votes are shown once this is confirmed. Confirm when {all_stated}."
                 html(text(note), tag="p").classes("note")
                 button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
                     "data-key=confirm"

@@ -8,13 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
-from nicegui import ui
+from nicegui import run, ui
 
 from ..._plain import counted, listing
 from ...constraints import KINDS
-from ...data.blocks import Blocks
+from ...exceptions import InputError
 from ...knowledge.scale import number_or_word, votes
-from ...study.names import PrefixBlocks
 from ..forms import (
     MUST,
     OWN,
@@ -25,6 +24,7 @@ from ..forms import (
     Known,
     form_of,
     has_form,
+    known_of,
     n_inequalities,
     read_form,
     values_of,
@@ -59,12 +59,7 @@ _AMOUNTS = {
 
 def known_names(bench: Workbench) -> Known:
     """Return the features and blocks that rules can be about."""
-    names, given = (bench.facts or {}).get("feature_names", []), bench.state.study.blocks
-    if isinstance(given, PrefixBlocks):
-        members = given.members(names)
-        given = Blocks.of(members) if members else None
-    own = given if isinstance(given, Blocks) else None
-    return Known(names, own, in_file=given is not own)
+    return known_of((bench.facts or {}).get("feature_names", []), bench.state.study.blocks)
 
 
 def scale_of(bench: Workbench) -> Scale:
@@ -121,24 +116,28 @@ def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
 
 def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
     """Draw a rule; returns the place of what is found out about it."""
-    says = sentence(rule.constraint)
+    says, n_rules, key, name = sentence(rule.constraint), len(bench.state.rules), f"rule-{i}", f"rule {i + 1}"
+
+    def position() -> int:
+        """Return its position, unless another window has added or removed rules since it was drawn."""
+        if len(bench.state.rules) != n_rules:
+            raise InputError("the rules have just been changed elsewhere; look again.")
+        return i
+
     with ui.element("li").classes("" if rule.on else "off"):
-        _name(
-            tick("", rule.on, lambda value: bench.change_rule(i, on=value)),
-            f"rule-{i}-on",
-            f"Rule {i + 1} is on: {says}",
-        )
+        on_or_off = tick("", rule.on, lambda value: bench.change_rule(position(), on=value))
+        _name(on_or_off, f"{key}-on", f"{name} is on: {says}")
         with ui.element("div"):
             html(text(f"{i + 1}. {says}"), tag="div").classes("says")
             remarks = html("", tag="div").classes("about").props("role=status")
         with ui.element("div").classes("row"):
             if has_form(rule.constraint):
-                _name(button("Change", lambda _: edit(i)), f"rule-{i}-change", f"Change rule {i + 1}")
-            _name(button("Remove", lambda _: bench.remove_rule(i)), f"rule-{i}-remove", f"Remove rule {i + 1}")
+                _name(button("Change", lambda _: edit(position())), f"{key}-change", f"Change {name}")
+            _name(button("Remove", lambda _: bench.remove_rule(position())), f"{key}-remove", f"Remove {name}")
         with ui.element("div").classes("row meant"):
-            _strictness(bench, i, rule)
-            why = entry("Why", rule.why, lambda value: bench.change_rule(i, why=value), classes="why")
-            _name(why, f"rule-{i}-why", f"Why rule {i + 1}")
+            _strictness(bench, position, rule, key, name)
+            why = entry("Why", rule.why, lambda value: bench.change_rule(position(), why=value), classes="why")
+            _name(why, f"{key}-why", f"Why {name}")
     return remarks
 
 
@@ -162,20 +161,21 @@ def _remark(bench: Workbench, i: int, known: Known) -> Markup:
     return remark
 
 
-def _strictness(bench: Workbench, i: int, rule: Rule) -> None:
+def _strictness(bench: Workbench, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
     """Draw wish or must, and the price."""
     values = values_of(rule.constraint)
     now = values["strictness"]
 
     def change(strictness: str, amount: Any = None) -> None:
         given = values[strictness] if amount is None and strictness in _AMOUNTS else amount
-        bench.change_rule(i, constraint=with_strictness(rule.constraint, strictness, given))
+        constraint = bench.state.rules[position()].constraint
+        bench.change_rule(position(), constraint=with_strictness(constraint, strictness, given))
 
-    options = {key: _STRICTNESS[key] for key in form_of(rule.constraint.kind).strictness}
-    _name(choice("Meant as", options, now, change), f"rule-{i}-strictness", f"How strictly rule {i + 1} is meant")
+    options = {each: _STRICTNESS[each] for each in form_of(rule.constraint.kind).strictness}
+    _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
     if now in _AMOUNTS and not isinstance(values[now], tuple):
         label, _ = _AMOUNTS[now]
-        _name(entry(label, f"{values[now]:g}", partial(change, now)), f"rule-{i}-amount", f"{label} of rule {i + 1}")
+        _name(entry(label, f"{values[now]:g}", partial(change, now)), f"{key}-amount", f"{label} of {name}")
 
 
 def _name(control: Any, key: str, label: str) -> None:
@@ -192,28 +192,25 @@ class Editor:
 
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
-        self.position: int | None = None  # of the rule that is changed
+        self.rule: Rule | None = None  # the one that is changed
         self.values: dict[str, Any] = {}
         self.fields: dict[str, Any] = {}
-        with panel("Add a rule") as self.panel:
-            titles = {
-                kind: KINDS[kind].meaning for kind in sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)
-            }
-            self.kinds = choice("Kind of rule", titles, "max_size", self.choose)
+        with panel("Add a rule"):
+            order = sorted(KINDS, key=lambda kind: "n" not in KINDS[kind].parameters)  # sizes first
+            self.kinds = choice("Kind of rule", {kind: KINDS[kind].meaning for kind in order}, "max_size", self.choose)
             _name(self.kinds, "rule-kind", "Kind of rule")
             self.place = ui.element("div").classes("stack")
         self.choose("max_size")
 
     def choose(self, kind: str) -> None:
         """Begin a new rule of a kind."""
-        self.position = None
+        self.rule = None
         self.start(form_of(kind), dict(form_of(kind).values), "")
 
     def edit(self, i: int) -> None:
         """Begin to change a rule."""
-        rule = self.bench.state.rules[i]
+        self.rule = rule = self.bench.state.rules[i]
         self.start(form_of(rule.constraint.kind), values_of(rule.constraint), rule.why)
-        self.position = i
         self.send.content = f"Change rule {i + 1}"
         ui.run_javascript(
             "document.querySelector('.form-start input, .form-start select, .form-start textarea')?.focus()"
@@ -222,6 +219,7 @@ class Editor:
     def start(self, form: Form, values: dict[str, Any], why: str) -> None:
         """Draw a form with these values."""
         self.form, self.values, self.fields = form, values, {}
+        self.kinds.show(form.kind)
         self.place.clear()
         with self.place:
             with ui.element("div").classes("stack form-start").props(f"data-kind={form.kind}"):
@@ -267,14 +265,16 @@ class Editor:
         known, on_blocks = known_names(self.bench), field.of_blocks or self.values.get("on") == "blocks"
         return known.block_names if on_blocks else known.features
 
-    def _costs(self, path: str) -> None:
-        costs = match(self.bench.directory / path, known_names(self.bench).features).costs
+    async def _costs(self, path: str) -> None:
+        found: Any = await run.io_bound(match, self.bench.directory / path, known_names(self.bench).features)
+        costs = found.costs
         self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in costs.items())
         self.fields["costs"].show(self.values["costs"])
 
     def _meant(self, strictness: str) -> None:
         """Show the price or rho of a wish, and the curve."""
         self.values["strictness"] = strictness
+        self.fields = {name: field for name, field in self.fields.items() if name not in _AMOUNTS}
         self.amount.clear()
         with self.amount:
             if strictness in _AMOUNTS:
@@ -315,9 +315,11 @@ class Editor:
         self.wrong.set_content(text(" ".join(others)))
         if constraint is None:
             return
-        if self.position is None:
+        if self.rule is None:
             self.bench.add_rule(constraint, self.why)
+        elif self.rule in self.bench.state.rules:
+            self.bench.change_rule(self.bench.state.rules.index(self.rule), constraint=constraint, why=self.why)
         else:
-            self.bench.change_rule(self.position, constraint=constraint, why=self.why)
+            raise InputError("this rule has been changed elsewhere meanwhile; look at it and change it again.")
         ui.run_javascript("window.ubayfs.forget('rule-why')")
         self.choose(self.form.kind)

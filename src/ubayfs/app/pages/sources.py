@@ -12,6 +12,7 @@ from ..._plain import counted, listing
 from ...data.blocks import Blocks
 from ...exceptions import InputError
 from ...study.names import plain_blocks
+from ..forms import known_of
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Matching, match, stated_words
 from ..view.features import WORDS
 from ..view.fields import choice, entry, panel, tick
@@ -182,15 +183,17 @@ def draw_blocks(bench: Workbench) -> None:
     """Draw the blocks of features, and ways to make them."""
     with panel("Blocks", "Groups of features that rules can be about: pathways, devices, kinds of measurements."):
 
-        @live(bench, "state")
+        @live(bench, "state", "facts")
         def blocks() -> None:
             given = bench.state.study.blocks
             members = given.members if isinstance(given, Blocks) else {}
+            known = known_of((bench.facts or {}).get("feature_names", []), given).blocks
+            found = {} if known is None else known.members
             for name, features in list(members.items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
-                    html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span").props["title"] = listing(
-                        features
-                    )
+                    html(text(f"{name}: {counted(len(found.get(name, features)), 'feature')}"), tag="span").props[
+                        "title"
+                    ] = listing(features)
                     rest = {block: list(items) for block, items in members.items() if block != name}
                     remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
                     remove.props["aria-label"] = f"Remove the block {name}"

@@ -20,7 +20,7 @@ Facts = Mapping[str, Any]
 
 _CHANGES = ("added", "removed")
 _SHOWN = 12  # names in a line
-WAITING = Markup('<span class="waiting" aria-label="is being found out">...</span>')
+WAITING = Markup('<span class="waiting" title="is being found out">...</span>')
 
 
 def members(answer: Facts) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
 
     async def arrived(event: Any) -> Any:
         given, names = event.args, (bench.facts or {}).get("feature_names", [])
-        rows = [names[i] for i in given["rows"] if i < len(names)]
+        rows = [names[i] for i in given["rows"] if 0 <= i < len(names)]
         if rows[:1] != [given["first"]][: len(given["rows"])]:
             load()  # the data are others now
             return None

@@ -165,7 +165,8 @@ def status_text(bench: Workbench) -> str:
     if not progress or not progress.get("total"):
         return _STATUS.get(bench.status, bench.status)
     left = progress.get("seconds_left")
-    done = f"{progress['part']}: {progress['done']} of {progress['total']}"
+    part = str(progress["part"])
+    done = f"{part[:1].upper()}{part[1:]}: {progress['done']:,} of {progress['total']:,}"
     return text(done if left is None else done + time_left(left))
 
 

@@ -1,0 +1,352 @@
+"""A study on disk that is being edited: its state, edits with undo and redo, and its files.
+
+Every edit is in the log, on disk, before it is answered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .._arguments import feature_hint
+from .._files import read_json, write_atomically
+from .._plain import listing
+from ..exceptions import InputError
+from ..results.file_set import FileSet
+from ..study.study import Study, load_study
+from .history import History, now
+from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
+
+_MANY, _REST = 1000, 2.0  # words from which on the study file is written after so many seconds without an edit
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that changed: state, facts, status, problems, progress, votes, answer (with its stage), versions."""
+
+    kind: str
+    stage: str | None = None
+
+
+class Document:
+    """A study in its directory; its methods may be called from any thread.
+
+    Attributes
+    ----------
+    directory : Path
+    state : State
+    facts : dict or None
+        Of the data, once they are read; None before.
+    problems : list of dict
+        What is wrong with the study now: ``path``, ``message``, and ``rules``, the positions of the rules it is about.
+    revision : int
+        Grows with each state.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory).absolute()
+        self._lock = threading.RLock()
+        self._stack = ExitStack()
+        self._stack.enter_context(FileSet(self.directory, ()).reserved())  # another server may have it open
+        try:
+            self._open_log()
+        except BaseException:
+            self._stack.close()
+            raise
+        self.revision = 0
+        self.facts: dict[str, Any] | None = None
+        self.problems: list[dict[str, Any]] = []
+        self._known: frozenset[str] = frozenset()  # names of the features
+        self._resolved: dict[str, Word] = {}  # what tables, lists, patterns and blocks of the study state
+        self._listeners: dict[object, Callable[[Event], None]] = {}
+        self._hurry = threading.Event()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
+        self._save()
+
+    def _open_log(self) -> None:
+        """Read the log; a study file that was edited elsewhere is one more edit, a damaged log begins anew from it."""
+        path = self.directory / HISTORY
+        self._history = History(path)
+        app = read_json(self.directory / APP) if (self.directory / APP).is_file() else {}
+        self._digests: list[str] = app.get("study_digests", [])
+        state = State.from_plain(self._history.plain, self.directory)
+        file = self.directory / STUDY
+        by_hand = bool(self._digests) and file.is_file() and _digest(file.read_bytes()) not in self._digests
+        if by_hand or self._history.damaged:
+            state = self._as_in_file(load_study(file), app, state)
+        if self._history.damaged:
+            path.rename(path.with_name(f"history-damaged-{_digest(path.read_bytes())[:8]}.jsonl"))
+            self._history = History(path, state.to_plain())
+        self._history.add(f"{STUDY} was changed outside the app", state.to_plain())
+        self.state = state
+
+    def _as_in_file(self, study: Study, app: Mapping[str, Any], state: State) -> State:
+        """Return the state with what the study file has; rules that are off, and why, are as they were."""
+        before = [Rule(**rule) for rule in app.get("rules", [])] or list(state.rules)
+        named = {rule.constraint: rule for rule in before}
+        rules = [replace(named.get(each, Rule(each)), on=True) for each in study.constraints]
+        off = [rule for rule in before if not rule.on and rule.constraint not in study.constraints]
+        fixed = {key: app.get(key, getattr(state, key)) for key in ("name", "confirmed", "expert")}
+        return State(study=replace(study, folder=self.directory), rules=(*rules, *off), **fixed)
+
+    # -- what pages read -----------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self.state.name
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is an edit to undo."""
+        return self._history.position > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is an edit to do again."""
+        return self._history.position < len(self._history.steps)
+
+    @property
+    def undo_label(self) -> str:
+        """What would be undone."""
+        return self._history.label(-1)
+
+    @property
+    def redo_label(self) -> str:
+        """What would be done again."""
+        return self._history.label(1)
+
+    @property
+    def stated(self) -> dict[str, Word]:
+        """Votes or word, and why, of each feature of which the expert, or a table of the study, states something."""
+        with self._lock:
+            weights = self.state.weights(self._names())
+            reasons = {name: dict(texts).get("why", "") for name, texts in weights.reasons}
+            own: dict[str, Word] = {str(name): (stated, reasons.get(name, "")) for name, stated in weights.features}
+            alone = not self.state.expert and not self.state.study.prior.experts
+            return {**(self._resolved if alone else {}), **own}  # nobody sees what another expert states
+
+    def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
+        """Call a function after each change, from the thread that made it; returns what ends this."""
+        key = object()
+        self._listeners[key] = callback
+
+        def end() -> None:
+            self._listeners.pop(key, None)
+
+        return end
+
+    def _publish(self, kind: str, stage: str | None = None) -> None:
+        for callback in list(self._listeners.values()):
+            callback(Event(kind, stage))
+
+    # -- edits ---------------------------------------------------------------------------------------------------------
+
+    def say(self, features: Iterable[str], stated: float | str | None, why: str | None = None) -> None:
+        """State votes or a word of the scale for features; None: nothing is stated any more, why None: as it is."""
+        names = list(features)
+        what = "nothing" if stated is None else stated
+        self._say(dict.fromkeys(names, (stated, why)), f"{listing(names, 3)}: {what}")
+
+    def say_all(self, words: Mapping[str, Word], source: str) -> None:
+        """State all that a list, a spreadsheet or a gene set says, as one edit."""
+        self._say(words, f"{len(words)} features from {source}")
+
+    def _say(self, words: Mapping[str, Word], label: str) -> None:
+        names = self._names()
+        absent = [] if names is None else [name for name in words if name not in self._known]
+        if absent and names is not None:
+            raise InputError.of("features", f"{absent[0]!r} is not in the data.{feature_hint(absent[0], names)}")
+        # What a table or a list of the study states of a feature is outweighed by the default, by name.
+        default = self.state.weights(names).default
+        given = {
+            name: (default if stated is None and name in self._resolved else stated, why)
+            for name, (stated, why) in words.items()
+        }
+        self._edit(label, lambda state: state.with_words(given, names))
+
+    def _names(self) -> list[str] | None:
+        return None if self.facts is None else self.facts["feature_names"]
+
+    def set_blocks(self, blocks: Any) -> None:
+        """Replace the blocks, given as in a study file; None: there are none."""
+        self._edit("Blocks", lambda state: state.with_study(blocks=blocks))
+
+    def set_default(self, weight: float) -> None:
+        """Replace the weight of all features of which nothing is stated."""
+        self._edit(f"Default weight {weight}", lambda state: state.with_default(weight))
+
+    def confirm(self) -> None:
+        """Record that the knowledge is complete; from now on votes are shown, and no undo takes this back."""
+        if self.state.confirmed is None:
+            self._fix(confirmed=now())
+
+    def set_expert(self, name: str) -> None:
+        """Give words under another name from now on; under the first one, those that were given without a name, too."""
+        name = name.strip()
+        if name and not self.state.expert:
+            self._edit(f"What was stated is by {name}", lambda state: state.stated_by(name))
+        self._fix(expert=name)
+
+    def rename(self, name: str) -> None:
+        """Give the study another name."""
+        if not name.strip():
+            raise InputError.of("name", "must not be empty.")
+        self._edit(f"Name {name.strip()}", lambda state: replace(state, name=name.strip()))
+
+    def add_rule(self, constraint: Any, why: str = "") -> None:
+        """Add a constraint, also as a study file has it, such as ``{"max_size": 10}``."""
+        rule = Rule(constraint, why=why)
+        self._edit(f"Add {rule.constraint}", lambda state: state.with_new_rule(rule))
+
+    def change_rule(
+        self, position: int, constraint: Any = None, on: bool | None = None, why: str | None = None
+    ) -> None:
+        """Replace a rule, switch it on or off, or change its reason; None: as it is."""
+        changes = {"constraint": constraint, "on": on, "why": why}
+        state = self.state.with_rule(position, **changes)
+        turned = "" if on is None else "Switch on " if on else "Switch off "
+        label = f"{turned or 'Change '}{state.rules[position].constraint}"
+        self._edit(label, lambda state: state.with_rule(position, **changes))
+
+    def remove_rule(self, position: int) -> None:
+        """Remove a rule."""
+        self._edit(f"Remove rule {position + 1}", lambda state: state.without_rule(position))
+
+    def set_size(self, n: int) -> None:
+        """Set the most features that the set may have."""
+        self._edit(f"At most {n} features", lambda state: state.with_size(n))
+
+    def set_data(self, **keys: Any) -> None:
+        """Change keys of the section ``data`` of the study file."""
+        self._set("data", keys)
+
+    def set_evidence(self, **keys: Any) -> None:
+        """Change keys of the section ``evidence``."""
+        self._set("evidence", keys)
+
+    def set_prior(self, **keys: Any) -> None:
+        """Change keys of the section ``prior``, such as how experts are pooled."""
+        self._set("prior", keys)
+
+    def set_decision(self, **keys: Any) -> None:
+        """Change keys of the section ``decision``."""
+        self._set("decision", keys)
+
+    def set_trust(self, **keys: Any) -> None:
+        """Change keys of the section ``trust``."""
+        self._set("trust", keys)
+
+    def _set(self, section: str, keys: Mapping[str, Any]) -> None:
+        shown = ", ".join(f"{key} {value}" for key, value in keys.items())
+        self._edit(f"{section.capitalize()}: {shown}"[:200], lambda state: state.with_section(section, keys))
+
+    def undo(self) -> None:
+        """Take the last edit back, if there is one."""
+        self._step(-1)
+
+    def redo(self) -> None:
+        """Do the last edit that was undone again, if there is one."""
+        self._step(1)
+
+    def _edit(self, label: str, change: Callable[[State], State]) -> None:
+        """Change the state: checked, on disk, published, in this order; on any failure nothing is changed."""
+        with self._lock:
+            state = change(self.state)
+            if self._history.add(label, state.to_plain()):
+                self._enter(state, label)
+
+    def _fix(self, **values: Any) -> None:
+        with self._lock:
+            state = replace(self.state, **values)
+            if state != self.state:
+                self._history.fix(**values)
+                self._enter(state, "")
+
+    def _step(self, by: int) -> None:
+        with self._lock:
+            label = self._history.step(by)
+            if label is not None:
+                back = State.from_plain(self._history.plain, self.directory)
+                self._enter(back, f"{'redo' if by > 0 else 'undo'}: {label}")
+
+    def _enter(self, state: State, label: str) -> None:
+        self.state, self.revision = state, self.revision + 1
+        self._entered(label)
+        self._save()
+        self._publish("state")
+
+    def _entered(self, label: str) -> None:
+        """Do what follows from another state, before anybody is told of it."""
+
+    def back_to(self, version: int) -> None:
+        """Make the state that of a version; an edit like others, which can be undone."""
+        known = read_json(self.directory / VERSIONS / str(int(version)) / VERSION)
+        former = State.from_plain(known["state"], self.directory)
+        label = f"Back to version {version}: {known['name']}"
+        self._edit(label, lambda now: replace(former, name=now.name, confirmed=now.confirmed, expert=now.expert))
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        """Have the study file, and what it has no key for, written soon; the log has the edit already."""
+        self._saved = self._writer.submit(self._write_files, self.revision)
+
+    def flush(self) -> None:
+        """Wait until the study file is as the state."""
+        self._hurry.set()
+        self._saved.result()
+        self._hurry.clear()
+
+    def _write_files(self, revision: int) -> None:
+        many = sum(len(weights.features) for weights in self.state.all_weights) > _MANY
+        if many:  # writing takes seconds: only once edits have come to a rest
+            self._hurry.wait(_REST)
+        if revision != self.revision:  # a later edit writes them
+            return
+        state, position = self.state, self._history.position
+        text = state.study.to_yaml().encode()
+        self._digests.append(_digest(text))  # the file may have any of these if the program ends now
+        plain = state.to_plain()
+        app = {key: plain[key] for key in ("name", "rules", "confirmed", "expert")}
+        app |= {"position": position, "changed": now(), "study_digests": self._digests}
+        app |= {key: (self.facts or {}).get(key) for key in ("n_samples", "n_features")}
+        try:
+            write_atomically(self.directory / APP, json.dumps(app, ensure_ascii=False).encode("utf-8", "replace"))
+            write_atomically(self.directory / STUDY, text)
+            self._digests = self._digests[-1:]
+            self._set_problems("disk", [])
+        except OSError as error:
+            message = (
+                f"{self.directory / STUDY} could not be written ({error.strerror or error}); the edit is in the log."
+            )
+            self._set_problems("disk", [problem(message)])
+            self._publish("problems")
+
+    def _set_problems(self, source: str, found: list[dict[str, Any]]) -> list[tuple[str]]:
+        """Replace the problems of one source: study, ensemble, worker or disk."""
+        others = [known for known in self.problems if known["source"] != source]
+        self.problems = others + [{**each, "source": source, "revision": self.revision} for each in found]
+        return [("problems",)]
+
+    def close(self) -> None:
+        """Release the directory; everything is on disk already."""
+        self._hurry.set()
+        self._writer.shutdown()
+        self._stack.close()
+
+
+def problem(message: str) -> dict[str, Any]:
+    """Return a problem that is about nothing that a page could point to."""
+    return {"path": [""], "message": message, "rules": []}
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

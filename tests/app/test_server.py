@@ -1,0 +1,69 @@
+"""The command `ubayfs app` before its server runs, and what it finds out about files."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ubayfs.app.guard import Access
+from ubayfs.app.intake import inspect
+from ubayfs.app.server import bound_socket
+from ubayfs.cli.main import main
+from ubayfs.exceptions import InputError
+
+
+def test_the_next_free_port_is_taken_and_a_given_one_must_be_free():
+    with bound_socket("127.0.0.1", None) as first, bound_socket("127.0.0.1", None) as second:
+        ports = [each.getsockname()[1] for each in (first, second)]
+        assert Access().port <= ports[0] < ports[1] < Access().port + 20
+        with pytest.raises(InputError, match=f"port {ports[0]}"):
+            bound_socket("127.0.0.1", ports[0])
+    with pytest.raises(InputError, match="--host"):
+        bound_socket("192.0.2.1", 0)  # an address of nobody
+
+
+@pytest.mark.parametrize("source", ["missing.yaml", "missing.csv"])
+def test_a_source_that_is_not_there_is_told(tmp_path, capsys, source, monkeypatch):
+    pytest.importorskip("nicegui")
+    monkeypatch.chdir(tmp_path)
+    assert main(["app", source, "--no-browser", "--port", "0"]) == 2
+    assert source in capsys.readouterr().err
+
+
+def test_without_nicegui_the_line_that_installs_it_is_shown(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    assert main(["app", "--no-browser"]) == 2
+    assert 'pip install "ubayfs[app]"' in capsys.readouterr().err
+
+
+def test_nothing_else_imports_nicegui():
+    code = "import sys, ubayfs, ubayfs.app.library, ubayfs.app.intake; from ubayfs.cli.main import main; "
+    code += "main(['app', '--help']); assert 'nicegui' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+def write_cohort(folder):
+    """Write two tables of the same samples, genes in rows, and a sample sheet."""
+    samples = [f"s{i}" for i in range(12)]
+    for name, genes in (("mirna", 20), ("rppa", 15)):
+        rows = [",".join([f"{name}{g}", *(str((g * 7 + i * 13) % 10 / 3) for i in range(12))]) for g in range(genes)]
+        (folder / f"{name}.csv").write_text("\n".join([",".join(["gene", *samples]), *rows]))
+    sheet = ["sample,outcome", *(f"{name},{'case' if i % 2 else 'control'}" for i, name in enumerate(samples))]
+    (folder / "clinical.csv").write_text("\n".join(sheet))
+
+
+def test_what_init_would_write_is_found_out(tmp_path):
+    write_cohort(tmp_path)
+    found = inspect(["mirna.csv", "rppa.csv"], "clinical.csv", str(tmp_path))
+    data = found["study"]["data"]
+    assert data["path"] == {"mirna": "mirna.csv", "rppa": "rppa.csv"}
+    assert (data["samples"], data["features_in"], data["target"]) == ("clinical.csv", "rows", "outcome")
+    assert found["columns"][0] == "outcome"
+    assert not found["undecided"]
+
+
+def test_a_target_that_is_gone_is_looked_for_anew(tmp_path):
+    write_cohort(tmp_path)
+    found = inspect(["mirna.csv"], "clinical.csv", str(tmp_path), "survival")
+    assert found["study"]["data"]["target"] == "outcome"
