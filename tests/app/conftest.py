@@ -48,9 +48,9 @@ def start():
         stop_server(each)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium, driven by Playwright."""
+    """Chromium, driven by Playwright, whose event loop would keep other modules from having one of their own."""
     playwright = pytest.importorskip("playwright.sync_api", reason=HOW_TO_GET_IT)
     if CHROMIUM is None:
         pytest.skip(HOW_TO_GET_IT)
