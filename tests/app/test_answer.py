@@ -160,7 +160,7 @@ def test_versions_are_saved_compared_and_gone_back_to(answer, answered):
     answer.goto(f"{answered.study}/versions")
     answer.get_by_label("Name", exact=True).fill("Before the meeting")
     answer.get_by_role("button", name="Save", exact=True).click()
-    answer.wait_for_selector(".notice.success:has-text('Before the meeting')")
+    answer.wait_for_selector(".notice.success:has-text('Before the meeting')", timeout=180_000)
     answer.goto(f"{answered.study}/answer")
     ready(answer)
     say(answer, weakest, "unlikely")
@@ -182,12 +182,12 @@ def test_every_export_is_downloaded(answer, answered, tmp_path):
     answer.goto(f"{answered.study}/versions")
     files = {}
     for kind in ("study", "report", "excel", "results", "script"):
-        with answer.expect_download(timeout=90_000) as waiting:
+        with answer.expect_download(timeout=180_000) as waiting:
             answer.locator(f"[data-export={kind}]").last.click()
         files[kind] = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(files[kind])
     assert "max_size" in files["study"].read_text()
     assert "<html" in files["report"].read_text()[:200]
     assert len(pd.read_excel(files["excel"])) == 3
-    assert "results/selection.json" in zipfile.ZipFile(files["results"]).namelist()
+    assert "results/manifest.json" in zipfile.ZipFile(files["results"]).namelist()
     compile(files["script"].read_text(), "script", "exec")

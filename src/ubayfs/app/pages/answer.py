@@ -310,37 +310,50 @@ class _Questions:
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
         self.cards: list[dict[str, Any]] = []
-        self.asked, self.skipped = 0, set[str]()
-        self.is_open = self.is_waiting = False
-        self.revision = -1
+        self.n_asked, self.skipped = 0, set[str]()
+        self.is_open = self.is_looking = False
+        self.revision = -1  # of the answer that the cards are of, or that they are looked for
+        self.shown: Any = None
 
     def draw(self) -> None:
         """Draw the panel."""
         lead = "Your answer on these would change the set most. The report marks what is said after votes were seen."
         with panel("Ask me about these", lead, "questions"):
-            self.redraw = live(self.bench, "answer")(self._draw)
+            self.place = ui.element("div")
+        self._refresh()
+        on(self.bench, ("answer", "state"), self._refresh)
 
-    def _draw(self) -> Awaitable[None] | None:
-        if not self.is_open:
-            button(f"Ask me {_N_QUESTIONS} questions", self._begin, classes="main")
-            return None
-        current = "reasons" in self.bench.answer and self.bench.answer["revision"] == self.bench.revision
-        if self.is_waiting or self.revision != self.bench.revision:
-            html(text("The next question is being looked for ..."), tag="p").classes("empty").props("role=status")
-            return self._fetch() if current and self.revision != self.bench.revision else None
-        if not self.cards or self.asked >= _N_QUESTIONS:
-            done = f"{counted(self.asked, 'question')} answered." if self.asked else "No answer would change the set."
-            html(text(done), tag="p").props("role=status")
-            button("Ask me more" if self.asked else "Ask again", self._begin)
-        else:
-            self._draw_card(self.cards[0])
-        return None
+    def _refresh(self) -> None:
+        """Draw what there is to show now, if it is not there already: a button must not vanish while it is pressed."""
+        answer, revision = self.bench.answer, self.bench.revision
+        waits = self.is_open and (self.is_looking or self.revision != revision)
+        if waits and self.revision != revision and "reasons" in answer and answer["revision"] == revision:
+            self.revision, self.is_looking = revision, True
+            background_tasks.create(self._fetch(revision), name="questions")
+        state = (self.is_open, waits, self.n_asked, self.cards[0]["feature"] if self.cards else None)
+        if state == self.shown:
+            return
+        self.shown = state
+        self.place.clear()
+        with self.place:
+            if not self.is_open:
+                button(f"Ask me {_N_QUESTIONS} questions", self._begin, classes="main")
+            elif self.cards and self.n_asked < _N_QUESTIONS:
+                self._draw_card(self.cards[0])
+            elif waits:
+                html(text("The next question is being looked for ..."), tag="p").classes("empty").props("role=status")
+            else:
+                done = (
+                    f"{counted(self.n_asked, 'question')} answered." if self.n_asked else "No answer changes the set."
+                )
+                html(text(done), tag="p").props("role=status")
+                button("Ask me more", self._begin)
 
     def _draw_card(self, question: dict[str, Any]) -> None:
         name = question["feature"]
         with ui.element("div").classes("card").props("role=group tabindex=-1 data-keep=card") as element:
             element.props["aria-label"] = f"Question about {name}"
-            html(parts.card(question, self.asked + 1, _N_QUESTIONS))
+            html(parts.card(question, self.n_asked + 1, _N_QUESTIONS))
             with ui.element("div").classes("row"):
                 for key, word in enumerate(VOTES, start=1):
                     self._button(word.capitalize(), str(key), lambda _, word=word: self._answer(name, word))
@@ -351,35 +364,24 @@ class _Questions:
         shown.set_content(Markup("{} <kbd>{}</kbd>").format(label, key))
 
     def _begin(self, _: Any) -> None:
-        self.is_open, self.asked, self.revision = True, 0, -1
-        self.skipped.clear()
-        self._again()
+        self.is_open, self.n_asked, self.revision, self.cards = True, 0, -1, []
+        self._refresh()
 
     def _answer(self, feature: str, word: str) -> None:
         self.bench.say([feature], word)
-        self.asked += 1
-        self.cards = []
-        self._again()
+        self.n_asked, self.cards = self.n_asked + 1, []
+        self._refresh()
 
     def _skip(self, feature: str) -> None:
         self.skipped.add(feature)
-        self.asked += 1
-        self.cards = [card for card in self.cards if card["feature"] not in self.skipped]
-        self._again()
+        self.n_asked, self.cards = self.n_asked + 1, self.cards[1:]
+        self._refresh()
 
-    def _again(self) -> None:
-        result = self.redraw()
-        if result is not None:
-            background_tasks.create(result, name="questions")
-
-    async def _fetch(self) -> None:
-        """Ask for the questions of the present answer; a newer edit asks anew."""
-        self.revision, self.is_waiting = self.bench.revision, True
+    async def _fetch(self, revision: int) -> None:
+        """Ask for the questions of the present answer; after a newer edit they are asked for again."""
         wanted = _N_QUESTIONS + len(self.skipped)
         found = await _quietly(asyncio.wrap_future(self.bench.request("questions", n=wanted)))
-        self.is_waiting = False
-        if found is None:
-            self.revision = -1 if self.revision != self.bench.revision else self.revision
-            found = []
-        self.cards = [card for card in found if card["feature"] not in self.skipped]
-        self._again()
+        if revision == self.revision:
+            self.is_looking = False
+            self.cards = [card for card in found or () if card["feature"] not in self.skipped]
+            self._refresh()
