@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def draw_answer(bench: Workbench) -> None:
                 _draw_members(bench)
             for title, make in _EXPLANATIONS.items():
                 with panel(title):
-                    _follow(bench, lambda make=make: _of_stage(bench, "alternatives", make), "answer")
+                    _follow(bench, partial(_of_stage, bench, "alternatives", make), "answer")
             _draw_figures(bench)
         with ui.element("div"):
             _draw_size(bench)
@@ -356,7 +357,7 @@ class _Questions:
             html(parts.card(question, self.n_asked + 1, _N_QUESTIONS))
             with ui.element("div").classes("row"):
                 for key, word in enumerate(VOTES, start=1):
-                    self._button(word.capitalize(), str(key), lambda _, word=word: self._answer(name, word))
+                    self._button(word.capitalize(), str(key), partial(self._answer, name, word))
                 self._button("I do not know", "0", lambda _: self._skip(name))
 
     def _button(self, label: str, key: str, action: Callable[[Any], Any]) -> None:
@@ -367,7 +368,7 @@ class _Questions:
         self.is_open, self.n_asked, self.revision, self.cards = True, 0, -1, []
         self._refresh()
 
-    def _answer(self, feature: str, word: str) -> None:
+    def _answer(self, feature: str, word: str, _: Any = None) -> None:
         self.bench.say([feature], word)
         self.n_asked, self.cards = self.n_asked + 1, []
         self._refresh()
