@@ -79,20 +79,20 @@ class Place:
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder, self.quick = folder, quick
         self.root = folder / "studies"
+        self.small, self.large = ("100 features", "200 features") if quick else ("7,129 features", "20,000 features")
         self.known: dict[str, str] = {}
 
     def study(self, name: str) -> str:
-        """Return the id of a study: "7,129 features" or "20,000 features"."""
+        """Return the id of the small or the large study."""
         if name not in self.known:
-            table, target = self._table(name)
-            self.known[name] = prepare(self.root, name.split()[0].replace(",", ""), table, target)
+            n_features = int(name.split()[0].replace(",", ""))
+            if name == "7,129 features" and data.present("alt/LEU_golub"):
+                table = data.path("alt/LEU_golub")
+            else:
+                n_samples = 60 if self.quick else 200
+                table = synthetic_table(self.folder / f"{n_features}.parquet", n_samples, n_features)
+            self.known[name] = prepare(self.root, f"study{n_features}", table, "y")
         return self.known[name]
-
-    def _table(self, name: str) -> tuple[Path, str]:
-        if name == "7,129 features" and data.present("alt/LEU_golub") and not self.quick:
-            return data.path("alt/LEU_golub"), "y"
-        n_features = 200 if self.quick else int(name.split()[0].replace(",", ""))
-        return synthetic_table(self.folder / f"{n_features}.parquet", 60 if self.quick else 200, n_features), "y"
 
 
 def edits(place: Place, name: str) -> list[Row]:
@@ -100,7 +100,7 @@ def edits(place: Place, name: str) -> list[Row]:
     study = place.study(name)
     with served(place.root) as server, window() as seen:
         page = seen.page(server, study, "answer")
-        page.wait_for_selector(".members tbody tr")
+        page.wait_for_selector(".members tbody tr", timeout=300_000)
         found = [_size(page, n) for n in ((11, 8) if place.quick else (11, 8, 13, 9, 12, 10, 14, 7, 15, 10))]
         for word in (
             ("very likely", "unlikely") if place.quick else ("very likely", "unlikely", "likely", "", "neutral")
@@ -126,7 +126,7 @@ def _size(page: Any, n: int) -> dict[str, float]:
 
 def start(place: Place) -> list[Row]:
     """Measure from the command to the list of studies in a browser that is open."""
-    place.study("7,129 features")
+    place.study(place.small)
     with window() as seen:
         begin = time.perf_counter()
         with served(place.root) as server:
@@ -139,11 +139,14 @@ def start(place: Place) -> list[Row]:
 
 def features(place: Place) -> list[Row]:
     """Measure how soon all features are shown, in a new browser and again, and how soon a filter is."""
-    study = place.study("20,000 features")
-    wanted = "20,000 of 20,000 shown" if not place.quick else "200 of 200 shown"
+    study = place.study(place.large)
+    n = place.large.split()[0]
+    wanted = f"{n} of {n} shown"
     shown = "(text) => document.querySelector('.features-count')?.textContent.startsWith(text)"
     with served(place.root) as server, window() as seen:
-        seen.page(server, study, "know").close()  # the study is open; the browser below is new
+        first = seen.page(server, study, "know")  # the study is open and read; the browser below is new
+        first.wait_for_function(shown, arg=wanted, timeout=300_000)
+        first.close()
         page = seen.page(server)
         cold, warm = (_until(page, server.url(study, "know"), shown, wanted) for _ in range(2))
         search = """(needle) => new Promise((done) => {
@@ -158,7 +161,7 @@ def features(place: Place) -> list[Row]:
         })"""
         filters = [page.evaluate(search, needle) / 1e3 for needle in ("gene 1", "gene 19", "gene 1")]
         _check(server, seen)
-    row = partial(_seconds, "20,000 features")
+    row = partial(_seconds, place.large)
     return [
         row("all features shown, cold", cold, 2.5),
         row("all features shown, warm", warm, 1.0),
@@ -175,15 +178,15 @@ def _until(page: Any, url: str, condition: str, given: Any) -> float:
 
 def tabs(place: Place) -> list[Row]:
     """Measure what a tab costs the server, and how soon 21 tabs see an edit."""
-    study, n = place.study("20,000 features"), 5 if place.quick else 20
+    study, n = place.study(place.large), 5 if place.quick else 20
     with served(place.root) as server, window() as seen:
         pages = [seen.page(server, study, "answer")]
-        pages[0].wait_for_selector(".members tbody tr")
+        pages[0].wait_for_selector(".members tbody tr", timeout=300_000)
         time.sleep(2)
         before = memory([server.process.pid])
         for _ in range(n):
             pages.append(seen.page(server, study, "answer", pages[0].context))
-            pages[-1].wait_for_selector(".members tbody tr")
+            pages[-1].wait_for_selector(".members tbody tr", timeout=300_000)
         time.sleep(2)
         per_tab = (memory([server.process.pid]) - before) / n
         for page in pages[1:]:
@@ -193,14 +196,14 @@ def tabs(place: Place) -> list[Row]:
         last = max(page.evaluate("window.seen") for page in pages[1:])
         _check(server, seen)
     return [
-        Row("20,000 features", "server memory per tab", {"memory": per_tab}, {"memory": 2 * MB}),
-        Row("20,000 features", f"edit seen by {n + 1} tabs", {"seconds": (last - begin) / 1e3}, {"seconds": 1.0}),
+        Row(place.large, "server memory per tab", {"memory": per_tab}, {"memory": 2 * MB}),
+        Row(place.large, f"edit seen by {n + 1} tabs", {"seconds": (last - begin) / 1e3}, {"seconds": 1.0}),
     ]
 
 
 def upload(place: Place) -> list[Row]:
     """Measure a file of 200 MB from the browser to the disk of the server."""
-    study, size = place.study("7,129 features"), (5 if place.quick else 200) * 10**6
+    study, size = place.study(place.small), (5 if place.quick else 200) * 10**6
     file = place.folder / "large.bin"
     with open(file, "wb") as target:
         target.truncate(size)
@@ -230,7 +233,7 @@ def upload(place: Place) -> list[Row]:
 
 def stop(place: Place) -> list[Row]:
     """Measure how soon an ensemble that runs can be stopped."""
-    study = place.study("7,129 features")
+    study = place.study(place.small)
     with served(place.root) as server, window() as seen:
         page = seen.page(server, study, "evidence")
         models = page.get_by_label("Models", exact=True)
@@ -247,12 +250,12 @@ def stop(place: Place) -> list[Row]:
         taken = time.perf_counter() - begin
         page.locator("#undo").click()
         _check(server, seen)
-    return [_seconds("7,129 features", "stop of an ensemble", taken, 3.0)]
+    return [_seconds(place.small, "stop of an ensemble", taken, 3.0)]
 
 
 def many(place: Place) -> list[Row]:
     """Measure twenty studies that are decided at once."""
-    first, n = place.study("7,129 features"), 3 if place.quick else 20
+    first, n = place.study(place.small), 3 if place.quick else 20
     root = place.folder / "many"
     studies = [shutil.copytree(place.root / first, root / f"study-{i}").name for i in range(n)]
     with served(root) as server, window() as seen:
@@ -266,17 +269,17 @@ def many(place: Place) -> list[Row]:
         _check(server, seen)
     worst = max(each.get("set", float("inf")) / 1e3 for each in answers)
     return [
-        Row("7,129 features", f"{n} studies decided at once, worst", {"seconds": worst}, {"seconds": 3.0}),
-        Row("7,129 features", f"memory of {n} open studies", {"memory": total}, {"memory": 8 * 1024 * MB}),
+        Row(place.small, f"{n} studies decided at once, worst", {"seconds": worst}, {"seconds": 3.0}),
+        Row(place.small, f"memory of {n} open studies", {"memory": total}, {"memory": 8 * 1024 * MB}),
     ]
 
 
 def growth(place: Place) -> list[Row]:
     """Measure whether the server or its worker grows over many edits."""
-    study, n = place.study("7,129 features"), 20 if place.quick else 1000
+    study, n = place.study(place.small), 20 if place.quick else 1000
     with served(place.root) as server, window() as seen:
         page = seen.page(server, study, "answer")
-        page.wait_for_selector(".members tbody tr")
+        page.wait_for_selector(".members tbody tr", timeout=300_000)
         for i in range(n // 10):
             _edit_quickly(page, i)
         before, begin = memory(family(server.process.pid)), time.perf_counter()
@@ -285,7 +288,7 @@ def growth(place: Place) -> list[Row]:
         after, taken = memory(family(server.process.pid)), time.perf_counter() - begin
         _check(server, seen)
     note = f"after the first tenth of them; {taken / (n - n // 10):.2f} s per edit"
-    return [Row("7,129 features", f"growth over {n:,} edits", {"memory": max(after - before, 0.0)},
+    return [Row(place.small, f"growth over {n:,} edits", {"memory": max(after - before, 0.0)},
                 {"memory": 20 * MB}, note)]  # fmt: skip
 
 
@@ -310,7 +313,7 @@ def _check(server: Server, seen: Window) -> None:
 PARTS: dict[str, Callable[[Place], list[Row]]] = {
     "start": start,
     "features": features,
-    "edits": lambda place: [*edits(place, "7,129 features"), *edits(place, "20,000 features")],
+    "edits": lambda place: [*edits(place, place.small), *edits(place, place.large)],
     "tabs": tabs,
     "upload": upload,
     "stop": stop,

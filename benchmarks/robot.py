@@ -179,7 +179,9 @@ class Robot:
         self.server = restart()
         for page in self.pages:
             page.goto(f"{self.server.base}/?token={self.server.token}")
-            page.goto(self.server.url(self.study, "answer"))
+            page.wait_for_url(f"{self.server.base}/", timeout=60_000)
+            page.wait_for_selector("h1", timeout=60_000)
+            page.goto(self.server.url(self.study, "answer"), timeout=60_000)
         self.settled()
         after = self.described()
         if before != after:
@@ -189,8 +191,8 @@ class Robot:
     def described(self) -> dict[str, Any]:
         """Return what a person sees of the study: what can be undone and redone, and what is stated."""
         page = self.pages[0]
-        page.goto(self.server.url(self.study, "rules"))
-        page.wait_for_selector("#undo")
+        page.goto(self.server.url(self.study, "rules"), timeout=60_000)
+        page.wait_for_selector("#undo", timeout=60_000)
         rows: list[Any] = []
         end = time.monotonic() + 60
         while not rows and time.monotonic() < end and "Reading" in _status(page):

@@ -161,6 +161,20 @@ def test_experts_give_words_under_their_names_without_seeing_those_of_others(ben
     assert list(bench.state.study.prior.experts) == ["Ann"]
 
 
+def test_the_first_name_is_that_of_whoever_stated_something_before(bench):
+    bench.set_default(0.05)
+    bench.say(["gene1"], "likely", "seen")
+    bench.set_expert("Ann")
+    prior = bench.state.study.prior
+    assert prior.experts["Ann"].weights.features == (("gene1", "likely"),)
+    assert (prior.weights.default, prior.weights.features) == (0.05, ())
+    assert bench.stated["gene1"] == ("likely", "seen")
+    bench.set_expert("Bob")
+    bench.set_expert("")
+    bench.set_expert("Cyd")
+    assert list(bench.state.study.prior.experts) == ["Ann"]
+
+
 def test_a_study_file_that_was_edited_elsewhere_is_one_more_edit(bench):
     bench.add_rule(decorrelate(0.8), "why")
     bench.change_rule(1, on=False)

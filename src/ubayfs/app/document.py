@@ -189,8 +189,11 @@ class Document:
             self._fix(confirmed=now())
 
     def set_expert(self, name: str) -> None:
-        """Give words under another name from now on."""
-        self._fix(expert=name.strip())
+        """Give words under another name from now on; under the first one, those that were given without a name, too."""
+        name = name.strip()
+        if name and not self.state.expert:
+            self._edit(f"What was stated is by {name}", lambda state: state.stated_by(name))
+        self._fix(expert=name)
 
     def rename(self, name: str) -> None:
         """Give the study another name."""

@@ -168,6 +168,14 @@ class State:
         own = replace((prior.experts or {}).get(self.expert, Expert()), weights=weights)
         return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), self.expert: own}))
 
+    def stated_by(self, name: str) -> State:
+        """Return the state in which what the one expert stated has a name; as it is if there are names already."""
+        prior = self.study.prior
+        if prior.experts or isinstance(prior.weights, tuple) or prior.weights == Weights(prior.weights.default):
+            return self
+        own, rest = replace(prior.weights, default=Weights().default), Weights(prior.weights.default)
+        return self.with_study(prior=replace(prior, weights=rest, experts={name: Expert(own)}))
+
     def with_default(self, weight: float) -> State:
         """Return the state with another weight of features of which nothing is stated, by any expert."""
         prior = self.study.prior

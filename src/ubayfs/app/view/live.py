@@ -41,7 +41,7 @@ def on(bench: Workbench, kinds: str | Iterable[str], redraw: Draw) -> None:
     def run() -> None:
         nonlocal waiting
         waiting = False
-        if client.is_deleted or slot.parent.is_deleted:
+        if client.is_deleted or _is_gone(slot):
             unsubscribe()
             return
         with slot:
@@ -57,6 +57,13 @@ def on(bench: Workbench, kinds: str | Iterable[str], redraw: Draw) -> None:
 
     unsubscribe = bench.subscribe(arrived)
     client.on_delete(lambda: unsubscribe())
+
+
+def _is_gone(slot: Any) -> bool:
+    try:
+        return bool(slot.parent.is_deleted)
+    except RuntimeError:  # nobody holds it any more
+        return True
 
 
 async def _awaited(result: Awaitable[None], slot: Any) -> None:
@@ -104,16 +111,24 @@ def clear_message() -> None:
 
 
 def guarded(action: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler that shows an error of the package, or of the disk, on the page; the state is as before."""
+    """Return a handler that shows an error of the package, or of the disk, on the page; the state is as before.
+
+    It acts for the page, not for the button, which may be drawn again, or left with the page, before it is done.
+    """
 
     @wraps(action)
     async def handler(*arguments: Any) -> Any:
-        clear_message()
-        try:
-            result = action(*arguments)
-            return await result if inspect.isawaitable(result) else result
-        except (UBayFSError, OSError) as error:
-            show_message("error", str(error))
+        client = context.client
+        with client:
+            clear_message()
+            try:
+                result = action(*arguments)
+                return await result if inspect.isawaitable(result) else result
+            except (UBayFSError, OSError) as error:
+                show_message("error", str(error))
+            except RuntimeError:
+                if not client.is_deleted:
+                    raise
         return None
 
     return handler
