@@ -360,7 +360,7 @@ class _Questions:
                     self._button(word.capitalize(), str(key), partial(self._answer, name, word))
                 self._button("I do not know", "0", lambda _: self._skip(name))
 
-    def _button(self, label: str, key: str, action: Callable[[Any], Any]) -> None:
+    def _button(self, label: str, key: str, action: Callable[..., Any]) -> None:
         shown = button(label, action).props(f'data-key={key} aria-keyshortcuts={key} data-keep="card {key}"')
         shown.set_content(Markup("{} <kbd>{}</kbd>").format(label, key))
 
