@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import data
-from .browser import Server, Window, family, memory, prepare, served, synthetic_table, window
+from .browser import Server, Window, end_as_by_ctrl_c, family, memory, prepare, served, synthetic_table, window
 from .report import Row, Section
 
 MB = 2.0**20
@@ -348,4 +348,5 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="200 features, few repeats: does it work at all?")
     parser.add_argument("--only", nargs="+", choices=list(PARTS))
     asked = parser.parse_args()
+    end_as_by_ctrl_c()
     print(app(asked.quick, asked.only).markdown())

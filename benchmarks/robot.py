@@ -21,7 +21,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from .browser import Server, Window, served, window
+from .browser import Server, Window, end_as_by_ctrl_c, served, window
 
 SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
 TEXTS = [
@@ -287,6 +287,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-kills", action="store_true", help="leave server and workers alive")
     asked = parser.parse_args()
+    end_as_by_ctrl_c()
     robot = run(asked.minutes, asked.seed, not asked.no_kills)
     print(dict(robot.done))
     sys.exit(f"seed {asked.seed}: {robot.report()}" if robot.defects else 0)
