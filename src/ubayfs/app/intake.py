@@ -12,7 +12,7 @@ from ..study.diagnostics import Problems
 from ..study.schema import DataSection
 
 if TYPE_CHECKING:
-    from .workbench import Workbench
+    from .document import Document
 
 _SUGGESTED = 300  # columns that are offered to choose from
 _SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
@@ -74,12 +74,12 @@ def inspect(
     }
 
 
-async def inspected(bench: Workbench, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
+async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:
     """Return what :func:`inspect` does, found out by the worker of a study."""
     return dict(await asyncio.wrap_future(bench.request("inspect", paths=paths, samples=samples, **given)))
 
 
-def begin(bench: Workbench, found: Mapping[str, Any]) -> None:
+def begin(bench: Document, found: Mapping[str, Any]) -> None:
     """Make what was found out the data of a study; rules, blocks and selector only where there are none of its own."""
     study, state = found["study"], bench.state
     bench.set_data(**{**dict.fromkeys(DataSection.keys()), **study["data"]})

@@ -12,7 +12,7 @@ from ..._plain import counted, listing
 from ...knowledge.scale import number_or_word
 from ...priors.knowledge import POOLS
 from ...study.experts import Expert
-from ..view.features import WORDS, add_scripts, feature_grid, search_box
+from ..view.features import WORDS, add_scripts, feature_grid, search_box, stated_of
 from ..view.fields import choice, entry, heading, panel, suggestions
 from ..view.frame import button, page
 from ..view.live import guarded, html, live, on, show_message
@@ -103,7 +103,7 @@ def _summary(bench: Workbench) -> None:
 
         @live(bench, "state", "facts")
         def stated() -> None:
-            html(stated_list(bench.stated if bench.facts else {}))
+            html(stated_list(stated_of(bench)))
             if bench.state.confirmed is None:
                 experts = listing(list(bench.state.study.prior.experts or {}))
                 all_stated = f"{experts} have stated what they know" if experts else "you have stated what you know"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from ...exceptions import InputError
 from .frame import address
 from .live import html, on
 
@@ -60,6 +61,14 @@ def _options(url: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def stated_of(bench: Workbench) -> dict[str, Any]:
+    """Return what is stated of features; nothing while the data are read, or if weights do not fit them."""
+    try:
+        return dict(bench.stated) if bench.facts else {}
+    except InputError:  # it is among the problems of the study
+        return {}
+
+
 def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None], Any]) -> None:
     """Draw the table; `stated` is called with features, votes or word, and why when somebody states something.
 
@@ -78,14 +87,14 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
         return await result if result is not None else None
 
     box.on("stated", arrived, js_handler="(e) => emit(e.detail)")
-    shown, confirmed = bench.stated if bench.facts else {}, bench.state.confirmed
+    shown, confirmed = stated_of(bench), bench.state.confirmed
 
     def load() -> None:
         ui.run_javascript("window.ubayfs.features.load()")
 
     def changed() -> None:
         nonlocal shown, confirmed
-        before, shown = shown, bench.stated if bench.facts else {}
+        before, shown = shown, stated_of(bench)
         names = [name for name in before.keys() | shown.keys() if before.get(name) != shown.get(name)]
         if len(names) > _MOST_CHANGES or confirmed != bench.state.confirmed:
             confirmed = bench.state.confirmed
