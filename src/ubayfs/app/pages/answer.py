@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def draw_answer(bench: Workbench) -> None:
                 _draw_members(bench)
             for title, make in _EXPLANATIONS.items():
                 with panel(title):
-                    _follow(bench, lambda make=make: _of_stage(bench, "alternatives", make), "answer")
+                    _follow(bench, partial(_of_stage, bench, "alternatives", make), "answer")
             _draw_figures(bench)
         with ui.element("div"):
             _draw_size(bench)
@@ -359,7 +360,7 @@ class _Questions:
                     self._button(word.capitalize(), str(key), lambda _, word=word: self._answer(name, word))
                 self._button("I do not know", "0", lambda _: self._skip(name))
 
-    def _button(self, label: str, key: str, action: Callable[[Any], Any]) -> None:
+    def _button(self, label: str, key: str, action: Callable[..., Any]) -> None:
         shown = button(label, action).props(f'data-key={key} aria-keyshortcuts={key} data-keep="card {key}"')
         shown.set_content(Markup("{} <kbd>{}</kbd>").format(label, key))
 
