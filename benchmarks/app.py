@@ -190,9 +190,9 @@ def tabs(place: Place) -> list[Row]:
         time.sleep(2)
         per_tab = (memory([server.process.pid]) - before) / n
         for page in pages[1:]:
-            page.evaluate(f"window.seen = ({_SEEN})('At most 12 features')")
+            page.evaluate(f"window.seen = ({_SEEN})('At most 16 features')")
         begin = pages[0].evaluate("Date.now()")
-        _size(pages[0], 12)
+        _size(pages[0], 16)
         last = max(page.evaluate("window.seen") for page in pages[1:])
         _check(server, seen)
     return [
@@ -263,7 +263,7 @@ def many(place: Place) -> list[Row]:
         for page in pages:
             page.wait_for_selector(".members tbody tr", timeout=300_000)
         for page in pages:  # each call returns at once, so that all begin together
-            page.evaluate(f"() => {{ window.times = ({_WATCH})(['At most 12 features', 'size', 12]); }}")
+            page.evaluate(f"() => {{ window.times = ({_WATCH})(['At most 17 features', 'size', 17]); }}")
         answers = [page.evaluate("window.times") for page in pages]
         total = memory(family(server.process.pid))
         _check(server, seen)
