@@ -190,7 +190,7 @@ def tabs(place: Place) -> list[Row]:
         time.sleep(2)
         per_tab = (memory([server.process.pid]) - before) / n
         for page in pages[1:]:
-            page.evaluate(f"window.seen = ({_SEEN})('At most 16 features')")
+            page.evaluate(f"() => {{ window.seen = ({_SEEN})('At most 16 features'); }}")
         begin = pages[0].evaluate("Date.now()")
         _size(pages[0], 16)
         last = max(page.evaluate("window.seen") for page in pages[1:])
