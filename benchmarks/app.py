@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import data
-from .browser import Server, Window, family, memory, prepare, served, synthetic_table, window
+from .browser import Server, Window, end_as_by_ctrl_c, family, memory, prepare, served, synthetic_table, window
 from .report import Row, Section
 
 MB = 2.0**20
@@ -190,9 +190,9 @@ def tabs(place: Place) -> list[Row]:
         time.sleep(2)
         per_tab = (memory([server.process.pid]) - before) / n
         for page in pages[1:]:
-            page.evaluate(f"window.seen = ({_SEEN})('At most 12 features')")
+            page.evaluate(f"() => {{ window.seen = ({_SEEN})('At most 16 features'); }}")
         begin = pages[0].evaluate("Date.now()")
-        _size(pages[0], 12)
+        _size(pages[0], 16)
         last = max(page.evaluate("window.seen") for page in pages[1:])
         _check(server, seen)
     return [
@@ -263,7 +263,7 @@ def many(place: Place) -> list[Row]:
         for page in pages:
             page.wait_for_selector(".members tbody tr", timeout=300_000)
         for page in pages:  # each call returns at once, so that all begin together
-            page.evaluate(f"() => {{ window.times = ({_WATCH})(['At most 12 features', 'size', 12]); }}")
+            page.evaluate(f"() => {{ window.times = ({_WATCH})(['At most 17 features', 'size', 17]); }}")
         answers = [page.evaluate("window.times") for page in pages]
         total = memory(family(server.process.pid))
         _check(server, seen)
@@ -348,4 +348,5 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="200 features, few repeats: does it work at all?")
     parser.add_argument("--only", nargs="+", choices=list(PARTS))
     asked = parser.parse_args()
+    end_as_by_ctrl_c()
     print(app(asked.quick, asked.only).markdown())

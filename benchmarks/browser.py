@@ -38,6 +38,11 @@ constraints:
 """
 
 
+def end_as_by_ctrl_c() -> None:
+    """Let a signal to end be an exception, so that servers and folders are not left behind."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 @dataclass
 class Server:
     """The app while it runs."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from benchmarks import __main__ as program
 from benchmarks import (
+    browser,
     child,
     data,
     decision,
@@ -443,3 +445,26 @@ def test_validation_is_measured_beside_an_ensemble(monkeypatch, rng):
     full = validation.validation(quick=False).rows
     assert [row.limits for row in full] == [{"seconds": 15.0}] * 2 + [{}] * 2
     assert all("no alt/LEU_golub" in row.note for row in full[2:])
+
+
+# -- the app -----------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_that_of_a_process_and_all_below_it():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        assert child.pid in browser.family(os.getpid())
+        assert browser.memory([os.getpid(), child.pid]) > browser.memory([os.getpid()]) > 1e6
+    finally:
+        child.communicate(b"\n")
+
+
+def test_each_traceback_of_a_server_is_a_complaint_once(tmp_path):
+    log = tmp_path / "app.log"
+    log.write_text("all is well\n")
+    server = browser.Server(None, "", "", tmp_path, log, 0.0)
+    assert server.complaints() == ""
+    with open(log, "a") as file:
+        file.write("a line\nTraceback (most recent call last):\nValueError: x\n")
+    assert server.complaints().startswith("Traceback")
+    assert server.complaints() == ""
