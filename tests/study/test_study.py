@@ -289,8 +289,8 @@ def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):
 def test_python_values_are_checked_by_the_same_rules():
     with pytest.raises(InputError, match=r"^evidence.n_models: must be a whole number >= 1; got 0\.$"):
         EvidenceSection(n_models=0)
-    with pytest.raises(InputError, match=r"^data.path: must be a text; got 3\."):
-        DataSection(3)
+    with pytest.raises(InputError, match=r"^data.path: must be a text; got None\."):
+        DataSection(None)
     with pytest.raises(InputError, match=r"^prior.weights.features.a: must be one of .*; got 'lik'"):
         PriorSection(weights={"a": "lik"})
     with pytest.raises(InputError, match=r"^constraints\[1\]: must hold one constraint"):
