@@ -131,11 +131,7 @@ def _run_text(bench: Workbench) -> str:
         return f"All {wanted} models have voted."
     if done:
         return f"{done} of {wanted} runs are done and stored; the others are missing."
-    return (
-        "No model has voted yet."
-        if bench.evidence is None
-        else "The settings or data have changed: run the models anew."
-    )
+    return "No model has voted yet on these data and settings."
 
 
 # -- votes -------------------------------------------------------------------------------------------------------------
