@@ -100,12 +100,12 @@ def test_websocket_and_changes_need_an_origin():
 
 
 def test_behind_a_proxy_its_address_counts():
-    access = Access(port=8470, token="secret-token", address="https://ubayfs.lab.example")
-    seen = {"host": "ubayfs.lab.example", "cookie": COOKIE}
-    assert access.url == "https://ubayfs.lab.example/?token=secret-token"
-    assert answer(access, kind="websocket", origin="https://ubayfs.lab.example", **seen)[0] == -1
+    access = Access(port=8470, token="secret-token", address="https://panels.lab.example")
+    seen = {"host": "panels.lab.example", "cookie": COOKIE}
+    assert access.url == "https://panels.lab.example/?token=secret-token"
+    assert answer(access, kind="websocket", origin="https://panels.lab.example", **seen)[0] == -1
     assert answer(access, kind="websocket", origin="https://other.lab.example", **seen)[0] == 0
-    entered = answer(access, query="token=secret-token", host="ubayfs.lab.example")[1]
+    entered = answer(access, query="token=secret-token", host="panels.lab.example")[1]
     assert entered["set-cookie"].endswith("; Secure")
 
 

@@ -35,7 +35,7 @@ class Access:
     host, port : str, int
         What it binds to.
     address : str or None
-        The address at which browsers see it, if a proxy stands before it, such as ``https://ubayfs.lab.example``.
+        The address at which browsers see it, if a proxy stands before it, such as ``https://panels.lab.example``.
     token : str
     """
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, metavar="N", help="default: the first free one from 8470 on")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine alone)")
     parser.add_argument(
-        "--address", metavar="URL", help="behind a proxy: where browsers see it, such as https://ubayfs.lab.example"
+        "--address", metavar="URL", help="behind a proxy: where browsers see it, such as https://panels.lab.example"
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
 

@@ -101,8 +101,8 @@ def pool_experts(experts: Mapping[str, Any], pool: str = "mean") -> Experts:
     Examples
     --------
     >>> both = pool_experts({"Ada": {"TP53": "very likely"}, "Ben": {"TP53": "likely", "MYC": 3}})
-    >>> resolve_weights(both, ["TP53", "MYC", "ACTB"], n_models=20)
-    array([12.5  ,  1.505,  0.01 ])
+    >>> resolve_weights(both, ["TP53", "MYC", "ACTB"], n_models=20).tolist()
+    [12.5, 1.505, 0.01]
     """
     if not isinstance(experts, Mapping) or not experts:
         raise InputError.of("experts", f"must map names to what each states; got {experts!r}.", experts)
