@@ -284,7 +284,7 @@ class Document:
         self._publish("state")
 
     def _entered(self, label: str) -> None:
-        """Do what follows from another state, before anybody is told of it."""
+        """Do what follows from another state, before listeners are called."""
 
     def back_to(self, version: int) -> None:
         """Make the state that of a version; an edit like others, which can be undone."""

@@ -325,7 +325,7 @@ class _Questions:
         on(self.bench, ("answer", "state"), self._refresh)
 
     def _refresh(self) -> None:
-        """Draw what there is to show now, if it is not there already: a button must not vanish while it is pressed."""
+        """Draw the current part unless it is drawn already: a button must not vanish while it is pressed."""
         answer, revision = self.bench.answer, self.bench.revision
         waits = self.is_open and (self.is_looking or self.revision != revision)
         if waits and self.revision != revision and "reasons" in answer and answer["revision"] == revision:
