@@ -9,8 +9,8 @@ from threading import Lock
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, freeze
-from .feature_data import feature_chunks
 from .mapped_array import hash_values
+from .matrix import feature_chunks
 from .missing import varying_columns
 from .paired import PairSums, own_correlations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
-from ..data.feature_data import feature_chunks
+from ..data.matrix import feature_chunks
 
 # Rows of a bin, about: with many more, the bins at the ends of a column, where few rows can make a large share, promise
 # more than noise reaches.

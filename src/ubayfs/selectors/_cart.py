@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
-from ..data.feature_data import feature_chunks
+from ..data.matrix import feature_chunks
 from ._bins import Counts
 from ._orders import column_ranks, equal_to_next, in_order, slots_of
 from .base import TIE

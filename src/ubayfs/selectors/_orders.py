@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Ints, Mask
-from ..data.feature_data import feature_chunks
+from ..data.matrix import feature_chunks
 
 # Entries (slots times columns) of one pass, so that its temporary arrays stay in the cache.
 _PASS_ENTRIES = 2**16

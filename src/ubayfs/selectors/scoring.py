@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
-from ..data.feature_data import feature_chunks
+from ..data.matrix import feature_chunks
 from ..data.missing import varying_columns
 from ._subsample import power_of_two, standardized
 from .base import TIE, best_first

@@ -1,0 +1,186 @@
+"""Matrices of numbers from tables: the only reader of X, and the only checker of its shape and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .._arguments import Array, Floats, check_not_complex
+from ..exceptions import ColumnTypeError, InputError
+from .sparse_columns import SparseColumns
+
+# Features per pass over the data: bounds the size of temporary arrays, never changes a result.
+_CHUNK = 4096
+
+
+def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
+    """Yield slices of at most `size` consecutive features."""
+    for start in range(0, n_features, size):
+        yield slice(start, min(start + size, n_features))
+
+
+def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array]:
+    """Return X as a matrix of finite floats, or NaN if `missing` allows it, dense or sparse, and its feature names.
+
+    These are those of a frame, or `labels`.
+    """
+    if X is None:
+        raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
+    names = None if labels is None else _distinct(labels)
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        values, names = _read_frame(X)
+    else:
+        values = _read_array(X)
+    if values.ndim != 2:
+        raise InputError.of(
+            "X",
+            f"must be a table with rows and columns; got an array of shape {values.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample.",
+        )
+    n_samples, n_features = values.shape
+    if n_samples == 0:
+        raise InputError.of("X", f"has 0 samples (shape {values.shape}); at least 2 are needed.")
+    if n_features == 0:
+        raise InputError.of(
+            "X",
+            f"has no columns (0 feature(s) (shape={values.shape}) while a minimum of 1 is required). Pass a table "
+            "with one column per feature.",
+        )
+    if n_samples == 1:
+        raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
+    if names is None:
+        names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
+    if isinstance(values, SparseColumns):  # what is not finite shows in the extremes of its column
+        _check_finite(np.stack(values.extremes()), names, "error", "Missing values need a dense table, X.toarray(). ")
+    else:
+        _check_finite(values, names, missing)
+    return values, names
+
+
+def _some(names: Any, limit: int = 5) -> str:
+    """List a few names and say how many more there are."""
+    shown = ", ".join(repr(str(n)) for n in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def _read_array(X: Any) -> Any:
+    if isinstance(X, SparseColumns):
+        return X
+    if issparse(X):
+        return SparseColumns.of(X) if X.ndim == 2 else X
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise InputError.of("X", f"must be a table whose rows have the same length; {error}.") from error
+    if values.dtype.kind == "c":
+        check_not_complex("X", values)
+    if values.dtype in (np.float32, np.float64):
+        return values
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.ndim == 2:
+        reasons = {f"x{j}": reason for j in range(values.shape[1]) if (reason := _why_not_numbers(values[:, j]))}
+        if reasons:
+            raise ColumnTypeError(_not_numeric(list(reasons), set(reasons.values())), argument="X")
+    try:
+        return _as_floats(values)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InputError.of("X", f"must be a table of numbers; {error}.") from error
+
+
+def _not_numeric(columns: Any, types: set[str]) -> str:
+    return (
+        f"X has non-numeric columns: {_some(columns)} (type {', '.join(sorted(types))}). Drop them or encode them "
+        "first, for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder in a pipeline."
+    )
+
+
+def _as_floats(values: Array) -> Floats:
+    """Convert to floats; None and NA among objects become NaN, to be reported as missing."""
+    if values.dtype == object:
+        from pandas import isna
+
+        values = np.where(isna(values), np.nan, values)
+    return values.astype(np.float64)
+
+
+def _why_not_numbers(column: Array) -> str | None:
+    """Return why a column holds more than numbers and missing values, or None; text never is a number."""
+    if column.dtype != object:
+        return None if column.dtype.kind in "biuf" else str(column.dtype)
+    try:
+        _as_floats(column)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        return f"object: {error}"
+    wrong = {type(entry).__name__ for entry in column if isinstance(entry, str | bytes | complex)}
+    return f"object: {', '.join(sorted(wrong))}" if wrong else None
+
+
+def _distinct(labels: Any) -> Array:
+    """Return labels of columns as names of features, or raise if one stands there twice."""
+    names = np.array([str(label) for label in labels], dtype=object)
+    unique, counts = np.unique(names.astype(str), return_counts=True)
+    if (counts > 1).any():
+        raise InputError.of(
+            "X", f"has duplicate feature names: {_some(unique[counts > 1])}. Rename them so that each is unique."
+        )
+    return names
+
+
+def _read_frame(frame: Any) -> tuple[Array, Array]:
+    """Read a pandas or polars frame; text, dates and categories are refused by name."""
+    import pandas as pd
+
+    names = _distinct(frame.columns)
+    dtypes = list(frame.dtypes)
+    is_pandas = isinstance(frame, pd.DataFrame)
+    if is_pandas:
+        numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_complex_dtype(t) for t in dtypes]
+    else:
+        numeric = [t.is_numeric() or str(t) == "Boolean" for t in dtypes]
+    # Columns of objects may still be numbers, e.g. after reading a table row by row.
+    for j, dtype in enumerate(dtypes):
+        if str(dtype) in ("object", "Object"):
+            column = (frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy()
+            numeric[j] = _why_not_numbers(column) is None
+    if not all(numeric):
+        types = {str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok}
+        raise ColumnTypeError(_not_numeric(names[~np.array(numeric)], types), argument="X")
+    single = {str(t).lower() for t in dtypes} == {"float32"}
+    wanted = np.float32 if single else np.float64
+    if is_pandas:
+        return frame.to_numpy(dtype=wanted, na_value=np.nan), names
+    values = frame.to_numpy()
+    return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
+
+
+def _check_finite(values: Array, names: Array, missing: str, about: str = "") -> None:
+    # A finite sum proves finite entries; only a suspicious part is looked at entry by entry.
+    bad: list[str] = []
+    kinds: set[str] = set()
+    for part in feature_chunks(values.shape[1]):
+        chunk = values[:, part]
+        with np.errstate(all="ignore"):
+            if np.isfinite(chunk.sum(dtype=np.float64)):
+                continue
+        wrong = ~np.isfinite(chunk) if missing == "error" else np.isinf(chunk)
+        bad.extend(names[part][wrong.any(axis=0)])
+        if missing == "error" and np.isnan(chunk).any():
+            kinds.add("missing values (NaN)")
+        if np.isinf(chunk).any():
+            kinds.add("infinite values (inf)")
+    if bad:
+        nan = "missing values (NaN)" in kinds
+        ways = [
+            f"{about}Use missing='available', by which each feature counts with the samples that have it (other rules: "
+            "'drop_rows', 'drop_columns', 'median'). Or drop or fill them first, for example with "
+            "sklearn.impute.SimpleImputer in a pipeline: make_pipeline(SimpleImputer(), UBayFSSelector())."
+        ] * nan
+        ways += ["Correct infinite values, or mark them as missing (NaN)."] * (len(kinds) > nan)
+        found = f"contains {' and '.join(sorted(kinds, reverse=True))} in column(s) {_some(bad)}."
+        raise InputError.of("X", " ".join([found, *ways]))
