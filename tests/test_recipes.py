@@ -84,10 +84,42 @@ RECIPES = {
         assert summarize(selection, asked=study.to_dict(), n_draws=0)["title"] == "Panel"
         """,
     ),
+    "Add a task": (
+        4,
+        """
+        rng = np.random.default_rng(0)
+        table = rng.normal(size=(40, 3))
+        events = rng.poisson(np.exp(1 + table[:, 0]))
+        counted = {"task": "counts", "n_models": 5, "n_features_per_model": 1, "random_state": 0}
+        one = ubayfs.max_size(1, rho=9)
+        evidence = ubayfs.collect_evidence(table, events, "tree", **counted)
+        assert evidence.counts.tolist() == [5, 0, 0]
+        found = ubayfs.validate(table, events, selector="tree", cv=2, n_repeats=1, constraints=one, **counted)
+        assert (found.task, found.main_metric, set(found.sets)) == ("counts", "r2", {(0,)})
+        noise = ubayfs.estimate_noise(table, events, selector="tree", n_shuffles=2, **counted)
+        assert noise.null.n_done == 2
+        assert ubayfs.reproduce(
+            table, events, selector="tree", n_splits=2, constraints=one, **counted
+        ).chosen_again[0] > 0.5
+        from ubayfs.data import FeatureData
+        data = FeatureData.from_table(table, events, task="counts")
+        page = render_html(summarize(ubayfs.decide(evidence, constraints=one, X=data), data, n_draws=0))
+        assert "predict how many events there are" in page
+        assert "Number of events" in page
+        for wrong, argument in (({"selector": "fisher"}, "selector"), ({"y": events / 2}, "y")):
+            try:
+                ubayfs.collect_evidence(table, **{"y": events, "selector": "tree", **counted, **wrong})
+                raise AssertionError(wrong)
+            except ubayfs.InputError as error:
+                assert error.argument == argument
+        assert ubayfs.study.DataSection("d.csv", task="counts").task == "counts"
+        """,
+    ),
 }
 START = """
 import warnings
 warnings.simplefilter("error")
+import numpy as np
 import ubayfs
 from ubayfs.cli.main import main as run
 assert ubayfs.__file__.startswith(SOURCE), ubayfs.__file__

@@ -62,8 +62,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     n_features_per_model : int or "random", optional
         The most that one run may choose. Default: `max_features`, or 10 if that is no number, but at most a quarter of
         the features. "random" draws the number anew for each run, from 1 to half of the features, at most 20.
-    task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
-        Default: inferred from `y`.
+    task : str, optional
+        The kind of target, a key of ``ubayfs.data.TASKS`` such as "regression". Default: inferred from `y`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}, default "error"
         What to do about missing values (NaN) of X, see :func:`~ubayfs.collect_evidence`. :meth:`transform` passes them
         on: it takes the chosen columns as they are.

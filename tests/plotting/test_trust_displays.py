@@ -8,9 +8,10 @@ import pytest
 from trusts import made_trust
 from ubayfs import Evidence, decide, max_size
 from ubayfs.plotting import ComparisonDisplay, HalvesDisplay, NoiseDisplay, PerformanceDisplay, ReportData
-from ubayfs.plotting.scores import METRICS, method_name, metric_name
+from ubayfs.plotting.scores import method_name, metric_name
 from ubayfs.trust.cross_validation import BASELINES
 from ubayfs.trust.noise import noise_of
+from ubayfs.trust.prediction_metrics import METRICS
 from ubayfs.trust.predictors import PREDICTION
 
 DISPLAYS = (ComparisonDisplay, PerformanceDisplay, NoiseDisplay, HalvesDisplay)

@@ -10,8 +10,9 @@ from sklearn.preprocessing import StandardScaler
 
 from ubayfs import InputError
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.target import Target
-from ubayfs.trust.predictors import PREDICTION, Predicted, as_predictors, rotated, standardized
+from ubayfs.data.target import TASKS, Target
+from ubayfs.trust.prediction_metrics import METRICS, Predicted
+from ubayfs.trust.predictors import PREDICTION, as_predictors, rotated, standardized
 
 
 def classes_of(codes, n_classes):
@@ -19,7 +20,15 @@ def classes_of(codes, n_classes):
 
 
 def score(task, metric, truth, values, scores=None):
-    return PREDICTION[task].metrics[metric](truth, Predicted(np.asarray(values), scores))
+    assert metric in PREDICTION[task].metrics
+    return METRICS[metric].compute(truth, Predicted(np.asarray(values), scores))
+
+
+def test_every_task_with_a_target_can_be_predicted():
+    assert set(PREDICTION) == {name for name, task in TASKS.items() if task.read is not None}
+    for prediction in PREDICTION.values():
+        assert {"ridge", "forest"} <= set(prediction.predictors)
+        assert set(prediction.metrics) <= set(METRICS)
 
 
 def test_metrics_of_two_classes_are_those_of_scikit_learn(rng):

@@ -16,12 +16,13 @@ from ..exceptions import Advice, InputError
 from .anndata_object import parts_of
 from .blocks import Blocks
 from .class_sizes import class_advice
+from .groups import check_aligned, read_groups
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .matrix import feature_chunks, read_matrix
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
 from .sparse_columns import SparseColumns
-from .target import Target, check_aligned, read_groups, read_target
+from .target import Target, read_target
 from .twins import twin_advice
 
 

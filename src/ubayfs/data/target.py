@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Ints, check_choice, check_not_complex
+from .._arguments import Array, Floats, Ints, check_choice, check_not_complex
 from ..exceptions import InputError
 
-# What a set of features is for, by task; in the words of a report.
-TASKS = {
-    "binary": "tell two classes apart",
-    "multiclass": "tell the classes apart",
-    "multilabel": "predict the labels",
-    "regression": "predict the target",
-    "unsupervised": "represent the data, without a target",
-}
 CLASSIFICATION = frozenset({"binary", "multiclass"})
 
 _TASK_OF_TARGET = {
@@ -42,7 +36,7 @@ class Target:
     Attributes
     ----------
     task : str
-        One of ``binary``, ``multiclass``, ``multilabel``, ``regression``, ``unsupervised``.
+        A key of `TASKS`.
     values : ndarray or None
         Class codes 0..n_classes-1 of shape (n_samples,) for classification, an int indicator matrix of shape
         (n_samples, n_labels) for multi-label, floats of shape (n_samples,) for regression, None without target.
@@ -68,17 +62,26 @@ class Target:
     @property
     def class_counts(self) -> list[tuple[str, int]]:
         """Name and number of samples of each class, or of each label of a multi-label target; empty for others."""
-        if self.values is None or self.task not in (*CLASSIFICATION, "multilabel"):
-            return []
-        if self.classes is None:  # a sample may have several labels
-            return [(f"label {position}", int(n)) for position, n in enumerate(self.values.sum(axis=0))]
-        counts = np.bincount(self.values, minlength=self.n_classes).tolist()
-        return [(str(label), n) for label, n in zip(self.classes, counts, strict=True)]
+        count = TASKS[self.task].counts
+        return [] if self.values is None or count is None else count(self)
+
+    @property
+    def numbers(self) -> Floats | None:
+        """The measured numbers of the target, of shape (n_samples,); None if it has none."""
+        read = TASKS[self.task].numbers
+        return None if self.values is None or read is None else read(self)
 
     @property
     def strata(self) -> Ints | None:
         """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
-        return np.asarray(self.values, dtype=np.intp) if self.task in CLASSIFICATION else None
+        find = TASKS[self.task].strata
+        return None if find is None else find(self)[0]
+
+    @property
+    def stratum_names(self) -> Array:
+        """Name of each code of `strata`; empty without strata."""
+        find = TASKS[self.task].strata
+        return np.array([]) if find is None else find(self)[1]
 
     def take(self, samples: Array) -> Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
@@ -103,39 +106,6 @@ def check_length(name: str, length: int, n_samples: int) -> None:
         raise InputError.of(
             name, f"must have one entry per sample of X, {n_samples}; got {length}. Pass both of the same samples."
         )
-
-
-def check_aligned(name: str, values: Any, X: Any) -> None:
-    """Raise if both are from pandas and their indexes tell that the samples do not stand in the same order.
-
-    An index 0, 1, 2, ... is the one that pandas makes up, so other labels do not contradict it; but they do when they
-    are the same numbers in another order.
-    """
-    if not (hasattr(X, "iloc") and hasattr(values, "iloc")) or len(values) != len(X):
-        return
-    from pandas import RangeIndex
-
-    ours, theirs = X.index, values.index
-    if theirs.equals(ours):
-        return
-    same = len(ours.difference(theirs, sort=False)) == len(theirs.difference(ours, sort=False)) == 0
-    if not same and any(index.equals(RangeIndex(len(index))) for index in (ours, theirs)):
-        return
-    how = "the labels of X in another order" if same else "labels that X does not have"
-    way = (
-        f"{name} = {name}.loc[X.index] puts it into the order of X"
-        if same and theirs.is_unique
-        else (f"select the same samples of both, for example by X.join({name})")
-    )
-    raise InputError.of(
-        name,
-        f"has an index with {how}: X begins with {_some(ours)}, {name} with {_some(theirs)}. If they are meant to "
-        f"be matched by label, {way}; if both are in the same order anyway, pass {name}.to_numpy().",
-    )
-
-
-def _some(index: Any) -> str:
-    return ", ".join(repr(plain(label)) for label in index[:3])
 
 
 def plain(value: Any) -> Any:
@@ -172,12 +142,9 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         # Nullable columns of a frame arrive as objects; numbers among them are numbers again.
         with contextlib.suppress(OverflowError):  # numbers that no float can hold, which older pandas cannot look at
             labels = pd.Series(labels, dtype=object).infer_objects().to_numpy()
-    kind = task or _infer_task(labels)
-    if kind == "regression":
-        return _regression_target(labels)
-    if kind == "multilabel":
-        return _multilabel_target(labels)
-    return _class_target(labels, kind, task is not None, ordered_categories)
+    read = TASKS[task or _infer_task(labels)].read
+    assert read is not None  # only a task without a target has none
+    return read(labels, ordered_categories)
 
 
 def _read_labels(y: Any) -> Array:
@@ -223,7 +190,7 @@ def _infer_task(labels: Array) -> str:
     return _TASK_OF_TARGET[kind]
 
 
-def _regression_target(labels: Array) -> Target:
+def _regression_target(labels: Array, _: Any) -> Target:
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -241,7 +208,7 @@ def _regression_target(labels: Array) -> Target:
     return Target("regression", values, labels)
 
 
-def _multilabel_target(labels: Array) -> Target:
+def _multilabel_target(labels: Array, _: Any) -> Target:
     rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
     try:
         values = labels.astype(np.float64)
@@ -256,7 +223,7 @@ def _multilabel_target(labels: Array) -> Target:
     return Target("multilabel", values.astype(np.int64), labels)
 
 
-def _class_target(labels: Array, kind: str, given: bool, ordered: Any) -> Target:
+def _class_target(kind: str, labels: Array, ordered: Any) -> Target:
     if labels.ndim != 1:
         raise InputError(
             f"task={kind!r} needs one column of class labels; got y of shape {labels.shape}.", argument="y"
@@ -280,8 +247,7 @@ def _class_target(labels: Array, kind: str, given: bool, ordered: Any) -> Target
         raise InputError(
             f"task='binary' needs 2 classes; y has {len(classes)}. {_task_for(labels)}", argument="task", value=kind
         )
-    if kind == "multiclass" and len(classes) == 2 and given:
-        kind = "binary"
+    kind = "binary" if len(classes) == 2 else "multiclass"
     return Target(kind, np.asarray(codes, dtype=np.intp), labels, classes, ordered is not None)
 
 
@@ -293,27 +259,82 @@ def _task_for(labels: Array) -> str:
     return f"Use task='multiclass'{quantity}."
 
 
-def read_groups(groups: Any, n_samples: int) -> Ints | None:
-    """Return the group of each sample as a number, of shape (n_samples,)."""
-    if groups is None:
-        return None
-    from pandas import factorize
+def _class_strata(target: Target) -> tuple[Ints, Array]:
+    return np.asarray(target.values, dtype=np.intp), np.asarray(target.classes)
 
-    try:
-        values = np.asarray(groups)
-    except ValueError as error:
-        raise InputError.of("groups", f"must be one column, one group per sample of X; {error}.") from error
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError.of("groups", f"must be one column; got shape {values.shape}.")
-    check_length("groups", len(values), n_samples)
-    check_not_complex("groups", values)
-    if any_missing(values):
-        raise InputError.of("groups", "contains missing values; give each sample its group.")
-    codes = np.asarray(factorize(values)[0], dtype=np.intp)
-    if codes.max() == 0:
-        raise InputError.of(
-            "groups", f"has a single group ({plain(values[0])!r}); at least 2 are needed to subsample by group."
-        )
-    return codes
+
+def _stratum_counts(target: Target) -> list[tuple[str, int]]:
+    counts = np.bincount(np.asarray(target.strata), minlength=len(target.stratum_names)).tolist()
+    return [(str(name), n) for name, n in zip(target.stratum_names, counts, strict=True)]
+
+
+def _label_counts(target: Target) -> list[tuple[str, int]]:
+    return [(f"label {position}", int(n)) for position, n in enumerate(np.asarray(target.values).sum(axis=0))]
+
+
+def _values(target: Target) -> Floats:
+    return np.asarray(target.values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The facts of a kind of target; how it is predicted and judged has its row in ``trust.predictors.PREDICTION``.
+
+    Attributes
+    ----------
+    purpose : str
+        What a set of features is for, in the words of a report.
+    read : function (labels, ordered categories or None) -> Target, or None
+        Check labels of shape (n_samples,) or (n_samples, n_labels), none of them missing; None: there is no target.
+    strata : function (Target) -> (codes of the samples, name of each code), or None
+        What subsamples, halves and folds represent in proportion.
+    counts : function (Target) -> list of (name, number of samples), or None
+    counts_title : str
+        What is counted, as a heading.
+    numbers : function (Target) -> ndarray of shape (n_samples,), or None
+        The measured numbers, whose range a report shows; a column of a table must hold numbers, then.
+    numbers_title : str
+    fewest_in_test, fewest_in_subsample : int
+        Samples that the test part of a fold, and a subsample of half of the samples, must have.
+    """
+
+    purpose: str
+    read: Callable[[Array, Any], Target] | None = None
+    strata: Callable[[Target], tuple[Ints, Array]] | None = None
+    counts: Callable[[Target], list[tuple[str, int]]] | None = None
+    counts_title: str = ""
+    numbers: Callable[[Target], Floats] | None = None
+    numbers_title: str = ""
+    fewest_in_test: int = 1
+    fewest_in_subsample: int = 1
+
+    @property
+    def labeled(self) -> bool:
+        """Whether samples have labels, whose spelling is unified when they are read from a file."""
+        return self.read is not None and self.numbers is None
+
+
+# In the order of messages and tables.
+TASKS = {
+    "binary": Task(
+        "tell two classes apart", partial(_class_target, "binary"), _class_strata, _stratum_counts, "Classes"
+    ),
+    "multiclass": Task(
+        "tell the classes apart", partial(_class_target, "multiclass"), _class_strata, _stratum_counts, "Classes"
+    ),
+    "multilabel": Task(
+        "predict the labels", _multilabel_target, counts=_label_counts, counts_title="Labels", fewest_in_test=2
+    ),
+    "regression": Task(
+        "predict the target",
+        _regression_target,
+        numbers=_values,
+        numbers_title="Range of the target",
+        # With fewer, the mean of R2 over folds is infinite (it has the variance of the test samples in the denominator,
+        # and E[1/chi2] exists from 3 degrees of freedom on).
+        fewest_in_test=4,
+        # Any feature correlates perfectly with a target of two samples.
+        fewest_in_subsample=3,
+    ),
+    "unsupervised": Task("represent the data, without a target"),
+}

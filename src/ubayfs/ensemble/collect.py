@@ -75,8 +75,8 @@ def collect_evidence(
     n_features_per_model : int or "random", optional
         The most that a run may choose. Default: a quarter of the features, at least 1 and at most 10. "random" draws
         the number anew for each run, from 1 to half of the features, at most 20.
-    task : {"binary", "multiclass", "multilabel", "regression", "unsupervised"}, optional
-        Default: inferred from `y`.
+    task : str, optional
+        The kind of target, a key of ``ubayfs.data.TASKS`` such as "regression". Default: inferred from `y`.
     groups : array-like of shape (n_samples,), optional
         Patient, mouse, subject... of each sample; all samples of one stay on one side of every subsample. Of AnnData
         also the name of a column of `obs`.

@@ -75,7 +75,7 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
         yield about_share
     if data.target.strata is None:
         return
-    smallest, classes = int(np.argmin(sizes)), np.asarray(data.target.classes)
+    smallest, classes = int(np.argmin(sizes)), data.target.stratum_names
     name, size = plain(classes[present[smallest]]), f"has {sizes[smallest]} {unit}"
     if data.groups is None and sizes[smallest] < 2:
         hint = " If the target is a measured number, use the task 'regression'." if classes.dtype.kind in "iuf" else ""
@@ -102,7 +102,7 @@ def _strata(data: FeatureData) -> tuple[Ints, Ints]:
     if codes is None:
         n_units = data.n_samples if groups is None else int(groups.max()) + 1
         return np.zeros(n_units, dtype=np.intp), np.zeros(1, dtype=np.intp)
-    n_classes = len(np.asarray(data.target.classes))
+    n_classes = len(data.target.stratum_names)
     if groups is None:
         return codes, np.arange(n_classes)
     occurs = np.zeros((int(groups.max()) + 1, n_classes), dtype=np.bool_)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-# Name, what a number means, and the number that guessing reaches, if it is always the same.
-METRICS: dict[str, tuple[str, str, float | None]] = {
-    "auc": ("AUC", "0.5 is guessing, 1 is perfect", 0.5),
-    "balanced_accuracy": ("balanced accuracy", "1 is perfect", None),
-    "r2": ("R2", "0 is guessing the mean, 1 is perfect", 0.0),
-    "mean_absolute_error": ("mean absolute error", "0 is perfect", None),
-    "c_index": ("C-index", "0.5 is guessing, 1 is perfect", 0.5),
-}
+from ..trust.prediction_metrics import METRICS
+
 METHODS = {
     "ubayfs": "ours",
     "most votes": "most votes (without weights and constraints)",
@@ -20,7 +14,7 @@ METHODS = {
 
 def metric_name(metric: str) -> str:
     """Return what a metric is called."""
-    return METRICS[metric][0] if metric in METRICS else metric.replace("_", " ")
+    return METRICS[metric].title if metric in METRICS else metric.replace("_", " ")
 
 
 def method_name(method: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .._plain import counted, listing, price_text, relaxation_text, rounded
+from ..data.target import TASKS
 from ..plotting.scores import interval_text, method_name, metric_name
 from ..summary.sentences import MARKS
 from ..summary.trust_sentences import cost_text, why_out
@@ -296,6 +297,7 @@ def _lower_by(other: Record) -> Cell:
 def data(summary: Record) -> tuple[Table, ...]:
     """Return the data at a glance."""
     found = summary["data"]
+    task = TASKS.get(found["task"], TASKS["unsupervised"])
     total = sum(label["count"] for label in found["classes"])
     shares = [
         f"{label['label']}: {label['count']:,} ({100 * label['count'] / total:.0f} %)" for label in found["classes"]
@@ -311,8 +313,8 @@ def data(summary: Record) -> tuple[Table, ...]:
             "Samples": f"{found['n_samples']:,}" if found["n_samples"] else "",
             "Features": f"{found['n_features']:,}",
             "Task": found["task"],
-            "Labels" if found["task"] == "multilabel" else "Classes": listing(shares, _LISTED),
-            "Range of the target": "" if spread is None else _range(spread),
+            **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
+            **({task.numbers_title: _range(spread)} if spread else {}),
             "Groups": f"{found['groups']:,}; samples of one group stay together" if found["groups"] is not None else "",
             "Missing values": "" if found["missing"] is None else found["missing"]["words"],
             "Constant features": named + (f" and {more:,} more" if more else ""),

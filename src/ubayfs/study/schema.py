@@ -7,7 +7,7 @@ options, the starter file its comments and `docs/study.md` its tables from here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -54,6 +54,11 @@ def _number_or_word(text: str) -> int | str:
     return int(text) if text.strip().lstrip("+-").isdecimal() else text
 
 
+def _alternatives(words: Iterable[str]) -> str:
+    *others, last = (f"`{word}`" for word in words)
+    return f"{', '.join(others)} or {last}"
+
+
 # Few lines per key, as in a table.
 # fmt: off
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class DataSection(Section):
         default_text="none: unsupervised", always=True, option=Option("--target")
     )
     task: str | None = setting(
-        None, _task, "`binary`, `multiclass`, `multilabel`, `regression` or `unsupervised`",
+        None, _task, _alternatives(TASKS),
         default_text="inferred from the target", option=Option("--task")
     )
     groups: str | None = setting(
@@ -90,7 +95,7 @@ class DataSection(Section):
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", _missing_rule, "missing values: `error`, `available`, `drop_rows`, `drop_columns` or `median`",
+        "error", _missing_rule, f"missing values: {_alternatives(MISSING_RULES)}",
         option=Option("--missing", "RULE")
     )
     max_missing: float = setting(

@@ -108,11 +108,11 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
 
 def _target_facts(data: FeatureData) -> dict[str, Any]:
     target = data.target
-    assert target.values is not None
-    if target.task == "regression":
-        low, middle, high = np.quantile(target.values, [0, 0.5, 1])
-        return {"range": {"lowest": number(low), "median": number(middle), "highest": number(high)}}
-    return {"classes": [{"label": label, "count": count} for label, count in target.class_counts]}
+    spread = None
+    if target.numbers is not None:
+        low, middle, high = np.quantile(target.numbers, [0, 0.5, 1])
+        spread = {"lowest": number(low), "median": number(middle), "highest": number(high)}
+    return {"classes": [{"label": label, "count": count} for label, count in target.class_counts], "range": spread}
 
 
 def ensemble_facts(evidence: Evidence) -> dict[str, Any]:

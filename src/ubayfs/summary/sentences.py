@@ -194,7 +194,7 @@ def _strictness(entry: Facts) -> str:
 
 
 def _task(data: Facts) -> str:
-    purpose = TASKS.get(str(data["task"]), "")
+    purpose = TASKS[data["task"]].purpose if data["task"] in TASKS else ""
     target = f" ({data['target']})" if data["target"] and purpose else ""
     samples = f" on {counted(data['n_samples'], 'sample')}" if data["n_samples"] else ""
     return (

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
-from ..plotting.scores import METRICS, interval_text, method_name, metric_name, score_text
+from ..plotting.scores import interval_text, method_name, metric_name, score_text
+from ..trust.prediction_metrics import METRICS
 
 Facts = Mapping[str, Any]
 
@@ -88,7 +89,8 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
     if found["mean"] is None:
         return "", ["No fold could be scored."]
     scored = interval_text(found["mean"], found["lower"], found["upper"])
-    _, meaning, guessing = METRICS.get(found["metric"], (name, "more is better", None))
+    metric = METRICS.get(found["metric"])
+    meaning, guessing = ("more is better", None) if metric is None else (metric.meaning, metric.guessing)
     lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
     if guessing is not None and found["lower"] is not None and found["lower"] <= guessing:
         lines.append("That is not clearly better than guessing.")

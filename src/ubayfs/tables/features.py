@@ -155,7 +155,7 @@ def with_targets(table: Table, targets: Sequence[str], task: str | None) -> tupl
         )
         notes.append(Advice("samples_without_target", facts))
         table = table.at(np.flatnonzero(~gaps))
-    for name in targets if task not in ("regression", "unsupervised") else ():
+    for name in targets if task is None or TASKS[task].labeled else ():
         column, merged = _one_spelling(table.frame[name])
         if column.dtype.kind == "f" and (gaps.any() or table.unit == "sample") and (column % 1 == 0).all():
             column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
@@ -261,11 +261,11 @@ def _target_problems(table: Table, name: str, task: str | None) -> list[Problem]
     if task == "unsupervised":
         return problems
     bad = cells.offending(column, table.decimal)
-    if task == "regression" and bad.any():
+    if task is not None and TASKS[task].numbers and bad.any():
         if bad.sum() < column.notna().sum():
             problems.append(cells.mixed_problem(table, name, bad, "target"))
         else:
-            problems.append(Problem(f"target column {name!r} holds no numbers, which regression needs.", ("target",)))
+            problems.append(Problem(f"target column {name!r} holds no numbers, which {task} needs.", ("target",)))
     if column.nunique() == 1:
         value = column.dropna().unique().tolist()[0]  # 1 rather than np.int64(1)
         same = f"has the same value, {value!r}, in every sample: there is nothing to explain"

@@ -16,7 +16,7 @@ import numpy as np
 from .._arguments import Array, Floats, Ints, Mask, mask_of
 from ..constraints.sizes import max_size
 from ..data.feature_data import FeatureData
-from ..data.target import Target
+from ..data.target import TASKS, Target
 from ..ensemble.collect import seed_of
 from ..ensemble.evidence import Evidence
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
@@ -26,10 +26,6 @@ from .predictors import FOREST, PREDICTION, RIDGE, Predictor, as_predictors, rot
 from .procedure import Procedure, check_varies, smallest_class, take_samples
 from .repeats import Cancelled, Repeats
 from .validation import OURS, FoldScore
-
-# Test samples of a fold without classes; of a regression: with fewer, the mean of R2 over folds is infinite (it has the
-# variance of the test samples in the denominator, and E[1/chi2] exists from 3 degrees of freedom on).
-_FEWEST, _FEWEST_NUMBERS = 2, 4
 
 # Baselines, in the order of the table: the most votes without weights and constraints; random features; those that a
 # random forest finds most important; each as many as were chosen; and all features, by the ridge predictor.
@@ -51,9 +47,9 @@ def check_folds(data: FeatureData, cv: int) -> None:
     """Raise unless every fold can have test and training samples of every class, and whole groups."""
     kind, argument = ("samples", "y") if data.groups is None else ("groups", "groups")
     n_units = data.n_samples if data.groups is None else len(np.unique(data.groups))
-    needed = cv if data.target.strata is not None or data.groups is not None else _FEWEST * cv
-    if data.target.task == "regression" and data.n_samples < _FEWEST_NUMBERS * cv:
-        kind, n_units, needed = "samples", data.n_samples, _FEWEST_NUMBERS * cv
+    needed, fewest = cv, TASKS[data.target.task].fewest_in_test
+    if data.n_samples < fewest * cv:
+        kind, n_units, needed = "samples", data.n_samples, fewest * cv
     if n_units < needed:
         way_out = "Use fewer folds." if n_units >= 2 * needed // cv else "Collect more."
         raise InputError.of("cv", f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. {way_out}", cv)

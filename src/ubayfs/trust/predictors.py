@@ -18,25 +18,10 @@ from .._arguments import Array, Floats, Ints, check_choice
 from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import Target
 from ..exceptions import InputError
+from .prediction_metrics import METRICS, Predicted
 
 RIDGE, FOREST = "ridge", "forest"
 N_TREES = 100  # of a forest
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """What a predictor says of test samples.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_test,) or (n_test, n_labels)
-        Class codes, 0/1 labels or numbers.
-    scores : ndarray of float of shape (n_test, n_classes) or (n_test, n_labels), or None
-        The higher, the more likely; None if the predictor has none.
-    """
-
-    values: Array
-    scores: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -45,14 +30,15 @@ class Prediction:
 
     Attributes
     ----------
-    metrics : mapping of name to function (Target, Predicted) -> float
+    metrics : tuple of str
+        Keys of `METRICS`.
     predictors : mapping of name to function () -> estimator
     predict : function (estimator, X_train, Target, X_test) -> Predicted
     kind : str
         The kind of scikit-learn estimators that can do it.
     """
 
-    metrics: Mapping[str, Callable[[Target, Predicted], float]]
+    metrics: tuple[str, ...]
     predictors: Mapping[str, Callable[[], Any]]
     predict: Callable[[Any, Floats, Target, Floats], Predicted]
     kind: str
@@ -75,22 +61,21 @@ class Predictor:
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics that it allows: without scores of classes, there is no AUC."""
         scored = any(hasattr(self.estimator, name) for name in _SCORES)
-        return tuple(name for name in self.prediction.metrics if scored or name != "auc")
+        return tuple(name for name in self.prediction.metrics if scored or not METRICS[name].of_scores)
 
     def scores(self, A: Floats, target: Target, B: Floats, truth: Target, seed: int) -> dict[str, float]:
         """Learn from samples A of shape (n_train, n_features), predict B of shape (n_test, n_features), and judge."""
         if A.shape[1] == 0:  # nothing was chosen: it may learn what is most frequent
             A, B = np.zeros((len(A), 1)), np.zeros((len(B), 1))
         found = self.prediction.predict(seeded(self.estimator, seed), A, target, B)
-        return {name: self.prediction.metrics[name](truth, found) for name in self.metrics}
+        return {name: METRICS[name].compute(truth, found) for name in self.metrics}
 
 
 def as_predictors(given: Any, task: str) -> tuple[Predictor, ...]:
     """Return predictors that are given by name, as a scikit-learn estimator, or as a list of these."""
-    prediction = PREDICTION.get(task)
-    if prediction is None:
-        rule = "is missing: how well features predict cannot be known without a target."
-        raise InputError.of("y", rule)
+    if task not in PREDICTION:
+        raise InputError.of("y", "is missing: how well features predict cannot be known without a target.")
+    prediction = PREDICTION[task]
     found: dict[str, Predictor] = {}
     for one in given if isinstance(given, list | tuple) else [given]:
         name, estimator = _named(one, prediction)
@@ -212,52 +197,6 @@ def _predict_numbers(estimator: Any, A: Floats, target: Target, B: Floats) -> Pr
     return Predicted(np.asarray(estimator.fit(A, target.values).predict(B), dtype=np.float64).ravel())
 
 
-def _indicators(target: Target) -> Array:
-    """Return 0/1 of shape (n_samples, n_classes) or (n_samples, n_labels)."""
-    values = np.asarray(target.values)
-    return values if values.ndim == 2 else values[:, None] == np.arange(target.n_classes)
-
-
-def _mean(values: Array) -> float:
-    return float(values.mean()) if len(values) else float("nan")
-
-
-def _auc(truth: Target, found: Predicted) -> float:
-    """Return the mean over classes (one against all others) or labels of which there are and are not test samples."""
-    from scipy.stats import rankdata
-
-    inside = _indicators(truth).astype(bool)
-    n_inside = inside.sum(axis=0)
-    known = (n_inside > 0) & (n_inside < len(inside))
-    inside, n = inside[:, known], n_inside[known]
-    ranks = rankdata(np.asarray(found.scores)[:, known], axis=0)
-    return _mean((np.where(inside, ranks, 0.0).sum(axis=0) - n * (n + 1) / 2) / (n * (len(inside) - n)))
-
-
-def _balanced_accuracy(truth: Target, found: Predicted) -> float:
-    """Return the mean share of right predictions over the classes, or over both values of each label."""
-    right = np.asarray(truth.values) == found.values
-    if right.ndim == 1:
-        right, inside = right[:, None], _indicators(truth).astype(bool)
-    else:
-        yes = np.asarray(truth.values, dtype=bool)
-        varies = yes.any(axis=0) & ~yes.all(axis=0)
-        right = np.tile(right[:, varies], 2)
-        inside = np.hstack([yes[:, varies], ~yes[:, varies]])
-    n = inside.sum(axis=0)
-    return _mean((right & inside).sum(axis=0)[n > 0] / n[n > 0])
-
-
-def _r2(truth: Target, found: Predicted) -> float:
-    values = np.asarray(truth.values)
-    spread = ((values - values.mean()) ** 2).sum()
-    return float(1 - ((values - found.values) ** 2).sum() / spread) if spread > 0 else float("nan")
-
-
-def _mean_absolute_error(truth: Target, found: Predicted) -> float:
-    return _mean(np.abs(np.asarray(truth.values) - found.values))
-
-
 def _logistic() -> Any:
     from sklearn.linear_model import LogisticRegression
 
@@ -282,15 +221,16 @@ def _forest_of_numbers() -> Any:
     return ForestRegressor(N_TREES)
 
 
-_OF_CLASSES = {"auc": _auc, "balanced_accuracy": _balanced_accuracy}
+_OF_CLASSES = ("auc", "balanced_accuracy")
 _FOR_CLASSES = {RIDGE: _logistic, FOREST: _forest_of_classes}
 
+# Every task that has a target; each has the predictors of the baselines, "ridge" and "forest".
 PREDICTION = {
     "binary": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_classes, "classifier"),
     "multiclass": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_classes, "classifier"),
     "multilabel": Prediction(_OF_CLASSES, _FOR_CLASSES, _predict_labels, "classifier"),
     "regression": Prediction(
-        {"r2": _r2, "mean_absolute_error": _mean_absolute_error},
+        ("r2", "mean_absolute_error"),
         {RIDGE: _ridge, FOREST: _forest_of_numbers},
         _predict_numbers,
         "regressor",

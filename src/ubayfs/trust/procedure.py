@@ -12,7 +12,7 @@ import numpy as np
 from .._arguments import Ints, Mask, RandomState, did_you_mean
 from ..data.feature_data import FeatureData
 from ..data.sparse_columns import SparseColumns
-from ..data.target import Target, plain
+from ..data.target import TASKS, Target, plain
 from ..ensemble.collect import as_data, check_ensemble, collect_evidence, ensemble_settings
 from ..ensemble.evidence import Evidence
 from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
@@ -29,8 +29,6 @@ ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 _DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(collect_evidence).parameters.items()}
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
-# Samples of a subsample in a regression: any feature correlates perfectly with a target of two samples.
-_FEWEST_NUMBERS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,16 +225,16 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
 
 def _check_numbers(data: FeatureData, part: SubsamplePlan) -> None:
     """Raise if a subsample of a part has too few samples to tell features of a numeric target apart."""
-    size = int(part.takes.sum())
-    if data.target.task == "regression" and data.groups is None and size < _FEWEST_NUMBERS:
-        rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {_FEWEST_NUMBERS}"
+    size, fewest = int(part.takes.sum()), TASKS[data.target.task].fewest_in_subsample
+    if data.groups is None and size < fewest:
+        rule = f"has {data.n_samples} samples, and subsamples of their halves {size}: with fewer than {fewest}"
         raise InputError.of("y", f"{rule} every feature correlates perfectly with the target. Collect more.")
 
 
 def smallest_class(data: FeatureData) -> tuple[Any, int, str]:
     """Return the class of the fewest samples, or groups if there are any: its name, how many, and that in words."""
     units = np.arange(data.n_samples) if data.groups is None else data.groups
-    sizes = [len(np.unique(units[data.target.strata == code])) for code in range(data.target.n_classes)]
+    sizes = [len(np.unique(units[data.target.strata == code])) for code in range(len(data.target.stratum_names))]
     smallest = int(np.argmin(sizes))
     size, unit = sizes[smallest], "sample" if data.groups is None else "group"
-    return plain(np.asarray(data.target.classes)[smallest]), size, f"{size} {unit}{'s' * (size != 1)}"
+    return plain(data.target.stratum_names[smallest]), size, f"{size} {unit}{'s' * (size != 1)}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._plain import decode, plain
 from ..exceptions import Advice
+from .prediction_metrics import METRICS
 from .repeats import repeats_advice
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 OURS = "ubayfs"
 # Of the interval of a mean over folds.
 LEVEL = 0.95
-# What a score can be; intervals do not reach beyond.
-_RANGES = {"auc": (0.0, 1.0), "balanced_accuracy": (0.0, 1.0), "c_index": (0.0, 1.0), "r2": (-math.inf, 1.0),
-           "mean_absolute_error": (0.0, math.inf)}  # fmt: skip
 
 _FOLD_COLUMNS = ("repeat", "fold", "method", "predictor", "metric", "score", "n_features")
 _MEAN_COLUMNS = ("mean", "lower", "upper")
@@ -95,7 +93,7 @@ class FoldMean:
         >>> FoldMean(0.96, 0.91, 1.02, 0.03).within("auc").upper
         1.0
         """
-        low, high = _RANGES.get(metric, (-math.inf, math.inf))
+        low, high = (METRICS[metric].low, METRICS[metric].high) if metric in METRICS else (-math.inf, math.inf)
         return replace(self, lower=max(self.lower, low), upper=min(self.upper, high))
 
 

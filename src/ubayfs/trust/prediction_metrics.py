@@ -1,0 +1,109 @@
+"""Metrics of predictions: how they are computed, what they can be, and what people call them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arguments import Array, Floats
+from ..data.target import Target
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a predictor finds for test samples.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_test,) or (n_test, n_labels)
+        Class codes, 0/1 labels or numbers.
+    scores : ndarray of float of shape (n_test, n_classes) or (n_test, n_labels), or None
+        The higher, the more likely; None if the predictor has none.
+    """
+
+    values: Array
+    scores: Floats | None = None
+
+
+def _indicators(target: Target) -> Array:
+    """Return 0/1 of shape (n_samples, n_classes) or (n_samples, n_labels)."""
+    values = np.asarray(target.values)
+    return values if values.ndim == 2 else values[:, None] == np.arange(target.n_classes)
+
+
+def _mean(values: Array) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _auc(truth: Target, found: Predicted) -> float:
+    """Return the mean over classes (one against all others) or labels of which there are and are not test samples."""
+    from scipy.stats import rankdata
+
+    inside = _indicators(truth).astype(bool)
+    n_inside = inside.sum(axis=0)
+    known = (n_inside > 0) & (n_inside < len(inside))
+    inside, n = inside[:, known], n_inside[known]
+    ranks = rankdata(np.asarray(found.scores)[:, known], axis=0)
+    return _mean((np.where(inside, ranks, 0.0).sum(axis=0) - n * (n + 1) / 2) / (n * (len(inside) - n)))
+
+
+def _balanced_accuracy(truth: Target, found: Predicted) -> float:
+    """Return the mean share of right predictions over the classes, or over both values of each label."""
+    right = np.asarray(truth.values) == found.values
+    if right.ndim == 1:
+        right, inside = right[:, None], _indicators(truth).astype(bool)
+    else:
+        yes = np.asarray(truth.values, dtype=bool)
+        varies = yes.any(axis=0) & ~yes.all(axis=0)
+        right = np.tile(right[:, varies], 2)
+        inside = np.hstack([yes[:, varies], ~yes[:, varies]])
+    n = inside.sum(axis=0)
+    return _mean((right & inside).sum(axis=0)[n > 0] / n[n > 0])
+
+
+def _r2(truth: Target, found: Predicted) -> float:
+    values = np.asarray(truth.values)
+    spread = ((values - values.mean()) ** 2).sum()
+    return float(1 - ((values - found.values) ** 2).sum() / spread) if spread > 0 else float("nan")
+
+
+def _mean_absolute_error(truth: Target, found: Predicted) -> float:
+    return _mean(np.abs(np.asarray(truth.values) - found.values))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of predictions.
+
+    Attributes
+    ----------
+    compute : function (Target, Predicted) -> float
+        NaN where the test samples do not allow it, such as an AUC with one class.
+    title, meaning : str
+        What it is called, and what its numbers mean.
+    guessing : float or None
+        What guessing reaches, if it is always the same.
+    low, high : float
+        The range of values; intervals do not reach beyond.
+    of_scores : bool
+        Whether it needs scores of the predictor, beside predicted values.
+    """
+
+    compute: Callable[[Target, Predicted], float]
+    title: str
+    meaning: str
+    guessing: float | None = None
+    low: float = 0.0
+    high: float = 1.0
+    of_scores: bool = False
+
+
+METRICS = {
+    "auc": Metric(_auc, "AUC", "0.5 is guessing, 1 is perfect", 0.5, of_scores=True),
+    "balanced_accuracy": Metric(_balanced_accuracy, "balanced accuracy", "1 is perfect"),
+    "r2": Metric(_r2, "R2", "0 is guessing the mean, 1 is perfect", 0.0, low=-math.inf),
+    "mean_absolute_error": Metric(_mean_absolute_error, "mean absolute error", "0 is perfect", high=math.inf),
+}
