@@ -528,7 +528,7 @@ def test_a_checkpoint_of_other_data_or_settings(X, y, tmp_path):
         error=EnsembleError,
     )
     refused(
-        "selector (stored ['MRMR()'], now ['Fisher()'])",
+        "selector (stored [\"MRMR(classes='turns')\"], now [\"Fisher(classes='weighted')\"])",
         collect,
         X,
         y,

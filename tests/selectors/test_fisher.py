@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import InputError
 from ubayfs.selectors import scoring
 from ubayfs.selectors.fisher import Fisher
 
@@ -51,6 +52,42 @@ def test_equals_literal_definition(seed, n_classes, dtype, awkward):
     for rows, picks in zip(subsamples, chosen, strict=True):
         assert picks.tolist() == literal_choice(data.X[rows], y[rows], 11)
     assert chosen[1][:2].tolist() == [11, 12]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_classes_in_turns(seed, dtype, awkward):
+    rng = np.random.default_rng(seed)
+    X = awkward(seed, n_columns=20)
+    y = rng.permutation(np.arange(len(X)) % 4)
+    X[:, 11:15] += 2 * (y[:, None] == np.arange(4))
+    data = FeatureData.from_table(X.astype(dtype), y)
+    subsamples = rng.random((5, len(X))) < 0.7
+    subsamples[0, y == 0] = False  # a class is absent: it has no turn
+    generators = [np.random.default_rng(run) for run in range(5)]
+    chosen = Fisher(classes="turns").select_many(data.X, data.target, subsamples, 9, generators)
+    for run, (rows, picks) in enumerate(zip(subsamples, chosen, strict=True)):
+        order = [c for c in np.random.default_rng(run).permutation(4) if c in y[rows]]
+        expected = []
+        for step in range(9):
+            ranked = literal_choice(data.X[rows], y[rows] == order[step % len(order)], 20)
+            expected += [column for column in ranked if column not in expected][:1]
+        assert picks.tolist() == expected
+
+
+def test_two_classes_and_ordered_ones_have_no_turns(cancer, stratified):
+    data = FeatureData.from_table(*cancer)
+    subsamples = stratified(cancer[1], 3, 0.75, 0)
+    turns, weighted = (
+        Fisher(classes=rule).select_many(data.X, data.target, subsamples, 5, []) for rule in ("turns", "weighted")
+    )
+    np.testing.assert_array_equal(turns, weighted)
+
+
+def test_unknown_rule_for_classes_is_refused():
+    with pytest.raises(InputError, match="classes must be one of 'turns', 'weighted'") as caught:
+        Fisher(classes="both")
+    assert caught.value.argument == "classes"
 
 
 def test_perfect_separation_is_best_and_ties_go_to_the_first(rng):

@@ -11,6 +11,7 @@ from ubayfs.ensemble import batches
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.selectors import SELECTORS, concordance, mrmr, scoring
 from ubayfs.selectors.fisher import _share_between_classes
+from ubayfs.selectors.mrmr import MRMR
 
 N, P, M = 48, 40, 7
 TARGETS = {
@@ -76,7 +77,11 @@ def pearson(a, b):
     return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
 
 
-def relevance_by_loops(X, target, rows):
+def generators(m=M):
+    return [np.random.default_rng(run) for run in range(m)]
+
+
+def relevance_by_loops(X, target, rows, turn=None):
     values, scores = np.asarray(target.values)[rows], []
     for column in X[rows].astype(np.float64).T:
         there = ~np.isnan(column)
@@ -96,6 +101,9 @@ def relevance_by_loops(X, target, rows):
             if target.ordered or target.n_classes == 2:
                 counts = [somers(c == k, c < k) for k in range(1, target.n_classes)]
                 rho = sum(s for s, _ in counts) / max(sum(n for _, n in counts), 1)
+            elif turn is not None:
+                s, n = somers(c == turn, c != turn)
+                rho = s / max(n, 1)
             else:
                 counts = [(somers(c == k, c != k), (c == k).mean()) for k in range(target.n_classes)]
                 rho = sum(share * abs(s) / max(n, 1) for (s, n), share in counts)
@@ -103,11 +111,11 @@ def relevance_by_loops(X, target, rows):
     return np.array(scores)
 
 
-def mrmr_by_loops(X, target, rows, n_features):
-    relevance, X = relevance_by_loops(X, target, rows), X[rows].astype(np.float64)
+def mrmr_by_loops(X, target, rows, n_features, order=(None,)):
+    relevances, X = [relevance_by_loops(X, target, rows, turn) for turn in order], X[rows].astype(np.float64)
     redundancy, chosen = np.zeros(X.shape[1]), []
-    for _ in range(n_features):
-        scores = relevance - redundancy / max(len(chosen), 1)
+    for step in range(n_features):
+        scores = relevances[step % len(order)] - redundancy / max(len(chosen), 1)
         scores[chosen] = -np.inf
         if np.isneginf(scores.max()):
             break
@@ -132,7 +140,9 @@ def blocks(request, monkeypatch):
 def test_fisher_agrees_with_loops(kind, pattern, dtype, blocks):
     X, target, subsamples = example(kind, pattern, dtype)
     exact = X.astype(np.float64)
-    found = scoring.run_scores(_share_between_classes(target, subsamples), subsamples, exact)
+    found = scoring.run_scores(
+        _share_between_classes(np.asarray(target.values), target.n_classes, subsamples), subsamples, exact
+    )
     expected = np.array([fisher_by_loops(X, target, rows) for rows in subsamples])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
     chosen = SELECTORS["fisher"].select_many(X, target, subsamples, 5, [None] * M)
@@ -158,22 +168,26 @@ def test_relevance_agrees_with_loops(kind, pattern, by_sorting, monkeypatch):
 @pytest.mark.parametrize("kind", TARGETS)
 def test_mrmr_agrees_with_loops(kind, pattern, dtype, blocks):
     X, target, subsamples = example(kind, pattern, dtype)
-    chosen = SELECTORS["mrmr"].select_many(X, target, subsamples, 6, [None] * M)
+    chosen = MRMR(classes="weighted").select_many(X, target, subsamples, 6, [None] * M)
     for rows, picks in zip(subsamples, chosen, strict=True):
         assert picks.tolist() == mrmr_by_loops(X, target, rows, 6)
+    chosen = SELECTORS["mrmr"].select_many(X, target, subsamples, 6, generators())
+    for run, (rows, picks) in enumerate(zip(subsamples, chosen, strict=True)):
+        order = generators()[run].permutation(3) if kind == "three" else (None,)
+        assert picks.tolist() == mrmr_by_loops(X, target, rows, 6, order)
 
 
 def test_redundancy_agrees_with_loops():
     X, target, subsamples = example("two", "random", np.float64)
     search = mrmr._Search(X, subsamples, mrmr._relevance_to(target, subsamples))
-    picks = search.next_picks()
+    picks = search.next_picks(np.zeros(M, dtype=int))
     for run, (rows, pick) in enumerate(zip(subsamples, picks, strict=True)):
         for place, column in enumerate(search.columns):
             both = rows & ~np.isnan(X[:, pick]) & ~np.isnan(X[:, column])
             expected = 0.0
             if both.sum() >= 3:
                 expected = information(pearson(X[both, pick], X[both, column]) * np.sqrt(both.sum() / rows.sum()))
-            if np.isfinite(search.relevance[run, place]):
+            if np.isfinite(search.relevance[0, run, place]):
                 assert search.redundancy[run, place] == pytest.approx(expected, abs=1e-10)
 
 
@@ -183,11 +197,11 @@ def test_what_is_outside_of_a_run_does_not_matter(name, kind):
     if name == "fisher" and kind == "regression":
         pytest.skip("fisher needs classes")
     X, target, subsamples = example(kind, "random", np.float64)
-    here = SELECTORS[name].select_many(X, target, subsamples, 6, [None] * M)
+    here = SELECTORS[name].select_many(X, target, subsamples, 6, generators())
     for value in (1e18, -1e300, np.nan):
-        for rows, picks in zip(subsamples, here, strict=True):
+        for rows, picks, rng in zip(subsamples, here, generators(), strict=True):
             other = np.where(rows[:, None], X, value)
-            assert SELECTORS[name].select_many(other, target, rows[None], 6, [None])[0].tolist() == picks.tolist()
+            assert SELECTORS[name].select_many(other, target, rows[None], 6, [rng])[0].tolist() == picks.tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -199,11 +213,11 @@ def test_a_mask_without_holes_gives_the_same_votes(name, kind, dtype, monkeypatc
     _, target, subsamples = example(kind, "block", dtype)
     X = np.random.default_rng(3).normal(size=(N, 300)).astype(dtype)
     X[:, 7], X[:, 8], X[5, 12] = X[:, 6], 1.0, 1e18
-    plain = SELECTORS[name].select_many(X, target, subsamples, 8, [None] * M)
+    plain = SELECTORS[name].select_many(X, target, subsamples, 8, generators())
     masked = []
     monkeypatch.setattr(scoring, "with_gaps", lambda block: masked.append(1) or np.ones(block.shape[1], dtype=bool))
     monkeypatch.setattr(mrmr, "with_gaps", scoring.with_gaps)
-    forced = SELECTORS[name].select_many(X, target, subsamples, 8, [None] * M)
+    forced = SELECTORS[name].select_many(X, target, subsamples, 8, generators())
     assert masked
     assert [picks.tolist() for picks in forced] == [picks.tolist() for picks in plain]
 

@@ -1,6 +1,7 @@
 """mRMR against its literal definition and against the counts that the R package publishes."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from ubayfs.data.feature_data import FeatureData
 from ubayfs.selectors import concordance as concordance_module
 from ubayfs.selectors import scoring
 from ubayfs.selectors.concordance import Contrast, concordance
+from ubayfs.selectors.fisher import Fisher
 from ubayfs.selectors.mrmr import MRMR, mutual_information
 
 # Published tests of the R package: breast cancer data, 100 models, 75 % subsamples, 10 features per model.
@@ -41,22 +43,25 @@ def literal_somers(x, y):
     return score / pairs if pairs else 0.0
 
 
-def literal_association(x, target):
+def literal_association(x, target, turn=None):
     y = target.values
     if target.task == "regression":
         return literal_pearson(x, y)
     if target.ordered or target.n_classes == 2:
         return literal_somers(x, y)
+    if turn is not None:
+        return literal_somers(x, (y == turn).astype(int))
     return sum((y == c).mean() * abs(literal_somers(x, (y == c).astype(int))) for c in range(target.n_classes))
 
 
-def literal_mrmr(X, target, n_features):
+def literal_mrmr(X, target, n_features, order=(None,)):
+    """`order`: the classes in the order of their turns; None for all of them at every step."""
     X = X.astype(np.float64)
     varying = [j for j in range(X.shape[1]) if X[:, j].min() < X[:, j].max()]
-    relevance = {j: literal_information(literal_association(X[:, j], target)) for j in varying}
+    to_class = {c: {j: literal_information(literal_association(X[:, j], target, c)) for j in varying} for c in order}
     chosen = []
     while len(chosen) < min(n_features, len(varying)):
-        scores = {}
+        scores, relevance = {}, to_class[order[len(chosen) % len(order)]]
         for j in varying:
             if j not in chosen:
                 redundancy = [literal_information(literal_pearson(X[:, j], X[:, k])) for k in chosen]
@@ -70,7 +75,7 @@ def make_target(kind, X, rng):
     signal = X[:, 0] / np.abs(X[:, 0]).max() + 0.5 * X[:, 10] / np.abs(X[:, 10]).max() + 0.3 * rng.normal(size=len(X))
     if kind == "regression":
         return signal
-    n_classes = {"binary": 2, "ordinal": 4, "nominal": 4}[kind]
+    n_classes = {"binary": 2, "ordinal": 4, "nominal": 4, "weighted": 4}[kind]
     codes = (rankdata(signal) - 1) * n_classes // len(X)
     if kind == "ordinal":
         return pd.Series(pd.Categorical(codes.astype(int), ordered=True))
@@ -83,8 +88,19 @@ def random_subsamples(rng, n_models, n_samples):
     return mask
 
 
+def generators(n_models):
+    return [np.random.default_rng(run) for run in range(n_models)]
+
+
+def literal_turns(data, rows, run, selector):
+    """Return the classes of a run in the order of their turns, those that it has."""
+    if data.target.ordered or data.target.n_classes < 3 or selector.classes == "weighted":
+        return (None,)
+    return [c for c in generators(run + 1)[run].permutation(data.target.n_classes) if c in data.target.values[rows]]
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", ["binary", "ordinal", "nominal", "regression"])
+@pytest.mark.parametrize("kind", ["binary", "ordinal", "nominal", "weighted", "regression"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("algorithm", ["signs", "sorting"])
 def test_equals_literal_definition(kind, dtype, seed, algorithm, awkward, monkeypatch):
@@ -93,9 +109,11 @@ def test_equals_literal_definition(kind, dtype, seed, algorithm, awkward, monkey
     X = awkward(seed)
     data = FeatureData.from_table(X.astype(dtype), make_target(kind, X, rng))
     subsamples = random_subsamples(rng, 6, len(X))
-    chosen = MRMR().select_many(data.X, data.target, subsamples, 9, [])
-    for rows, picks in zip(subsamples, chosen, strict=True):
-        assert picks.tolist() == literal_mrmr(data.X[rows], data.target.take(rows), 9)
+    selector = MRMR(classes="weighted") if kind == "weighted" else MRMR()
+    chosen = selector.select_many(data.X, data.target, subsamples, 9, generators(6))
+    for run, (rows, picks) in enumerate(zip(subsamples, chosen, strict=True)):
+        order = literal_turns(data, rows, run, selector)
+        assert picks.tolist() == literal_mrmr(data.X[rows], data.target.take(rows), 9, order)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -107,9 +125,10 @@ def test_only_some_columns_are_compared(kind, dtype, awkward):
     X[:, 60:] = X[:, rng.integers(0, 12, 140)] + 0.01 * rng.normal(size=(24, 140))  # redundancy brings late ones in
     data = FeatureData.from_table(X.astype(dtype), make_target(kind, X, rng))
     subsamples = random_subsamples(rng, 2, len(X))[:1]  # the literal definition is slow
-    chosen = MRMR().select_many(data.X, data.target, subsamples, 12, [])
+    chosen = MRMR().select_many(data.X, data.target, subsamples, 12, generators(1))
     for rows, picks in zip(subsamples, chosen, strict=True):
-        assert picks.tolist() == literal_mrmr(data.X[rows], data.target.take(rows), 12)
+        order = literal_turns(data, rows, 0, MRMR())
+        assert picks.tolist() == literal_mrmr(data.X[rows], data.target.take(rows), 12, order)
 
 
 def test_single_precision_tells_nearly_perfect_features_apart():
@@ -153,10 +172,39 @@ def test_class_absent_from_a_subsample():
     subsamples = np.ones((3, 30), dtype=bool)
     subsamples[0, y == 1] = False
     subsamples[1, y != 1] = False  # a single class: nothing is relevant, and nothing breaks
-    two, one, three = MRMR().select_many(data.X, data.target, subsamples, 3, [])
-    assert two[0] == three[0] == 2
-    assert two.tolist() == literal_mrmr(X[subsamples[0]], data.target.take(subsamples[0]), 3)
-    assert one[0] == 0
+    for selector in (MRMR(), MRMR(classes="weighted")):
+        two, one, three = selector.select_many(data.X, data.target, subsamples, 3, generators(3))
+        assert two[0] == 2
+        assert 2 in three
+        order = literal_turns(data, subsamples[0], 0, selector)
+        assert two.tolist() == literal_mrmr(X[subsamples[0]], data.target.take(subsamples[0]), 3, order)
+        assert one[0] == 0
+
+
+def test_a_run_that_may_choose_more_goes_on_where_it_would_have_stopped(awkward):
+    """So that runs of different sizes can be done together."""
+    data = FeatureData.from_table(awkward(4), np.arange(30) % 4)
+    everything = np.ones((3, 30), dtype=bool)
+    few, many = (MRMR().select_many(data.X, data.target, everything, n, generators(3)) for n in (3, 9))
+    for picks, more in zip(few, many, strict=True):
+        np.testing.assert_array_equal(picks, more[:3])
+
+
+@pytest.mark.parametrize("selector", [MRMR(), Fisher(classes="turns")])
+def test_a_marker_of_a_rare_class_gets_votes(selector, stratified):
+    """In one relevance for all classes a class of 5 in 95 samples hardly counts."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), [30, 30, 30, 5])
+    X = rng.normal(size=(95, 60))
+    X[:, :24] += 1.5 * (y[:, None] == np.arange(24) % 3)  # eight markers of each frequent class
+    X[:, 30] += 2.5 * (y == 3)
+    data, subsamples = FeatureData.from_table(X, y), stratified(y, 30, 0.75, 1)
+    votes = {}
+    for rule in ("turns", "weighted"):
+        chosen = replace(selector, classes=rule).select_many(data.X, data.target, subsamples, 8, generators(30))
+        votes[rule] = sum(30 in picks for picks in chosen)
+    assert votes["turns"] >= 27
+    assert votes["weighted"] < 15
 
 
 def test_target_constant_in_a_subsample_is_related_to_nothing():

@@ -261,7 +261,11 @@ def test_the_ensemble(summary, evidence):
     assert (stated["stability"]["value"], stated["stability"]["low"]) == (expected.value, expected.lower)
     assert stated["stability"]["high"] == expected.upper
     assert stated["set_sizes"] == {"smallest": 3, "median": 3.0, "largest": 3}
-    assert (stated["selector"], stated["train_size"], stated["n_features_per_model"]) == (["MRMR()"], 0.75, 3)
+    assert (stated["selector"], stated["train_size"], stated["n_features_per_model"]) == (
+        ["MRMR(classes='turns')"],
+        0.75,
+        3,
+    )
     assert stated["grouped"] is True
 
 
@@ -276,7 +280,7 @@ def test_failures_and_single_models_are_stated(evidence):
 def test_settings_that_differ_between_merged_parts_are_not_stated_as_one(data, evidence):
     other = ubayfs.collect_evidence(data, selector="fisher", n_models=10, n_features_per_model=3, random_state=1)
     stated = summarize(decide(evidence.merge(other), constraints=max_size(2)), n_draws=0)["ensemble"]
-    assert stated["selector"] == ["MRMR()", "Fisher()"]
+    assert stated["selector"] == ["MRMR(classes='turns')", "Fisher(classes='weighted')"]
     assert (stated["n_models"], stated["train_size"], stated["seed"]) == (50, 0.75, None)
 
 

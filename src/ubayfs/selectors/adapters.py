@@ -31,7 +31,7 @@ def as_selector(spec: Any) -> tuple[ElementarySelector, ...]:
     Examples
     --------
     >>> as_selector(["mrmr", "fisher"])
-    (MRMR(), Fisher())
+    (MRMR(classes='turns'), Fisher(classes='weighted'))
     """
     if isinstance(spec, list | tuple):
         if not spec:

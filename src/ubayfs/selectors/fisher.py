@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Generators, Ints, Mask
+from .._arguments import Array, Generators, Ints, Mask, check_choice
 from ..data.target import CLASSIFICATION, Target
 from .base import ElementarySelector
 from .scoring import ClassCounts, Statistic, best_of_each_run, scatter, where_two
+from .turns import CLASS_RULES, class_turns, is_nominal
 
 
 @dataclass(frozen=True)
 class Fisher(ElementarySelector):
     """Choose the features of highest Fisher score.
+
+    Parameters
+    ----------
+    classes : {"weighted", "turns"}
+        What more than two classes without an order are to the score: "weighted" is that of the paper, one score in
+        which every class counts by its samples. If they take turns, each step of a run chooses the best feature left
+        for one class against all others, in an order that the run draws, so that every class gets features.
 
     Notes
     -----
@@ -31,13 +41,35 @@ class Fisher(ElementarySelector):
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
 
+    classes: str = "weighted"
+
+    def __post_init__(self) -> None:
+        check_choice("classes", self.classes, CLASS_RULES)
+
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from one matrix product per class and two for all."""
-        return best_of_each_run(_share_between_classes(target, subsamples), X, subsamples, n_features)
+        values = np.asarray(target.values)
+        if self.classes == "weighted" or not is_nominal(target):
+            statistic = _share_between_classes(values, target.n_classes, subsamples)
+            return best_of_each_run(statistic, X, subsamples, n_features)
+        # Of the best n of each class, one is left at every turn: fewer than n features have been chosen before.
+        against_rest = (_share_between_classes(values == c, 2, subsamples) for c in range(target.n_classes))
+        best = [best_of_each_run(statistic, X, subsamples, n_features) for statistic in against_rest]
+        turns = class_turns(target, subsamples, rngs, n_features)
+        return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
 
 
-def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
-    classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
+def _in_turns(best: Sequence[Ints], turns: Ints) -> Ints:
+    """Return for each turn the first of its class that is not chosen yet."""
+    chosen: dict[int, None] = {}
+    for turn in turns.tolist():
+        left = (column for column in best[turn].tolist() if column not in chosen)
+        chosen.update(dict.fromkeys(islice(left, 1)))
+    return np.array(list(chosen), dtype=np.intp)
+
+
+def _share_between_classes(values: Array, n_classes: int, subsamples: Mask) -> Statistic:
+    classes = ClassCounts(values, n_classes, subsamples)
     class_weights = classes.weights.astype(np.float64)  # (n_classes, n_models, n_samples)
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:

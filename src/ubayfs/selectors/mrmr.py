@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, Generators, Ints, Mask
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice
 from ..data.paired import PairSums, own_correlations
 from ..data.target import Target
 from ._subsample import standardized
@@ -29,6 +29,7 @@ from .scoring import (
     with_gaps,
 )
 from .threads import each_block
+from .turns import CLASS_RULES, class_turns, is_nominal
 
 _LARGEST_ASSOCIATION = 1.0 - 1e-7
 
@@ -45,13 +46,21 @@ _DIRECTION_SHARE = 8
 # From fewer samples that have both features no redundancy is computed: two samples always agree perfectly.
 _FEWEST_SHARED = 3
 
-# (block of columns as in the data) -> relevance in each run, of shape (n_models, k)
+# (block of columns as in the data) -> relevance in each run, of shape (n_models, k); where classes take turns, for each
+# of them, of shape (n_classes, n_models, k)
 Relevance = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class MRMR(ElementarySelector):
     """Choose, one after another, the feature of highest relevance minus mean redundancy with those already chosen.
+
+    Parameters
+    ----------
+    classes : {"turns", "weighted"}
+        What more than two classes without an order are to relevance. They take turns: each step of a run looks for what
+        tells one class from all others, in an order that the run draws, so that every class gets features. "weighted"
+        is one relevance for all: the mean over the classes, weighted by their frequency.
 
     Notes
     -----
@@ -60,7 +69,8 @@ class MRMR(ElementarySelector):
 
     - two classes, or classes with an order: Somers' D with respect to the target, the number of concordant minus
       discordant pairs over the number of pairs from different classes (2 AUC - 1 for two classes);
-    - classes without order: the mean of abs(D) of each class against all others, weighted by class frequency;
+    - classes without order: D of the class whose turn it is, or the weighted mean of abs(D) of each, against all
+      others; see :mod:`~ubayfs.selectors.turns`;
     - a continuous target: Pearson's correlation.
 
     Where values are missing, rho is the association in the samples that have the feature (of two features, both) times
@@ -69,8 +79,8 @@ class MRMR(ElementarySelector):
     itself favors gaps: noise of which 60 % is missing got up to 0.68 of the votes on 60 samples, and gets 0.52 now,
     where 0.50 is fair.) Redundancy from fewer than 3 samples is 0.
 
-    Redundancy is never negative, so relevance bounds every later score of a feature. Only features whose relevance
-    reaches the score of a current best are compared with the chosen ones; the result is the same as with all of them.
+    Redundancy is never negative, so relevance (to any class) bounds every later score of a feature. Only features whose
+    relevance reaches the score of a current best are compared with the chosen ones; the result is the same as with all.
     """
 
     name: ClassVar[str] = "mrmr"
@@ -79,10 +89,20 @@ class MRMR(ElementarySelector):
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
 
+    classes: str = "turns"
+
+    def __post_init__(self) -> None:
+        check_choice("classes", self.classes, CLASS_RULES)
+
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once: one pass for relevance, then one product per chosen feature."""
-        search = _Search(X, subsamples, _relevance_to(target, subsamples))
-        picks = np.stack([search.next_picks() for _ in range(min(n_features, X.shape[1]))], axis=1)
+        in_turns = self.classes == "turns" and is_nominal(target)
+        turns = np.zeros((min(n_features, X.shape[1]), len(subsamples)), dtype=np.intp)
+        if in_turns:
+            turns = class_turns(target, subsamples, rngs, len(turns))
+        relevance = _relevance_to(target, subsamples, in_turns)
+        search = _Search(X, subsamples, relevance, target.n_classes if in_turns else 1)
+        picks = np.stack([search.next_picks(turn) for turn in turns], axis=1)
         return [row[row >= 0] for row in picks]
 
 
@@ -98,16 +118,16 @@ def mutual_information(rho: Array) -> Array:
     return -0.5 * np.log((1.0 - rho) * (1.0 + rho))
 
 
-def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
+def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> Relevance:
     values = np.asarray(target.values)
     if target.task == "regression":
         statistic = _pearson_relevance(values, subsamples)
         return lambda block: run_scores(statistic, subsamples, block)
     classes = ClassCounts(values, target.n_classes, subsamples)
-    if target.n_classes == 2 or target.ordered:
-        contrasts = [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
-    else:
+    if is_nominal(target):
         contrasts = [Contrast(values == c, values != c) for c in range(target.n_classes)]
+    else:
+        contrasts = [Contrast(values == c, values < c) for c in range(1, target.n_classes)]
     sizes = subsamples.sum(axis=1)[:, None]
 
     def relevance(block: Array) -> Array:
@@ -120,8 +140,9 @@ def _relevance_to(target: Target, subsamples: Mask) -> Relevance:
             rho = found / np.maximum(n_pairs.sum(axis=0), 1)
         else:
             n_pairs = counts * (n - counts)
-            factors = counts / np.maximum(n, 1) / np.maximum(n_pairs, 1)
-            rho = (np.abs(concordance(block, subsamples, contrasts, n_pairs)) * factors).sum(axis=0)
+            factors = (1.0 if in_turns else counts / np.maximum(n, 1)) / np.maximum(n_pairs, 1)
+            rho = np.abs(concordance(block, subsamples, contrasts, n_pairs)) * factors
+            rho = rho if in_turns else rho.sum(axis=0)
         return mutual_information(rho if present is None else rho * np.sqrt(n / sizes))
 
     return relevance
@@ -157,43 +178,45 @@ def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
 class _Search:
     """State of the greedy search of all runs over one set of active columns."""
 
-    def __init__(self, X: Array, subsamples: Mask, relevance: Relevance) -> None:
+    def __init__(self, X: Array, subsamples: Mask, relevance: Relevance, n_turns: int = 1) -> None:
         self._X, self._subsamples, self._relevance = X, subsamples, relevance
         self._chosen: list[_Choice] = []
-        bounds = np.empty(X.shape[1])
+        bounds = np.empty((n_turns, X.shape[1]))
+        of_all = (n_turns, len(subsamples), X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
-        keep = X.dtype == np.float64 and len(subsamples) * X.shape[1] <= _KEPT_ENTRIES
-        self._kept = np.empty((len(subsamples), X.shape[1])) if keep else None
+        self._kept = np.empty(of_all) if X.dtype == np.float64 and np.prod(of_all) <= _KEPT_ENTRIES else None
         gaps = np.zeros(X.shape[1], dtype=bool)
 
         def compare_with_target(part: slice) -> None:
             gaps[part] = with_gaps(X[:, part])
-            values = relevance(X[:, part])
-            bounds[part] = values.max(axis=0)
+            values = relevance(X[:, part]).reshape(n_turns, len(subsamples), -1)
+            bounds[:, part] = values.max(axis=1)
             if self._kept is not None:
-                self._kept[:, part] = values
+                self._kept[..., part] = values
 
         each_block(compare_with_target, blocks_of(len(X), X.shape[1]))
         self._has_gaps = bool(gaps.any())
         if X.dtype == np.float32:
             # Here the error of an association close to 1 is large on the scale of mutual information.
             bounds[bounds > 2.0] = np.inf
-        self._by_bound = np.argsort(-bounds, kind="stable")
-        self._bounds = bounds[self._by_bound] + SCREENING_ERROR[X.dtype]
+        self._waiting = np.argsort(-bounds.max(axis=0), kind="stable")  # columns that do not take part yet
+        self._bounds = bounds + SCREENING_ERROR[X.dtype]
         self.columns = np.empty(0, dtype=np.intp)  # those that have been compared with everything chosen so far
-        # Of them in each run: relevance (-inf: cannot be chosen), and redundancy summed over the chosen ones.
-        self.relevance, self.redundancy = np.empty((2, len(subsamples), 0))
+        # Of them in each run: relevance to each class (-inf: cannot be chosen), and redundancy with all chosen ones.
+        self.relevance, self.redundancy = np.empty((n_turns, len(subsamples), 0)), np.empty((len(subsamples), 0))
         self._centering = Centering.of(X[:, :0].astype(np.float64), subsamples)
         self._activate(_FIRST_ACTIVE)
 
-    def next_picks(self) -> Ints:
-        """Return the next best column of each run, -1 where none is left."""
-        scores = self._scores()
-        lowest = scores.max(axis=1).min()
-        n_needed = int(np.searchsorted(-self._bounds, -lowest, side="right"))
-        if n_needed > len(self.columns):
-            self._activate(max(n_needed, 2 * len(self.columns)))
-            scores = self._scores()
+    def next_picks(self, turns: Ints) -> Ints:
+        """Return the next best column of each run, -1 where none is left; `turns` has the class of each run."""
+        scores = self._scores(turns)
+        lowest = np.full((len(self._bounds), 1), np.inf)
+        np.minimum.at(lowest[:, 0], turns, scores.max(axis=1))
+        needed = (self._bounds[:, self._waiting] >= lowest).any(axis=0)
+        if needed.any():
+            self._waiting = self._waiting[np.argsort(~needed, kind="stable")]  # they come first
+            self._activate(max(int(needed.sum()), len(self.columns)))
+            scores = self._scores(turns)
         best = scores.max(axis=1)
         tied = scores >= best[:, None] - TIE
         positions = np.where(tied, self.columns, self._X.shape[1]).argmin(axis=1)
@@ -201,35 +224,36 @@ class _Search:
         self._choose(positions, left)
         return np.where(left, self.columns[positions], -1)
 
-    def _scores(self) -> Floats:
-        return self.relevance - self.redundancy / max(len(self._chosen), 1)
+    def _scores(self, turns: Ints) -> Floats:
+        of_turn = self.relevance[0] if len(self.relevance) == 1 else self.relevance[turns, np.arange(len(turns))]
+        return np.asarray(of_turn - self.redundancy / max(len(self._chosen), 1))
 
     def _choose(self, positions: Ints, left: Mask) -> None:
         runs = np.arange(len(positions))
-        self.relevance[runs, positions] = -np.inf
+        self.relevance[:, runs, positions] = -np.inf
         centering = self._centering.take(positions)
         lengths, alone = (np.where(left, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
         choice = _Choice(self.columns[positions], centering.scale, centering.center, lengths, alone > 0)
         self._chosen.append(choice)
         self.redundancy += self._redundancy(choice, self.columns, self._centering)
 
-    def _activate(self, n_active: int) -> None:
-        """Let the `n_active` columns of highest relevance take part; compare the new ones with all chosen so far."""
-        new = np.sort(self._by_bound[len(self.columns) : n_active])
-        relevance = np.empty((len(self._subsamples), len(new)))
+    def _activate(self, n_more: int) -> None:
+        """Let the first columns that wait take part; compare them with all chosen so far."""
+        new, self._waiting = np.sort(self._waiting[:n_more]), self._waiting[n_more:]
+        relevance = np.empty((*self.relevance.shape[:2], len(new)))
         centering = []
         for part in blocks_of(len(self._X), len(new)):
             block = self._X[:, new[part]].astype(np.float64)
             own = Centering.of(block, self._subsamples)
-            values = self._relevance(block) if self._kept is None else self._kept[:, new[part]]
-            relevance[:, part] = np.where((own.lengths > 0) | own.alone, values, -np.inf)
+            values = self._relevance(block) if self._kept is None else self._kept[..., new[part]]
+            relevance[..., part] = np.where((own.lengths > 0) | own.alone, values, -np.inf)
             centering.append(own)
         of_new = Centering.joined(centering)
-        redundancy = np.zeros(relevance.shape)
+        redundancy = np.zeros(relevance.shape[1:])
         for choice in self._chosen:
             redundancy += self._redundancy(choice, new, of_new)
         self.columns = np.concatenate([self.columns, new])
-        self.relevance = np.concatenate([self.relevance, relevance], axis=1)
+        self.relevance = np.concatenate([self.relevance, relevance], axis=2)
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
         self._centering = Centering.joined([self._centering, of_new])
 

@@ -174,7 +174,7 @@ class EvidenceSection(Section):
 
     selector: Any = setting(  # noqa: RUF009
         "mrmr", FAMILIES["selector"].read, "elementary selector; those of a list take turns", in_parts=True,
-        details="a name, or a name with settings such as `{name: lasso, min_penalty: 0.001}`",
+        details="a name, or a name with settings such as `{name: mrmr, classes: weighted}`",
         always=True, option=Option("--selector", action="append")
     )
     n_models: int = setting(

@@ -19,6 +19,7 @@ from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..priors import DEFAULT_WEIGHT
 from ..selection import Selection, Violation
+from ..selectors import SELECTORS, describe
 from ..utility import log_row_admissibility
 from .sentences import advice_message, constraint_label
 
@@ -31,13 +32,13 @@ _CONFIDENCE = 0.95
 _WORST = 5  # violated inequalities that are shown of one constraint
 # Selectors with default settings, as people call them; others are shown as they are recorded.
 _SELECTORS = {
-    "MRMR()": "mRMR",
-    "HSIC()": "HSIC lasso",
-    "Laplacian()": "Laplacian score",
-    "Fisher()": "Fisher score",
-    "Lasso()": "Lasso",
-    "Tree()": "Tree",
-    "RFE()": "RFE",
+    "mrmr": "mRMR",
+    "hsic": "HSIC lasso",
+    "laplacian": "Laplacian score",
+    "fisher": "Fisher score",
+    "lasso": "Lasso",
+    "tree": "Tree",
+    "rfe": "RFE",
 }
 
 CITATION = {
@@ -115,6 +116,14 @@ def _target_facts(data: FeatureData) -> dict[str, Any]:
     return {"classes": [{"label": label, "count": count} for label, count in target.class_counts], "range": spread}
 
 
+def _selector_name(recorded: str) -> str:
+    for name, words in _SELECTORS.items():
+        selector = SELECTORS[name]
+        if recorded in (describe(selector), f"{type(selector).__name__}()"):  # as earlier versions recorded some
+            return words
+    return recorded
+
+
 def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
     """Return how the evidence was made, and how much its models agree."""
     settings = evidence.settings
@@ -125,7 +134,7 @@ def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
     return {
         "n_models": evidence.n_models,
         "selector": selectors,
-        "selector_names": [_SELECTORS.get(selector, selector) for selector in selectors],
+        "selector_names": [_selector_name(selector) for selector in selectors],
         "train_size": _common(parts, "train_size"),
         "n_features_per_model": (per_model := _common(parts, "n_features_per_model")),
         "most_features_per_model": None if per_model is None else most_features(per_model, evidence.n_features),
