@@ -12,7 +12,7 @@ import ubayfs
 LAYERS = [
     ["_advice"],
     ["exceptions"],
-    ["_arguments", "_files", "_plain"],
+    ["_arguments", "_files", "_plain", "_shown"],
     ["data"],
     ["knowledge"],
     ["selectors"],
@@ -23,6 +23,7 @@ LAYERS = [
     ["utility"],
     ["metrics"],
     ["optimize"],
+    ["decision_problem"],
     ["selection"],
     ["advice"],
     ["workflow"],
@@ -49,6 +50,12 @@ CALLED_LATER = {
     ("knowledge.rows", "tables.__init__"),
     ("workflow", "attribution"),
     ("selection", "trust.substitutes"),
+    ("selection", "trust.noise"),
+    ("selection", "trust.reproducibility"),
+    ("selection", "trust.validation"),
+    ("selection", "plotting.__init__"),
+    ("selection", "report.writing"),
+    ("_shown", "report.cards"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent

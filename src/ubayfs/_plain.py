@@ -150,6 +150,23 @@ def listing(items: Sequence[Any], limit: int = 8) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Return rows of texts as lines with aligned columns, some of them to the right.
+
+    >>> print(aligned([("feature", "votes"), ("age", "9")], [False, True]))
+    feature  votes
+    age          9
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+
+
 def counted(n: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun.
 

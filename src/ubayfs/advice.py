@@ -10,11 +10,12 @@ import numpy as np
 from ._arguments import Mask, mask_of
 from .constraints import Constraint
 from .constraints.system import ConstraintSystem
+from .decision_problem import DecisionProblem
 from .exceptions import Advice, OptimizationError
 from .optimize.base import Limit
 from .optimize.exact import Exact
 from .optimize.infeasibility import find_conflict
-from .selection import DecisionProblem, FeatureSet
+from .selection import FeatureSet
 from .utility import Admissibility, Utility
 
 # Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.

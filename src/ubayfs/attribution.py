@@ -12,14 +12,15 @@ import numpy as np
 from ._arguments import Array, Floats, Mask, RandomState, as_generator, check_int, did_you_mean
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
-from .ensemble.collect import Progress
+from .decision_problem import DecisionProblem
+from .ensemble.progress import Progress, as_progress
 from .exceptions import InputError
 from .optimize import Solution, as_optimizer
 from .optimize.alternatives import nearest_best
 from .optimize.base import best_solution
 from .optimize.exact import warm_started
 from .priors import DEFAULT_WEIGHT, PRIORS, Dirichlet, Posterior
-from .selection import DecisionProblem, Selection, problem_of
+from .selection import Selection, problem_of
 from .utility import RELATIVE_TOLERANCE, STANDARD_ERRORS, Utility, priced
 from .workflow import Decision
 
@@ -240,7 +241,7 @@ def selection_probabilities(
     min_votes: int = 0,
     n_draws: int = 100,
     random_state: RandomState = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     **others: Any,
 ) -> Floats:
     """Return how often each feature is selected when the decision is made on draws from the posterior.
@@ -260,8 +261,9 @@ def selection_probabilities(
         Default: that of the selection, else "exact".
     n_draws : int, default 100
         Each takes one decision.
-    on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each decision. When it returns False the draws so far count.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)`` after each
+        decision. When it returns False the draws so far count.
     **others
         Further arguments of :func:`decide` that do not belong to the posterior, such as `time_limit` for each draw.
 
@@ -291,7 +293,7 @@ def selection_probabilities(
         raise InputError.of("posterior", rule, posterior)
     if optimizer is not None:
         problem = replace(problem, optimizer=as_optimizer(optimizer, decision.time_limit))
-    return decide_on_draws(problem, posterior, n_draws, random_state, on_progress)
+    return decide_on_draws(problem, posterior, n_draws, random_state, as_progress(on_progress, "draws"))
 
 
 def decide_on_draws(

@@ -20,8 +20,8 @@ from .constraints.supported import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
 from .data.missing import MAX_MISSING
-from .ensemble.collect import Progress
 from .ensemble.features_per_model import check_per_model, features_per_model
+from .ensemble.progress import Progress
 from .exceptions import InputError
 from .priors import Posterior
 from .selectors.adapters import as_selector
@@ -79,8 +79,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     random_state : int, Generator, SeedSequence, RandomState or None, default None
     n_jobs : int, optional
         Workers of the ensemble (threads unless ``joblib.parallel_config`` says otherwise); does not change the result.
-    on_progress : callable, optional
-        Called as ``on_progress(done, total)`` whenever runs are finished; returning False ends the ensemble early.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)`` whenever runs are
+        finished; returning False ends the ensemble early.
     checkpoint : path of a directory, optional
         Finished runs are stored there, and the same fit continues from them. For one data set, not for
         cross-validation.
@@ -134,7 +135,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         n_alternatives: int = 0,
         random_state: RandomState = None,
         n_jobs: int | None = None,
-        on_progress: Progress | None = None,
+        on_progress: Progress | bool | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         max_supported: int = MAX_SUPPORTED,
     ) -> None:
@@ -254,6 +255,18 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             getattr(self, "posterior_", None) if changes.keys().isdisjoint(Decision.names(in_posterior=True)) else None
         )
         return copy._decide(self._data_of_fit(X), reused)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """Return what a notebook shows: the chosen features once there are any, above the diagram of scikit-learn."""
+        shown: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in shown and hasattr(self, "selection_"):
+            shown["text/html"] = f"{self.selection_._repr_html_()}<br>{shown['text/html']}"
+        return shown
+
+    @property
+    def _repr_html_(self) -> Any:
+        super()._repr_html_  # noqa: B018 - an AttributeError where scikit-learn is set to show text only
+        return lambda: self._repr_mimebundle_()["text/html"]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

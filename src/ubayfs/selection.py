@@ -10,138 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, RandomState, freeze, mask_of
+from ._arguments import Array, Floats, Ints, Mask, RandomState, freeze, mask_of
 from ._plain import decode, plain
+from ._shown import Shown
 from .data.feature_data import FeatureData
-from .data.target import Target
+from .decision_problem import DecisionProblem, SetMetrics
 from .exceptions import Advice, InputError, UBayFSError
-from .metrics import jaccard, redundancy_rate
-from .optimize.base import Optimizer, Solution
+from .metrics import jaccard
+from .optimize.base import Solution
 from .priors.base import Posterior
-from .utility import Utility, log_row_admissibility
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     import pandas as pd
 
+    from .plotting import Drawing
+    from .trust.noise import Noise
+    from .trust.reproducibility import Reproducibility
     from .trust.substitutes import Substitute
+    from .trust.validation import Validation
 
 FORMAT = 2
-
-
-@dataclass(frozen=True)
-class Violation:
-    """An inequality of a side constraint that a set violates.
-
-    Attributes
-    ----------
-    label : str
-        The inequality in words.
-    amount : float
-        By how much a^T z exceeds b.
-    rho : float
-        Relaxation of the inequality; inf when it is hard.
-    admissibility : float
-        Factor that the inequality contributes to kappa.
-    position : int or None
-        Position of its constraint in the list that was decided with; None for a member that cannot be selected at all.
-    """
-
-    label: str
-    amount: float
-    rho: float
-    admissibility: float
-    position: int | None = None
-
-
-@dataclass(frozen=True)
-class SetMetrics:
-    """Measures of a feature set, unrounded.
-
-    Attributes
-    ----------
-    cardinality : int
-    utility : float
-        importance + lambda * admissibility; -inf when a hard inequality is violated or a member cannot be selected.
-    importance : float
-        Sum of the posterior expected importances of the members.
-    admissibility : float
-        kappa, in [0, 1]; may underflow, unlike `log_admissibility`.
-    log_admissibility : float
-    violations : tuple of Violation
-        Inequalities that do not hold; those that cost most first.
-    redundancy : float
-        Average absolute Pearson correlation between members; nan without data or with fewer than two members.
-    without_votes : tuple of str
-        Members that no elementary model chose.
-    """
-
-    cardinality: int
-    utility: float
-    importance: float
-    admissibility: float
-    log_admissibility: float
-    violations: tuple[Violation, ...]
-    redundancy: float
-    without_votes: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class DecisionProblem:
-    """Everything a decision rests on: utility, names, votes, weights and, if given, the data."""
-
-    utility: Utility
-    feature_names: Array  # (n_features,)
-    counts: NDArray[np.int64] | None = None  # (n_features,); None when importances were given without an ensemble
-    weights: Floats | None = None  # (n_features,)
-    X: Array | None = None  # (n_samples, n_features)
-    optimizer: Optimizer | None = None  # what made the decision
-
-    @property
-    def data(self) -> FeatureData | None:
-        """The data, which were checked when they were read."""
-        return None if self.X is None else FeatureData(self.X, Target("unsupervised"), self.feature_names)
-
-    def mask(self, features: Any) -> Mask:
-        """Return a set given by names, positions or a bool mask as a mask of shape (n_features,)."""
-        return mask_of(FeatureIndex(self.feature_names).members(features, "features"), len(self.feature_names))
-
-    def measure(self, chosen: Mask) -> SetMetrics:
-        """Return the metrics of a set."""
-        utility = self.utility
-        log_kappa = float(utility.admissibility.log_admissibility(chosen)[0])
-        if (chosen & ~utility.selectable).any():
-            log_kappa = -np.inf
-        importance = float(utility.theta[chosen].sum())
-        redundancy = np.nan
-        if self.data is not None and chosen.sum() >= 2:
-            redundancy = redundancy_rate(self.data, np.flatnonzero(chosen))
-        unvoted = chosen & (self.counts == 0) if self.counts is not None else np.zeros_like(chosen)
-        return SetMetrics(
-            cardinality=int(chosen.sum()),
-            utility=float(utility.combine(importance, log_kappa)),
-            importance=importance,
-            admissibility=float(np.exp(log_kappa)),
-            log_admissibility=log_kappa,
-            violations=self._violations(chosen),
-            redundancy=float(redundancy),
-            without_votes=tuple(self.feature_names[unvoted].tolist()),
-        )
-
-    def _violations(self, chosen: Mask) -> tuple[Violation, ...]:
-        system = self.utility.system
-        amounts = self.utility.admissibility.violations(chosen)[0]
-        rows = np.flatnonzero(amounts)
-        cost = log_row_admissibility(amounts[rows], system.rho[rows])
-        barred = tuple(
-            Violation(f"{name} cannot be selected: constant, or fewer votes than min_votes", 1.0, np.inf, 0.0)
-            for name in self.feature_names[chosen & ~self.utility.selectable]
-        )
-        return barred + tuple(
-            Violation(
-                system.label(row), float(amounts[row]), float(system.rho[row]), float(np.exp(log)), system.position(row)
-            )
-            for row, log in sorted(zip(rows.tolist(), cost.tolist(), strict=True), key=lambda pair: pair[1])
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +76,7 @@ class FeatureSet:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Shown):
     """The answer: the best feature set, with its certificate and its reasons.
 
     Attributes
@@ -291,6 +182,52 @@ class Selection:
         from .trust.substitutes import substitutes
 
         return substitutes(self, random_state)
+
+    def plot(self, display: str = "evidence", ax: Any = None, **arguments: Any) -> Drawing:
+        """Draw a display of this selection; a notebook shows it.
+
+        Parameters
+        ----------
+        display : str, default "evidence"
+            Its name in :data:`ubayfs.plotting.DISPLAYS`, such as "posterior", "sizes" or "correlation".
+        ax : matplotlib axes, optional
+            Default: a new figure.
+        **arguments
+            Of the `from_selection` of the display.
+        """
+        from .plotting import display_of
+
+        return display_of(self, display, arguments).plot(ax)
+
+    def report(
+        self,
+        path: str | os.PathLike[str] = "report.html",
+        X: Any = None,
+        y: Any = None,
+        *,
+        noise: Noise | None = None,
+        reproducibility: Reproducibility | None = None,
+        validation: Validation | None = None,
+        **arguments: Any,
+    ) -> Path:
+        """Write a report on this selection, whole or not at all, and return its path.
+
+        Parameters
+        ----------
+        path : str or path, default "report.html"
+            Ends in .html (one file that needs nothing else), .md or .json.
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,), optional
+            The data of the fit, for the picture of the chosen features and for correlations.
+        noise, reproducibility, validation : optional
+            From :func:`~ubayfs.estimate_noise`, :func:`~ubayfs.reproduce` and :func:`~ubayfs.validate`: the three facts
+            that a report begins with.
+        **arguments
+            Further ones of :func:`ubayfs.summary.summarize`, such as `blocks` and `random_state`.
+        """
+        from .report.writing import write_report
+
+        facts = {"noise": noise, "reproducibility": reproducibility, "validation": validation}
+        return write_report(self, path, X, y, facts, arguments)
 
     def similarity(self) -> Floats:
         """Return the Jaccard similarity between the best set and its alternatives.

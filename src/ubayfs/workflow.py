@@ -27,6 +27,7 @@ from .constraints.links import held_unlikely
 from .constraints.weighted_sums import with_costs
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
+from .decision_problem import DecisionProblem
 from .ensemble.collect import collect_evidence
 from .ensemble.evidence import Evidence
 from .exceptions import Advice, InputError
@@ -34,7 +35,7 @@ from .optimize import Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
 from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
-from .selection import DecisionProblem, FeatureSet, Selection
+from .selection import FeatureSet, Selection
 from .utility import Utility, check_importance, log_admissibility, priced
 
 __all__ = [

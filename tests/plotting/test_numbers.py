@@ -27,6 +27,7 @@ from ubayfs import (
     must_link,
     require,
 )
+from ubayfs.decision_problem import DecisionProblem
 from ubayfs.exceptions import InfeasibleError, InputError
 from ubayfs.optimize import Exact
 from ubayfs.plotting import (
@@ -38,7 +39,7 @@ from ubayfs.plotting import (
     SizeUtilityDisplay,
 )
 from ubayfs.plotting.sizes import _default_sizes
-from ubayfs.selection import DecisionProblem, FeatureSet, Selection
+from ubayfs.selection import FeatureSet, Selection
 
 
 def select(utility):

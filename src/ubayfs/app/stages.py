@@ -30,8 +30,8 @@ from ..study.resolve import draft_data, resolve_study
 from ..study.resolved import ResolvedStudy
 from ..study.trusted import TrustWork, Watch
 from ..summary import advice_facts, answer
-from ..summary.facts import correlations_of
-from ..summary.members import LEVEL, alternatives, is_proved
+from ..summary.facts import correlations_of, is_proved
+from ..summary.members import LEVEL, alternatives
 from ..summary.trust_facts import explanations, with_costs, with_substitutes
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .._plain import aligned
 from ..exceptions import UBayFSWarning
 
 # What makes a terminal do something, or show a text in another order than it is written: control characters but tab and
@@ -157,15 +158,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         return ""
     titles = list(rows[0])
     cells = [[_cell(row[title]) for title in titles] for row in rows]
-    widths = [max(len(line[i]) for line in [titles, *cells]) for i in range(len(titles))]
     right = [all(isinstance(row[title], int | float | None) for row in rows) for title in titles]
-    return "\n".join(
-        "  ".join(
-            text.rjust(width) if to_right else text.ljust(width)
-            for text, width, to_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        for line in [titles, *cells]
-    )
+    return aligned([titles, *cells], right)
 
 
 def _cell(value: Any) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from .._arguments import Array, FeatureIndex, Floats, Ints
+from .._shown import Shown
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..exceptions import ConstraintError, InputError
@@ -28,7 +29,7 @@ _LISTED = 6  # names shown in one label
 
 
 @dataclass(frozen=True, repr=False)
-class Constraint:
+class Constraint(Shown):
     """A side constraint by name, not yet tied to a data set; made by builders such as :func:`~ubayfs.max_size`.
 
     Attributes
@@ -81,6 +82,8 @@ class Constraint:
             if value != kind.parameters[name].default
         ]
         return f"{self.kind}({', '.join(listed)})"
+
+    __str__ = __repr__
 
 
 @dataclass(frozen=True, eq=False)

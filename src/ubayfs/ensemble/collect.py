@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,13 +28,12 @@ from .checkpoint import Checkpoint, as_directory, identity, read_manifest
 from .evidence import Evidence, RunFailure, check_failures
 from .features_per_model import RANDOM, check_per_model, features_per_model, most_features
 from .parts import part_runs, part_settings
+from .progress import Progress, as_progress
 from .subsampling import plan_subsamples
 from .units import Units
 from .workers import completed_batches
 
 MOST_MODELS = 1_000_000  # of one ensemble, about a gigabyte of records
-
-Progress = Callable[[int, int], Any]
 
 
 def collect_evidence(
@@ -48,7 +47,7 @@ def collect_evidence(
     groups: Any = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
     target: str | Sequence[str] | None = None,
@@ -86,9 +85,10 @@ def collect_evidence(
     n_jobs : int, optional
         Workers (threads unless ``joblib.parallel_config`` says otherwise); -1 for all processors. Inside
         ``joblib.parallel_config(backend="dask")`` the ensemble runs on all threads of the cluster.
-    on_progress : callable, optional
-        Called as ``on_progress(done, total)`` whenever runs are finished, up to 100 at a time, in the thread of the
-        caller. When it returns False the ensemble stops, and the runs that are finished make the evidence.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)`` whenever runs are
+        finished, up to 100 at a time, in the thread of the caller. When it returns False the ensemble stops, and the
+        runs that are finished make the evidence.
     checkpoint : path of a directory, optional
         Every finished run is stored there at once, and the same call continues from there: only runs under way can be
         lost. `n_models` may be larger (or smaller) then, and so may `n_jobs`; other data or other settings are refused.
@@ -130,7 +130,7 @@ def collect_evidence(
     array([ 0,  0, 10, 10])
     """
     n_models, train_size = check_ensemble(n_models, train_size, n_features_per_model, n_jobs)
-    check_progress(on_progress)
+    watch = as_progress(on_progress, "models")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
     gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
@@ -140,7 +140,7 @@ def collect_evidence(
     settings["seed"] = seed_of(random_state, directory)
     if part is not None:
         settings |= part_settings(part, n_models)
-    outcomes = run_ensemble(data, selectors, settings, n_jobs, on_progress, directory, runs, n_models)
+    outcomes = run_ensemble(data, selectors, settings, n_jobs, watch, directory, runs, n_models)
     evidence = gather(outcomes, data.feature_names, data.constant, settings, data.advice)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
@@ -220,12 +220,6 @@ def check_ensemble(
     if n_jobs is not None and check_int("n_jobs", n_jobs) == 0:
         raise InputError.of("n_jobs", "must be a whole number other than 0, or None; got 0. Use -1 for all processors.")
     return n_models, train_size
-
-
-def check_progress(on_progress: Any) -> None:
-    """Raise unless `on_progress` can be called."""
-    if on_progress is not None and not callable(on_progress):
-        raise InputError.of("on_progress", f"must be a function of (done, total), or None; got {on_progress!r}.")
 
 
 def _runs(n_models: int, part: Any, random_state: RandomState) -> range:

@@ -17,6 +17,7 @@ from scipy import sparse
 from .._arguments import Array, Mask, check_feature_names, freeze
 from .._files import load_record, save_record
 from .._plain import plain
+from .._shown import Shown
 from ..exceptions import Advice, EnsembleError, InputError
 from .features_per_model import features_advice
 
@@ -46,7 +47,7 @@ class RunFailure:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Shown):
     """M feature sets, one per elementary run.
 
     Attributes

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._arguments import check_choice
 from ..selection import Selection
 from .base import Correlations, Display, Drawing, ReportData
 from .comparison import ComparisonDisplay
@@ -47,6 +48,7 @@ __all__ = [
     "PosteriorDisplay",
     "ReportData",
     "SizeUtilityDisplay",
+    "display_of",
     "house_style",
     "read_displays",
     "render_figures",
@@ -61,6 +63,12 @@ DISPLAYS: dict[str, type[Any]] = {
         PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
+
+
+def display_of(selection: Selection, name: str, arguments: Mapping[str, Any]) -> Display:
+    """Return a display of a selection by its name; `arguments` are those of its `from_selection`."""
+    found: Display = DISPLAYS[check_choice("display", name, DISPLAYS)].from_selection(selection, **arguments)
+    return found
 
 
 def report_displays(selection: Selection, data: ReportData) -> dict[str, dict[str, Any]]:

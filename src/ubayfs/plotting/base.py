@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..trust.validation import Validation
 
 DPI = 300
+_SCREEN_DPI, _CSS_DPI = 192, 96  # sharp on screens of twice the usual resolution, at the usual size
 FORMATS = ("png", "svg", "pdf")
 _MOST_CHOSEN = 100  # that a figure lists
 
@@ -83,6 +84,13 @@ class Drawing:
         finally:
             page.dpi = before
         return np.asarray(canvas.buffer_rgba())
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:
+        """Return the picture for a notebook; none where pyplot has the figure, which the notebook shows anyway."""
+        if self.figure.figure.canvas.manager is not None:
+            return None
+        width, height = self.figure.figure.get_size_inches()
+        return self.render(dpi=_SCREEN_DPI), {"width": round(_CSS_DPI * width), "height": round(_CSS_DPI * height)}
 
     @property
     def missing_letters(self) -> str:
@@ -260,6 +268,9 @@ class Display:
             # Below everything else; the layout makes room for it as for any label of the figure.
             figure.supxlabel(wrapped(details, 115), x=0.01, ha="left", size=7.0, color="0.25", linespacing=1.4)
         return Drawing(figure, ax)
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:
+        return self.plot()._repr_png_()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Draw the display and write it to a .png, .svg or .pdf file."""

@@ -10,7 +10,8 @@ import numpy as np
 from .._arguments import Floats, Ints
 from .._plain import counted, rounded, strictness
 from ..constraints.system import ConstraintSystem
-from ..selection import Selection, Violation, problem_of
+from ..decision_problem import Violation
+from ..selection import Selection, problem_of
 from ..utility import log_row_admissibility
 from .base import Display, ReportData
 from .links import kind_in_words

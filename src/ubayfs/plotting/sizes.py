@@ -11,11 +11,12 @@ import numpy as np
 from .._arguments import Mask, check_int
 from .._plain import counted
 from ..constraints.sizes import exactly
+from ..decision_problem import DecisionProblem
 from ..exceptions import OptimizationError
 from ..optimize.base import Limit, Solution
 from ..optimize.exact import Exact
 from ..optimize.size_bounds import SizeBounds
-from ..selection import DecisionProblem, Selection, problem_of
+from ..selection import Selection, problem_of
 from ..utility import Utility, score_tolerance
 from .base import Display, ReportData
 from .style import BLACK, BLUE, VERMILION, divided, label_lines

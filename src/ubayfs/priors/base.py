@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, RandomState, as_generator, check_int, check_real, freeze
+from .._shown import Shown
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
@@ -54,8 +55,8 @@ class Diagnostics:
         return (Advice("chains_disagree", facts),)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Posterior(ABC):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Posterior(Shown, ABC):
     """Distribution of the feature importances theta (positive, sum 1), given evidence and prior weights.
 
     Attributes
@@ -83,6 +84,10 @@ class Posterior(ABC):
     def __post_init__(self) -> None:
         freeze(self.weights)
         freeze(self.mean)
+
+    def __repr__(self) -> str:
+        models = f"n_models={self.evidence.n_models}, n_features={self.n_features}"
+        return f"{type(self).__name__}({models}, prior={self.prior!r})"
 
     @property
     def advice(self) -> tuple[Advice, ...]:

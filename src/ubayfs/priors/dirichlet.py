@@ -39,7 +39,7 @@ class Dirichlet(Prior):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DirichletPosterior(Posterior):
     """A Dirichlet distribution; `concentration` is of shape (n_features,)."""
 

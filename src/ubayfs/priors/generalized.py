@@ -90,7 +90,7 @@ class GeneralizedDirichlet(Prior):
         return beta
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GeneralizedDirichletPosterior(Posterior):
     """Independent Beta shares of a stick; `first` and `second` are their parameters, of shape (n_features - 1,).
 

@@ -19,9 +19,9 @@ from ..constraints.supported import SUPPORTED, asks_for_supported, with_supporte
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
+from ..ensemble.progress import Progress
 from ..exceptions import Advice
 from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..selection import Selection

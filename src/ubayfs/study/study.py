@@ -12,8 +12,9 @@ from .._files import write_atomically
 from ..constraints import Constraint
 from ..constraints.supported import SUPPORTED, with_supported
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress, collect_evidence
+from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
+from ..ensemble.progress import Progress
 from ..exceptions import InputError
 from ..selection import Selection
 from ..workflow import Decision, decide_with

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..constraints.supported import asks_for_supported
 from ..ensemble.checkpoint import identity
-from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
+from ..ensemble.progress import Progress
 from ..exceptions import Advice, EnsembleError, InputError, UBayFSError
 from ..selection import Selection
 from ..selectors.adapters import as_selector

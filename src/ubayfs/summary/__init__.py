@@ -13,10 +13,11 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from .._arguments import RandomState, check_int
-from .._plain import number, plain
+from .._plain import plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
-from ..ensemble.collect import Progress, versions
+from ..ensemble.collect import versions
+from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
 from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection, check_selection
@@ -56,7 +57,7 @@ def answer(
         "chosen": trust_facts.with_trust(records, trust),
         "sets": members.other_sets(selection, reasons),
         "constraints": constraint_facts(selection),
-        **_score(selection),
+        **facts.score_facts(selection),
         "advice": advice_facts((*(() if study is None else study.version_advice), *facts.all_advice(selection))),
     }
     return {
@@ -75,7 +76,7 @@ def summarize(
     asked: Mapping[str, Any] | None = None,
     blocks: Any = None,
     n_draws: int = 100,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     random_state: RandomState = 0,
     warnings: Iterable[Any] = (),
     created: str | None = None,
@@ -99,8 +100,9 @@ def summarize(
     blocks : mapping of name to features, DataFrame (feature, block) or Blocks, optional
     n_draws : int, default 100
         Decisions on draws from the posterior that the selection probabilities rest on; 0 leaves them out.
-    on_progress : callable, optional
-        Called as ``on_progress(done, total)`` after each of these decisions; when it returns False, those so far count.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)`` after each of these
+        decisions; when it returns False, those so far count.
     random_state : int, Generator, SeedSequence, RandomState or None, default 0
     warnings : iterable of str, Warning or Advice
         What is to be listed beside the advice of evidence, posterior and selection. A warning of the package carries
@@ -148,7 +150,7 @@ def summarize(
     given["advice"] = [*given["advice"], *advice_facts(further)]
     displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL, trust))
     posterior = selection.posterior
-    chance, n_decided = members.probabilities(selection, n_draws, random_state, on_progress)
+    chance, n_decided = members.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
     found = given | {
         "format": FORMAT,
         "title": _title(settings, about),
@@ -199,15 +201,3 @@ def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str
 def _title(settings: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     source = f" from {data['file']}" if data["file"] is not None else ""
     return str(settings.get("title") or f"Feature selection{source}")
-
-
-def _score(selection: Selection) -> dict[str, Any]:
-    best, parts = selection.best, ("importance", "admissibility", "log_admissibility")
-    return {
-        **{key: number(getattr(best, key)) for key in ("value", "bound", "gap")},
-        "complete": best.complete,
-        "proved": members.is_proved(best),
-        **{key: number(getattr(best.metrics, key)) for key in parts},
-        "constraint_strength": number(selection.provenance.get("constraint_strength")),
-        "min_votes": selection.provenance.get("min_votes", 0),
-    }

@@ -12,15 +12,16 @@ import numpy as np
 from .._arguments import Array
 from .._plain import number, plain, relaxation
 from ..data.feature_data import FeatureData
+from ..decision_problem import Violation
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
 from ..exceptions import Advice
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
 from ..priors import DEFAULT_WEIGHT
-from ..selection import Selection, Violation
+from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
-from ..utility import log_row_admissibility
+from ..utility import log_row_admissibility, score_tolerance
 from .sentences import advice_message, constraint_label
 
 _LISTED = 20  # constant columns that are named
@@ -69,6 +70,24 @@ def all_advice(selection: Selection) -> tuple[Advice, ...]:
 def advice_facts(advice: Iterable[Advice]) -> list[dict[str, Any]]:
     """Return code, facts and the message of a report for each."""
     return [{"code": given.code, "facts": plain(given.facts), "message": advice_message(given)} for given in advice]
+
+
+def score_facts(selection: Selection) -> dict[str, Any]:
+    """Return the score of the chosen set, its parts, and whether it is proved to be the best."""
+    best, parts = selection.best, ("importance", "admissibility", "log_admissibility")
+    return {
+        **{key: number(getattr(best, key)) for key in ("value", "bound", "gap")},
+        "complete": best.complete,
+        "proved": is_proved(best),
+        **{key: number(getattr(best.metrics, key)) for key in parts},
+        "constraint_strength": number(selection.provenance.get("constraint_strength")),
+        "min_votes": selection.provenance.get("min_votes", 0),
+    }
+
+
+def is_proved(found: FeatureSet) -> bool:
+    """Tell whether a set is known to be the best: its gap is closed."""
+    return bool(found.gap <= score_tolerance(found.value))
 
 
 def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[str, Any]) -> dict[str, Any]:

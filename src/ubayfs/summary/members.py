@@ -11,10 +11,11 @@ from .._arguments import Floats, Mask, RandomState
 from .._plain import number
 from ..attribution import Attribution, decide_on_draws
 from ..data.blocks import Blocks
-from ..ensemble.collect import Progress
+from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
-from ..selection import FeatureSet, Selection
+from ..selection import Selection
 from ..utility import STANDARD_ERRORS, score_tolerance
+from .facts import is_proved
 
 LEVEL = 0.9  # of the credible intervals
 # Exchanges that are tried for one member: enough where many features have no vote at all.
@@ -141,11 +142,6 @@ def alternatives(selection: Selection) -> list[dict[str, Any]]:
         }
         for position, other in enumerate(selection.alternatives, start=1)
     ]
-
-
-def is_proved(found: FeatureSet) -> bool:
-    """Tell whether a set is known to be the best: its gap is closed."""
-    return bool(found.gap <= score_tolerance(found.value))
 
 
 def _as_good(selection: Selection, value: float) -> bool:

@@ -124,7 +124,7 @@ def _lead(facts: Facts) -> str:
     ensemble, n_samples = facts["ensemble"], facts["data"]["n_samples"]
     samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
-    return votes + _held(facts)
+    return votes + held(facts)
 
 
 def proof(facts: Facts) -> str:
@@ -275,7 +275,7 @@ def _chosen(facts: Facts) -> list[str]:
     return lines
 
 
-def _held(facts: Facts) -> str:
+def held(facts: Facts) -> str:
     """Return whether the constraints hold, in one sentence."""
     used = [entry for entry in facts["constraints"] if not entry["left_out"]]
     if not used:
@@ -289,9 +289,9 @@ def _held(facts: Facts) -> str:
 def _constraints(facts: Facts) -> list[str]:
     entries = facts["constraints"]
     if not entries:
-        return [_held(facts)]
+        return [held(facts)]
     n_left_out = sum(entry["left_out"] for entry in entries)
-    first = _held(facts)
+    first = held(facts)
     if not all(entry["holds"] for entry in entries):
         first = (
             f"{first[:-1]}; together they lower the admissibility of the set to {rounded(facts['admissibility'])} (1 "

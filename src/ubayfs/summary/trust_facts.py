@@ -48,7 +48,7 @@ def trust_facts(
     found = {
         "validation": None if validation is None else validation_facts(validation),
         "noise": None if noise is None or reasons is None else _noise(selection, noise, reasons),
-        "reproducibility": None if reproducibility is None else _reproducibility(reproducibility),
+        "reproducibility": None if reproducibility is None else reproducibility_facts(reproducibility),
     }
     problems: Mapping[str, str] = getattr(trust, "problems", {})
     states = {part: facts or _unknown(selection, part, problems.get(part)) for part, facts in found.items()}
@@ -97,7 +97,8 @@ def _noise(selection: Selection, noise: Noise, reasons: Attribution) -> dict[str
     }
 
 
-def _reproducibility(found: Reproducibility) -> dict[str, Any]:
+def reproducibility_facts(found: Reproducibility) -> dict[str, Any]:
+    """Return what another study would choose again, in plain types."""
     return {
         **_state(found.n_used, found.n_splits, found.failures),
         "n_undefined": found.n_undefined,

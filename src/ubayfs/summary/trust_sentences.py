@@ -40,7 +40,7 @@ _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
 def three_facts(trust: Facts) -> list[dict[str, Any]]:
     """Return question, answer in a word or two, sentences, and the command that finds out what is not known."""
-    answers = {"validation": predicts, "noise": _noise, "reproducibility": _again}
+    answers = {"validation": predicts, "noise": _noise, "reproducibility": chosen_again}
     facts = []
     for part, question in _QUESTIONS.items():
         found, command = trust[part], ""
@@ -179,7 +179,8 @@ def supported(found: Facts, n_chosen: int) -> str:
     return f"{first}{among}; {rest if inside or places > 1 else 'the one that was'} chosen may be noise."
 
 
-def _again(found: Facts) -> tuple[str, list[str]]:
+def chosen_again(found: Facts) -> tuple[str, list[str]]:
+    """Return how many would be chosen again, in a word and in sentences."""
     k, bounds = found["size"], found["chosen_again"]
     if None in bounds:
         return "", ["No pair of halves could be compared."]

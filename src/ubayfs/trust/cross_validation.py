@@ -18,7 +18,8 @@ from .._files import read_json, write_atomically
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory
-from ..ensemble.collect import Progress, check_ensemble, check_progress, seed_of
+from ..ensemble.collect import check_ensemble, seed_of
+from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import threads_for
 from ..exceptions import InputError
 from ..priors import PriorKnowledge
@@ -47,7 +48,7 @@ def validate(
     control: bool = False,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **arguments: Any,
 ) -> Validation:
@@ -79,9 +80,9 @@ def validate(
     n_jobs : int, optional
         Threads over folds, or over an ensemble with predictors of your own; -1 for all processors. They do not change
         the result.
-    on_progress : callable, optional
-        Called as ``on_progress(done, total)``, first with 0 and whenever runs or folds are finished. When it returns
-        False, the folds that are done make the result.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, total)``, first with 0 and
+        whenever runs or folds are finished. When it returns False, the folds that are done make the result.
     checkpoint : path of a directory, optional
         Every finished fold is stored there, and the same call continues from there, also with more repeats.
     **arguments
@@ -130,14 +131,14 @@ class Options:
     control: bool = False
     random_state: RandomState = None
     n_jobs: int | None = None
-    on_progress: Progress | None = None
+    on_progress: Progress | bool | None = None
 
     def __post_init__(self) -> None:
         check_int("cv", self.cv, low=2)
         check_int("n_repeats", self.n_repeats, low=1)
         check_random_state(self.random_state)
         check_ensemble(n_jobs=self.n_jobs)
-        check_progress(self.on_progress)
+        as_progress(self.on_progress, "folds")
         all_or_none = self.baselines is None or isinstance(self.baselines, bool)
         names = (BASELINES if self.baselines else ()) if all_or_none else _several(self.baselines)
         chosen = {check_choice("baselines", name, BASELINES) for name in names}
@@ -178,7 +179,8 @@ def validate_procedure(
     evaluation = FoldEvaluation(
         procedure, decision, knowledge, decide_for, predictors, options.baselines, options.sizes
     )
-    repeats = Repeats("folds", len(folds), options.n_jobs, options.on_progress, n_threads)
+    watch = as_progress(options.on_progress, "folds")
+    repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads)
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
     own, shuffles = (
         [found for k, found in outcomes.items() if folds[k].control is control] for control in (False, True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from .._arguments import Array, Mask, RandomState, freeze
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import differences, identifying
-from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
+from ..ensemble.progress import Progress
 from ..exceptions import EnsembleError, InputError
 from .procedure import check_varies, draw_half, plan_halves, shuffled, take_samples, with_target
 from .repeats import EnsembleRepeats
@@ -181,7 +181,7 @@ def collect_null(
     n_shuffles: int = 20,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     known: NullEnsembles | None = None,
 ) -> NullEnsembles:
@@ -196,9 +196,9 @@ def collect_null(
     n_shuffles : int, default 20
     random_state, n_jobs
         As in :func:`~ubayfs.collect_evidence`; shuffle b is the same for every `n_shuffles`.
-    on_progress : callable, optional
-        Called as ``on_progress(done, n_shuffles)``, first with 0 and whenever runs are finished. When it returns False,
-        the shuffles that are done are returned.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_shuffles)``, first with 0
+        and whenever runs are finished. When it returns False, the shuffles that are done are returned.
     checkpoint : path of a directory, optional
         Every finished shuffle is stored there, and the same call continues from there.
     known : NullEnsembles, optional
@@ -242,7 +242,7 @@ def collect_halves(
     n_splits: int = 20,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     known: HalfEnsembles | None = None,
 ) -> HalfEnsembles:

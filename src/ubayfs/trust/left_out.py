@@ -9,9 +9,10 @@ import numpy as np
 
 from .._arguments import Ints, Mask, RandomState, check_int, mask_of
 from ..constraints.system import ConstraintSystem, Part
+from ..decision_problem import Violation
 from ..optimize.base import Limit
 from ..optimize.infeasibility import explain_conflict
-from ..selection import Selection, Violation
+from ..selection import Selection
 from ..utility import Utility, score_tolerance
 from .redecide import Redecider
 

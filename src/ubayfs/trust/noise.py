@@ -26,11 +26,12 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, RandomState
+from .._shown import Shown
 from ..attribution import Attribution, attribution
 from ..constraints.supported import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
+from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError
 from ..selection import Selection, check_selection
 from ..workflow import Decision
@@ -84,7 +85,7 @@ class NoiseEstimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Noise:
+class Noise(Shown):
     """Votes compared with those that shuffled targets give.
 
     Attributes
@@ -101,6 +102,9 @@ class Noise:
     counts: NDArray[np.int64]
     n_models: int
     null: NullEnsembles
+
+    def __repr__(self) -> str:
+        return f"Noise(supported={self.supported}, p_value={self.p_value:.2g}, n_shuffles={self.null.n_done})"
 
     @cached_property
     def null_counts(self) -> NDArray[np.int64]:
@@ -240,7 +244,7 @@ def estimate_noise(
     n_shuffles: int = 20,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **ensemble: Any,
 ) -> Noise:
@@ -257,8 +261,9 @@ def estimate_noise(
         Each takes as long as the evidence. With fewer than 19 no votes can be distinguished from chance.
     random_state, n_jobs
         As in :func:`~ubayfs.collect_evidence`.
-    on_progress : callable, optional
-        Called as ``on_progress(done, n_shuffles)``. When it returns False, the result rests on the shuffles so far.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_shuffles)``. When it
+        returns False, the result rests on the shuffles so far.
     checkpoint : path of a directory, optional
         Every finished shuffle is stored there, and the same call continues from there.
     **ensemble

@@ -12,11 +12,12 @@ from .._arguments import Mask, RandomState
 from ..attribution import reweighted, without_unlikely
 from ..constraints import ConstraintSystem
 from ..constraints.constraint import inequalities, one_row
+from ..decision_problem import DecisionProblem
 from ..exceptions import OptimizationError
 from ..optimize import Optimizer, Solution, as_optimizer
 from ..optimize.alternatives import best_near, nearest_best
 from ..priors import DEFAULT_WEIGHT
-from ..selection import DecisionProblem, Selection, problem_of
+from ..selection import Selection, problem_of
 from ..utility import Utility, score_tolerance
 
 

@@ -19,16 +19,9 @@ from .._arguments import Array, RandomState, as_seed_sequence, check_int
 from .._files import load_record, save_record
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory, identity
-from ..ensemble.collect import (
-    Progress,
-    check_ensemble,
-    check_progress,
-    collect_evidence,
-    gather,
-    run_ensemble,
-    seed_of,
-)
+from ..ensemble.collect import check_ensemble, collect_evidence, gather, run_ensemble, seed_of
 from ..ensemble.evidence import Evidence, check_failures
+from ..ensemble.progress import Progress, as_progress
 from ..ensemble.workers import blas_limit, restored_filters, threads_for
 from ..exceptions import Advice, EnsembleError, EnsembleWarning, InputError
 from .procedure import ENSEMBLE, Procedure, same_ensemble
@@ -202,13 +195,13 @@ class EnsembleRepeats(Repeats):
         n: Any,
         random_state: RandomState,
         n_jobs: int | None,
-        on_progress: Progress | None,
+        on_progress: Progress | bool | None,
         checkpoint: str | os.PathLike[str] | None,
     ) -> EnsembleRepeats:
         """Check all arguments, and open the checkpoint."""
         n = check_int(f"n_{what}", n, low=1)
         check_ensemble(n_jobs=n_jobs)
-        check_progress(on_progress)
+        watch = as_progress(on_progress, what)
         procedure = Procedure.of(data, ensemble)
         directory = None if checkpoint is None else as_directory(checkpoint)
         settings = {**procedure.settings, "seed": seed_of(random_state, directory)}
@@ -216,7 +209,7 @@ class EnsembleRepeats(Repeats):
             # With another number of models a repeat is another one, other than a run of an ensemble.
             Checkpoint.open(directory, {**settings, "repeats": what, "models of each": settings["n_models"]})
         n_workers = min(n, threads_for(n_jobs))
-        return cls(what, n, n_jobs, on_progress, n_workers, procedure=procedure, settings=settings, directory=directory)
+        return cls(what, n, n_jobs, watch, n_workers, procedure=procedure, settings=settings, directory=directory)
 
     def _seed(self, *key: int) -> dict[str, Any]:
         seed = self.settings["seed"]
@@ -278,7 +271,7 @@ def evidence_and_repeats(
     n: Any,
     random_state: RandomState,
     n_jobs: int | None,
-    on_progress: Progress | None,
+    on_progress: Progress | bool | None,
     checkpoint: str | os.PathLike[str] | None,
 ) -> tuple[Evidence, EnsembleRepeats]:
     """Return evidence, collected now if it is None, and what repeats its ensemble; each has a place in `checkpoint`."""

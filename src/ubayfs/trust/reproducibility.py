@@ -28,10 +28,11 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
+from .._shown import Shown
 from ..constraints import ConstraintSystem
 from ..data.feature_data import FeatureData
-from ..ensemble.collect import Progress
 from ..ensemble.evidence import Evidence
+from ..ensemble.progress import Progress
 from ..exceptions import Advice, InputError, OptimizationError
 from ..priors import PriorKnowledge
 from ..selection import Selection, check_selection
@@ -49,7 +50,7 @@ _RANGE = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class Reproducibility:
+class Reproducibility(Shown):
     """Agreement of the sets that are chosen on disjoint halves of the samples.
 
     Attributes
@@ -79,6 +80,10 @@ class Reproducibility:
     vote_share: Floats
     n_splits: int
     failures: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        agreement = f"lower={self.lower:.2f}, upper={self.upper:.2f}"
+        return f"Reproducibility(size={self.size}, {agreement}, n_splits={self.n_used})"
 
     @property
     def size(self) -> int:
@@ -297,7 +302,7 @@ def reproduce(
     n_splits: int = 20,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **arguments: Any,
 ) -> Reproducibility:
@@ -314,8 +319,9 @@ def reproduce(
         Each takes two ensembles and two decisions on half of the samples.
     random_state, n_jobs
         As in :func:`~ubayfs.collect_evidence`; decisions have the same `random_state`.
-    on_progress : callable, optional
-        Called as ``on_progress(done, n_splits)``. When it returns False, the result rests on the splits so far.
+    on_progress : callable or bool, optional
+        True shows a progress bar (needs tqdm). A function is called as ``on_progress(done, n_splits)``. When it returns
+        False, the result rests on the splits so far.
     checkpoint : path of a directory, optional
         Every finished split is stored there, and the same call continues from there.
     **arguments

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._plain import decode, plain
+from .._shown import Shown
 from ..exceptions import Advice
 from .prediction_metrics import METRICS
 from .repeats import repeats_advice
@@ -98,7 +99,7 @@ class FoldMean:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation:
+class Validation(Shown):
     """What :func:`validate` found.
 
     Attributes
@@ -130,6 +131,9 @@ class Validation:
     control_records: tuple[FoldScore, ...] | None = None
     failures: tuple[str, ...] = ()
     cancelled: bool = False
+
+    def __repr__(self) -> str:
+        return f"Validation(task={self.task!r}, metric={self.main_metric!r}, folds={self.n_done} of {self.n_folds})"
 
     @property
     def n_folds(self) -> int:

@@ -1,0 +1,222 @@
+"""Cards: what a value shows of itself in a notebook (HTML) and where it is printed (text)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .._arguments import Array, Ints
+from .._plain import aligned, counted, relaxation_text, rounded
+from ..constraints.constraint import KINDS, Constraint
+from ..ensemble.evidence import Evidence
+from ..plotting.scores import interval_text, method_name, metric_name
+from ..priors.base import Posterior
+from ..selection import Selection
+from ..summary.facts import constraint_facts, ensemble_facts, score_facts
+from ..summary.sentences import held, proof
+from ..summary.trust_facts import reproducibility_facts, validation_facts
+from ..summary.trust_sentences import chosen_again, predicts
+from ..trust.noise import SUPPORTED, Noise
+from ..trust.reproducibility import Reproducibility
+from ..trust.validation import Validation
+from .document import visible
+
+_MOST_ROWS = 20
+# Colors that can be read on light and dark pages; everything else is that of the page.
+_BORDER, _BAR = "rgba(128,128,128,.35)", "#3987c9"
+_BOX = f"border:1px solid {_BORDER};border-radius:4px;padding:.6em .9em;display:inline-block;max-width:100%"
+_CELL = "padding:.15em .9em .15em 0;border:0;white-space:nowrap;vertical-align:middle"
+_TRACK = f"display:inline-block;width:6em;height:.6em;background:{_BORDER};border-radius:2px"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A title, a table whose second column may have bars, and a few lines below it."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    bars: tuple[float, ...] = ()  # in [0, 1], one per row, beside the second column
+    lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        rows = [tuple(map(visible, row)) for row in (self.columns, *self.rows)]
+        table = aligned(rows, [False, *[True] * (len(self.columns) - 1)]) if self.rows else ""
+        return "\n\n".join(filter(None, [visible(self.title), table, "\n".join(map(visible, self.lines))]))
+
+    def html(self) -> str:
+        """Return HTML that needs nothing else: no style sheet, no script; text is escaped."""
+        parts = [f'<p style="margin:0 0 .4em;font-weight:600">{_text(self.title)}</p>']
+        if self.rows:
+            headings = [_cell("th", text, i) for i, text in enumerate(self.columns)]
+            if self.bars:
+                headings.insert(2, "<th></th>")
+            cells = "".join(headings)
+            body = "".join(self._row(number) for number in range(len(self.rows)))
+            table = (
+                f'<table style="border-collapse:collapse;margin:0;font-size:inherit"><thead><tr>{cells}</tr></thead>'
+            )
+            parts.append(f'<div style="overflow-x:auto">{table}<tbody>{body}</tbody></table></div>')
+        parts += [f'<p style="margin:.4em 0 0;font-size:90%">{_text(line)}</p>' for line in self.lines]
+        return f'<div style="{_BOX}">{"".join(parts)}</div>'
+
+    def _row(self, number: int) -> str:
+        cells = [_cell("td", text, i) for i, text in enumerate(self.rows[number])]
+        if self.bars:
+            width = 100 * min(max(self.bars[number], 0.0), 1.0)
+            filled = f"display:block;width:{width:.0f}%;height:100%;background:{_BAR};border-radius:2px"
+            cells.insert(2, f'<td style="{_CELL}"><span style="{_TRACK}"><span style="{filled}"></span></span></td>')
+        return f"<tr>{''.join(cells)}</tr>"
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))
+
+
+def _cell(tag: str, text: str, place: int) -> str:
+    return f'<{tag} style="{_CELL};text-align:{"right" if place else "left"}">{_text(text)}</{tag}>'
+
+
+def card_of(value: Any) -> Card:
+    """Return the card of a value of ubayfs."""
+    return next(make(value) for kind, make in _CARDS.items() if isinstance(value, kind))
+
+
+def _of_features(
+    title: str,
+    names: Array,
+    order: Ints,
+    columns: Mapping[str, Sequence[str]],
+    bars: Array | None = None,
+    lines: Sequence[str] = (),
+) -> Card:
+    """Return a card with a row per feature in an order of positions, as many as are easily read."""
+    shown = order[:_MOST_ROWS]
+    more = len(order) - len(shown)
+    return Card(
+        title,
+        ("feature", *columns),
+        tuple((str(names[i]), *(column[i] for column in columns.values())) for i in shown),
+        () if bars is None else tuple(float(bars[i]) for i in shown),
+        (*([f"and {counted(more, 'more feature', 'more features')}"] if more else []), *lines),
+    )
+
+
+def _selection(found: Selection) -> Card:
+    order = found.indices[np.argsort(-found.importance[found.indices], kind="stable")]
+    columns: dict[str, Sequence[str]] = {}
+    bars = found.importance / max(found.importance.max(initial=0.0), 1e-300)
+    if found.counts is not None:
+        n_models = None if found.posterior is None else found.posterior.evidence.n_models
+        of = "" if n_models is None else f" of {n_models:,}"
+        columns["votes"] = [f"{n:,}{of}" for n in found.counts]
+        bars = found.counts / max(n_models or found.counts.max(initial=0), 1)
+    if found.weights is not None and len(np.unique(found.weights)) > 1:
+        columns["prior weight"] = [rounded(weight) for weight in found.weights]
+    columns["importance"] = [rounded(value) for value in found.importance]
+    facts = {**score_facts(found), "constraints": constraint_facts(found)}
+    more = counted(len(found.alternatives), "alternative")
+    lines = [proof(facts), held(facts), *([f"{more} in .alternatives."] if found.alternatives else [])]
+    lines += [f"Note: {advice}" for advice in found.advice]
+    title = f"{len(found.features):,} of {counted(len(found.feature_names), 'feature')} chosen"
+    return _of_features(title, found.feature_names, order, columns, bars, lines)
+
+
+def _evidence(found: Evidence) -> Card:
+    counts, facts = found.counts, ensemble_facts(found)
+    order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
+    columns = {"votes": [f"{n:,} of {found.n_models:,}" for n in counts]}
+    by = f" by {', '.join(facts['selector_names'])}" if facts["selector_names"] else ""
+    title = f"Votes of {counted(found.n_models, 'model')}{by} for {counted(found.n_features, 'feature')}"
+    lines = [f"Note: {advice}" for advice in found.advice]
+    return _of_features(title, found.feature_names, order, columns, counts / max(found.n_models, 1), lines)
+
+
+def _posterior(found: Posterior) -> Card:
+    mean = found.mean
+    columns = {
+        "importance": [rounded(value) for value in mean],
+        "votes": [f"{n:,}" for n in found.counts],
+        "prior weight": [rounded(weight) for weight in found.weights],
+    }
+    models = counted(found.evidence.n_models, "model")
+    title = (
+        f"{found.prior.capitalize()} posterior of {counted(found.n_features, 'feature')}: {models} and prior weights"
+    )
+    lines = [f"Note: {advice}" for advice in found.advice]
+    if found.diagnostics is not None:
+        lines.insert(0, f"R-hat {found.diagnostics.r_hat:.3f} after {counted(found.diagnostics.n_draws, 'draw')}.")
+    known = (found.counts > 0) | (found.weights > found.weights.min())  # the others are all alike
+    order = np.argsort(-mean, kind="stable")[: max(int(known.sum()), 1)]
+    return _of_features(title, found.feature_names, order, columns, mean / max(mean.max(initial=0.0), 1e-300), lines)
+
+
+def _constraint(found: Constraint) -> Card:
+    meaning = KINDS[found.kind].meaning
+    strict = "found in the data" if found.rho is None else _strictness(found.rho)
+    strict = strict if found.price is None else f"a violation costs {_strictness(found.price)} of the models' votes"
+    return Card(repr(found), lines=tuple(filter(None, [f"{meaning}.", f"How strictly: {strict}.", found.note])))
+
+
+def _strictness(value: Any) -> str:
+    several = value if isinstance(value, tuple) else (value,)
+    return relaxation_text(min(several), max(several))
+
+
+def _validation(found: Validation) -> Card:
+    facts = validation_facts(found)
+    records = [row for row in facts["scores"] if row["metric"] == found.main_metric]
+    rows = tuple(
+        (
+            method_name(row["method"]),
+            interval_text(row["mean"], row["lower"], row["upper"]),
+            interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+"),
+        )
+        for row in records
+    )
+    bars = tuple(row["mean"] or 0.0 for row in records) if found.main_metric in ("auc", "c_index") else ()
+    metric = metric_name(found.main_metric)
+    title = f"{metric} on samples not used for choosing, {counted(found.n_done, 'fold')}"
+    return Card(title, ("chosen by", metric, "ours minus this"), rows, bars, tuple(predicts(facts)[1]))
+
+
+def _noise(found: Noise) -> Card:
+    order = np.argsort(-found.counts, kind="stable")[: int((found.counts > 0).sum())]
+    columns = {
+        "votes": [f"{n:,} of {found.n_models:,}" for n in found.counts],
+        "q": ["< 0.01" if q < 0.01 else f"{q:.2f}" for q in found.q_values],
+    }
+    title = f"The data support {counted(found.supported, 'feature')} (q up to {SUPPORTED:g})"
+    lines = [
+        f"Votes beside those of {counted(found.null.n_done, 'shuffled target')}: p = {rounded(found.p_value, 2)}.",
+        "q: expected share of noise among features with at least as many votes.",
+        *(f"Note: {advice}" for advice in found.advice),
+    ]
+    bars = found.counts / max(found.n_models, 1)
+    return _of_features(title, found.feature_names, order, columns, bars, lines)
+
+
+def _reproducibility(found: Reproducibility) -> Card:
+    value, lines = chosen_again(reproducibility_facts(found))
+    order = np.flatnonzero(found.chosen)
+    order = order[np.argsort(-found.frequency[order], kind="stable")]
+    columns = {"chosen again": [str(label) for label in found.labels]}
+    lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
+    lines += [f"Note: {advice}" for advice in found.advice]
+    title = f"Would another study choose them again? {value}".rstrip()
+    return _of_features(title, found.feature_names, order, columns, np.nan_to_num(found.frequency), lines)
+
+
+_CARDS: dict[type[Any], Callable[[Any], Card]] = {
+    Selection: _selection,
+    Evidence: _evidence,
+    Posterior: _posterior,
+    Constraint: _constraint,
+    Validation: _validation,
+    Noise: _noise,
+    Reproducibility: _reproducibility,
+}

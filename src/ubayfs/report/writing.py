@@ -1,0 +1,76 @@
+"""All formats of a report, and a report on a selection as a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._files import protected, save_content
+from .._plain import listing
+from ..data.feature_data import FeatureData
+from ..exceptions import InputError, UBayFSError
+from ..selection import Selection
+from ..summary import summarize
+from ..trust.trust import Trust
+from .html import render_html
+from .markdown import render_markdown
+
+
+def render_json(summary: Mapping[str, Any]) -> str:
+    """Return what :func:`~ubayfs.summary.summarize` gave as strict JSON: no NaN, no Infinity."""
+    return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render_csv(summary: Mapping[str, Any]) -> str:
+    """Return the chosen features, one row each; several blocks of one feature are in one cell."""
+    records = summary["chosen"]
+    buffer = io.StringIO()
+    # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
+    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\r\n")
+    writer.writeheader()
+    for record in records:
+        cells = ["; ".join(map(str, value)) if isinstance(value, list) else value for value in record.values()]
+        texts = [protected(cell) if isinstance(cell, str) else cell for cell in cells]
+        writer.writerow(dict(zip(record, texts, strict=True)))
+    return buffer.getvalue().replace("\r\n", "\n")
+
+
+# By the suffix of the file.
+RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    ".html": render_html,
+    ".md": render_markdown,
+    ".json": render_json,
+}
+
+
+def write_report(
+    selection: Selection,
+    path: str | os.PathLike[str],
+    X: Any,
+    y: Any,
+    trust: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+) -> Path:
+    """Write the report that the suffix of a path names; see :meth:`ubayfs.Selection.report`."""
+    path = Path(path)
+    render = RENDERERS.get(path.suffix.lower())
+    if render is None:
+        raise InputError.of("path", f"must end in {listing([*RENDERERS])}; got {str(path)!r}.", path)
+    known = Trust(**{part: found for part, found in trust.items() if found is not None})
+    summary = summarize(selection, _data(selection, X, y), trust=known, **arguments)
+    save_content(path, render(summary).encode(), UBayFSError)
+    return path
+
+
+def _data(selection: Selection, X: Any, y: Any) -> Any:
+    """Return the data of the fit, with the target if it is given, read as the ensemble read them."""
+    if y is None:
+        return X
+    settings = {} if selection.posterior is None else selection.posterior.evidence.settings
+    task, rule = settings.get("task"), settings.get("missing") or "error"
+    return FeatureData.from_table(X, y, task=task, missing=rule, max_missing=1.0)
