@@ -225,8 +225,10 @@ class Decision:
         demands = self._constraints(None if posterior is None else posterior.knowledge)
         if posterior is not None and posterior.knowledge is not None:
             known["knowledge"] = posterior.knowledge.to_dict()
-            given = {"experts": list(posterior.knowledge.experts), "pool": posterior.knowledge.pool}
+            experts = posterior.knowledge.experts
+            given: dict[str, Any] = {"experts": list(experts), "pool": posterior.knowledge.pool}
             given["confirmed"] = posterior.knowledge.confirmed or ""
+            given["confirmed_by"] = {name: own.confirmed for name, own in experts.items() if own.confirmed}
             known |= {key: value for key, value in given.items() if value}
         return {
             "constraints": [constraint.to_dict() for constraint in demands],

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ubayfs.app import api
+from ubayfs.app import api, intake
+from ubayfs.app.seat import Seat
 from ubayfs.exceptions import InputError
 
 MEGABYTE = 1024**2
@@ -50,9 +51,9 @@ def test_no_name_leaves_the_folder(tmp_path, name, stored):
 
 @pytest.mark.parametrize("length", [None, 11, 500])
 def test_too_long_or_cut_short_leaves_what_was_there(tmp_path, monkeypatch, length):
-    monkeypatch.setattr(api, "MAX_UPLOAD", 10)
+    monkeypatch.setattr(intake, "MOST_BYTES", 10)
     store(tmp_path, "cells.csv", [b"before"])
-    with pytest.raises(InputError, match="too large"):
+    with pytest.raises(InputError, match="read up to"):
         store(tmp_path, "cells.csv", [b"x" * 6] * 2, length)
     with pytest.raises(InputError, match="did not arrive completely"):
         store(tmp_path, "cells.csv", [b"abc"], 5)
@@ -61,7 +62,7 @@ def test_too_long_or_cut_short_leaves_what_was_there(tmp_path, monkeypatch, leng
 
 def test_a_nearly_full_disk_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(api.shutil, "disk_usage", lambda folder: SimpleNamespace(free=api._SPARE + 100))
-    with pytest.raises(InputError, match="nearly full"):
+    with pytest.raises(InputError, match="has room for"):
         store(tmp_path, "cells.csv", [b"x" * 101])
     assert list(tmp_path.iterdir()) == []
 
@@ -77,12 +78,23 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_votes_are_in_the_rows_only_when_knowledge_is_confirmed():
     bench = SimpleNamespace(
-        facts={"feature_names": ["a", "b"], "block_of": {"a": "size"}}, stated={"b": ("likely", "a paper")},
-        state=SimpleNamespace(confirmed=None), votes=np.array([3, 4]), revision=7,
+        facts={"feature_names": ["a", "b"], "block_of": {"a": "size"}},
+        words=lambda expert: {"b": ("likely", "a paper")} if expert == "Ann" else {},
+        state=SimpleNamespace(confirmed={"Bob": "2026-11-17T04:00:00+00:00"}), votes=np.array([3, 4]), revision=7,
     )  # fmt: skip
     rows = [["a", "size", None, ""], ["b", "", "likely", "a paper"]]
-    assert api.feature_rows(bench) == {"revision": 7, "rows": rows, "votes": None}
-    bench.state.confirmed = "2026-11-17T04:00:00+00:00"
-    assert api.feature_rows(bench)["votes"] == [3, 4]
+    assert api.feature_rows(Seat(bench, "Ann")) == {"revision": 7, "rows": rows, "votes": None}
+    assert api.feature_rows(Seat(bench, "Bob"))["votes"] == [3, 4]
     bench.facts = None
-    assert api.feature_rows(bench)["rows"] == []
+    assert api.feature_rows(Seat(bench))["rows"] == []
+
+
+def test_a_table_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+    for name, n_bytes in (("huge.csv", 2 * 1024**3), ("packed.csv.gz", 300 * 1024**2)):
+        with open(tmp_path / name, "wb") as file:
+            file.truncate(n_bytes)
+        tracemalloc.start()
+        with pytest.raises(InputError, match=f"{name} has .* read up to .* Leave out"):
+            intake.inspect([name], None, str(tmp_path))
+        assert tracemalloc.get_traced_memory()[1] < MEGABYTE
+        tracemalloc.stop()

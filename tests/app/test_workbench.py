@@ -8,11 +8,14 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from app_studies import NAMES, make, small_study
 from ubayfs import decorrelate, max_size
 from ubayfs.app import document
+from ubayfs.app.intake import begin
+from ubayfs.app.seat import Seat
 from ubayfs.app.state import Rule, State
 from ubayfs.app.workbench import Event, Workbench
 from ubayfs.exceptions import InputError, UBayFSError
@@ -24,6 +27,11 @@ def bench(tmp_path):
     opened = make(tmp_path)
     yield opened
     opened.close()
+
+
+def read(bench, stated=None):
+    """Tell a workbench what its worker has read."""
+    bench._receive("facts", (bench.revision, {"feature_names": NAMES}, {"stated": stated or {}, "block_of": {}}))
 
 
 def reopened(bench):
@@ -43,11 +51,11 @@ EDITS = {
     "change": lambda bench: bench.change_rule(0, constraint={"max_size": {"n": 4, "price": 0.1}}, why="costs"),
     "remove": lambda bench: bench.remove_rule(0),
     "size": lambda bench: bench.set_size(2),
-    "data": lambda bench: bench.set_data(groups="gene5"),
-    "evidence": lambda bench: bench.set_evidence(selector="fisher", n_models=7),
-    "prior": lambda bench: bench.set_prior(pool="lowest"),
-    "decision": lambda bench: bench.set_decision(min_votes=1),
-    "trust": lambda bench: bench.set_trust(level="none"),
+    "data": lambda bench: bench.set("data", groups="gene5"),
+    "evidence": lambda bench: bench.set("evidence", selector="fisher", n_models=7),
+    "prior": lambda bench: bench.set("prior", pool="lowest"),
+    "decision": lambda bench: bench.set("decision", min_votes=1),
+    "trust": lambda bench: bench.set("trust", level="none"),
 }
 
 
@@ -59,14 +67,14 @@ def test_each_edit_is_on_disk_can_be_undone_and_is_published(bench, name):
     after = bench.state
     assert after != before
     assert events == [Event("state")]
-    assert bench.undo_label
+    assert bench.undo_label()
     bench.flush()
     assert load_study(bench.directory / "study.yaml") == after.study
     again = reopened(bench)
     assert again.state == after
     again.undo()
     assert again.state == before
-    assert again.can_redo
+    assert again.redo_label()
     again.redo()
     assert again.state == after
     again.close()
@@ -79,8 +87,8 @@ WRONG = {
     "argument": lambda bench: bench.add_rule({"max_size": -3}),
     "position": lambda bench: bench.change_rule(7, on=False),
     "absent": lambda bench: bench.remove_rule(-1),
-    "key": lambda bench: bench.set_evidence(n_model=3),
-    "value": lambda bench: bench.set_evidence(n_models=0),
+    "key": lambda bench: bench.set("evidence", n_model=3),
+    "value": lambda bench: bench.set("evidence", n_models=0),
     "name": lambda bench: bench.rename("  "),
     "version": lambda bench: bench.back_to(3),
     "default": lambda bench: bench.set_default("much"),
@@ -94,28 +102,27 @@ def test_a_wrong_edit_is_refused_and_changes_nothing(bench, name):
         WRONG[name](bench)
     assert bench.state is before
     assert (bench.directory / "history.jsonl").read_bytes() == content
-    assert not bench.can_undo
+    assert not bench.undo_label()
 
 
 def test_names_that_are_not_in_the_data_are_refused_once_these_are_known(bench):
-    bench._receive("facts", ({"feature_names": NAMES},))
+    read(bench)
     with pytest.raises(InputError, match="gene01"):
         bench.say(["gene01"], "likely")
     bench.say(["gene1"], "likely")
-    assert bench.stated == {"gene1": ("likely", "")}
+    assert bench.words() == {"gene1": ("likely", "")}
 
 
 def test_what_a_table_states_is_outweighed_by_name(bench):
-    bench._receive("facts", ({"feature_names": NAMES},))
-    bench._receive("stated", (bench.revision, {"gene2": ("likely", "table")}, {}))
-    assert bench.stated == {"gene2": ("likely", "table")}
+    read(bench, {"": {"gene2": ("likely", "table")}})
+    assert bench.words() == {"gene2": ("likely", "table")}
     bench.say(["gene2"], None)
     assert dict(bench.state.study.prior.weights.features) == {"gene2": 0.01}
 
 
 def test_an_edit_without_effect_is_none(bench):
     bench.set_size(3)
-    assert not bench.can_undo
+    assert not bench.undo_label()
     assert bench.revision == 0
 
 
@@ -132,47 +139,126 @@ def test_confirming_is_recorded_and_no_undo_takes_it_back(bench):
     bench.say(["gene1"], "likely")
     assert bench.state.study.prior.changed_after_votes is None
     bench.confirm()
-    at = bench.state.confirmed
+    at = bench.state.confirmed[""]
     assert bench.state.study.prior.confirmed == at
     bench.undo()
-    assert (bench.state.confirmed, bench.state.weights().features) == (at, ())
+    assert (bench.state.confirmed, bench.state.weights().features) == ({"": at}, ())
     bench.say(["gene2"], "likely")
     assert list(bench.state.study.prior.changed_after_votes) == ["gene2"]
     again = reopened(bench)
-    assert again.state.confirmed == at
+    assert again.state.confirmed == {"": at}
     again.undo()
     assert again.state.study.prior.changed_after_votes is None
     again.close()
 
 
-def test_experts_give_words_under_their_names_without_seeing_those_of_others(bench):
-    bench.set_expert("Ann")
-    bench.say(["gene1"], "likely", "seen")
-    bench.set_expert("Bob")
-    assert bench.stated == {}
-    bench.say(["gene1"], "unlikely")
+def test_experts_state_words_at_once_without_seeing_those_of_others(bench):
+    ann, bob = Seat(bench, bench.join("Ann")), Seat(bench, bench.join(" Bob "))
+    read(bench)
+    ann.say(["gene1"], "likely", "seen")
+    bob.say(["gene1"], "unlikely")
+    ann.say(["gene2"], 3)
+    assert (ann.stated, bob.stated) == ({"gene1": ("likely", "seen"), "gene2": (3, "")}, {"gene1": ("unlikely", "")})
     experts = bench.state.study.prior.experts
     assert {name: expert.weights.features for name, expert in experts.items()} == {
-        "Ann": (("gene1", "likely"),),
+        "Ann": (("gene1", "likely"), ("gene2", 3)),
         "Bob": (("gene1", "unlikely"),),
     }
-    bench.undo()
-    assert bench.state.expert == "Bob"
-    assert list(bench.state.study.prior.experts) == ["Ann"]
+    assert Seat(bench).stated == {}
+
+
+def test_each_expert_sees_votes_after_confirming_their_own_knowledge(bench):
+    ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
+    bench.votes = np.arange(len(NAMES))
+    bench.answer = {"revision": 0, "set": {}}
+    ann.say(["gene1"], "likely")
+    ann.confirm()
+    assert (ann.votes is bench.votes, bob.votes, "set" in bob.answer) == (True, None, False)
+    assert bench.state.study.prior.experts["Ann"].confirmed == bench.state.confirmed["Ann"]
+    bob.say(["gene2"], "likely")  # has not seen any
+    ann.say(["gene3"], "likely")
+    assert list(bench.state.study.prior.changed_after_votes) == ["gene3"]
+    bench.flush()
+    assert load_study(bench.directory / "study.yaml") == bench.state.study
+    again = reopened(bench)
+    assert again.state == bench.state
+    again.confirm("Bob")
+    assert set(again.state.confirmed) == {"Ann", "Bob"}
+    again.close()
+
+
+def test_experts_undo_their_own_words_and_what_belongs_to_all(bench):
+    ann, bob = Seat(bench, "Ann"), Seat(bench, "Bob")
+    ann.say(["gene1"], "likely")
+    bob.say(["gene2"], "likely")
+    bench.set_size(2)
+    bob.say(["gene3"], "unlikely")
+    assert (ann.undo_label, bob.undo_label) == ("At most 2 features", "Bob: gene3: unlikely")
+    ann.undo()
+    ann.undo()
+    stated = {name: dict(own.weights.features) for name, own in bench.state.study.prior.experts.items()}
+    assert stated == {"Bob": {"gene2": "likely", "gene3": "unlikely"}}
+    assert bench.state.rules == (Rule(max_size(3, rho=math.inf)),)
+    assert (ann.undo_label, ann.redo_label, bob.redo_label) == ("", "Ann: gene1: likely", "At most 2 features")
+    again = reopened(bench)
+    assert (again.state, again.undo_label("Ann"), again.redo_label("Ann")) == (bench.state, "", "Ann: gene1: likely")
+    again.redo("Ann")
+    again.redo("Ann")
+    assert dict(again.state.weights(expert="Ann").features) == {"gene1": "likely"}
+    assert again.state.rules == (Rule(max_size(2, rho=math.inf)),)
+    final = reopened(again)
+    assert final.state == again.state
+    final.close()
+
+
+def test_what_another_expert_has_built_upon_cannot_be_undone(bench):
+    bench.say(["gene1"], "likely")
+    bench.join("Ann")  # takes over what was stated
+    bench.say(["gene1"], 5, expert="Ann")
+    before = bench.state
+    with pytest.raises(InputError, match="cannot be undone"):
+        bench.undo("Bob")
+    assert bench.state == before
+    bench.undo("Ann")
+    bench.undo("Ann")
+    assert dict(bench.state.weights().features) == {"gene1": "likely"}
 
 
 def test_the_first_name_is_that_of_whoever_stated_something_before(bench):
     bench.set_default(0.05)
     bench.say(["gene1"], "likely", "seen")
-    bench.set_expert("Ann")
+    bench.confirm()
+    bench.join("Ann")
     prior = bench.state.study.prior
     assert prior.experts["Ann"].weights.features == (("gene1", "likely"),)
     assert (prior.weights.default, prior.weights.features) == (0.05, ())
-    assert bench.stated["gene1"] == ("likely", "seen")
-    bench.set_expert("Bob")
-    bench.set_expert("")
-    bench.set_expert("Cyd")
-    assert list(bench.state.study.prior.experts) == ["Ann"]
+    assert bench.words("Ann")["gene1"] == ("likely", "seen")
+    assert set(bench.state.confirmed) == {"", "Ann"}  # who has seen the votes
+    bench.join("Bob")
+    assert (list(bench.state.study.prior.experts), "Bob" in bench.state.confirmed) == (["Ann"], False)
+
+
+def test_a_log_with_one_time_of_confirmation_is_read(bench):
+    plain = {**bench.state.to_plain(), "confirmed": "2026-11-17T04:00:00+00:00", "expert": ""}
+    del plain["corrected"]
+    assert State.from_plain(plain, bench.directory).confirmed == {"": "2026-11-17T04:00:00+00:00"}
+
+
+def test_what_a_person_corrected_is_not_guessed_anew(bench):
+    bench.set("data", missing="median")
+    bench.set("data", groups="gene5")
+    bench.undo()
+    assert bench.state.corrected == ("missing",)
+    found = {"study": {"data": {"path": {"a": "a.csv", "b": "b.csv"}, "target": "died", "missing": "error"}}}
+    found["study"]["evidence"] = {"selector": "mrmr"}
+    begin(bench, found)
+    data = bench.state.study.data
+    assert (data.path, data.target, data.missing) == ({"a": "a.csv", "b": "b.csv"}, "died", "median")
+    again = reopened(bench)
+    assert again.state.corrected == ("missing",)
+    again.set("data", path="", samples=None)
+    assert again.state.corrected == ()
+    again.close()
 
 
 def test_a_study_file_that_was_edited_elsewhere_is_one_more_edit(bench):
@@ -185,7 +271,7 @@ def test_a_study_file_that_was_edited_elsewhere_is_one_more_edit(bench):
     again = Workbench(bench.directory, None)
     assert again.state.study.evidence.n_models == 31
     assert again.state.rules == bench.state.rules
-    assert "study.yaml" in again.undo_label
+    assert "study.yaml" in again.undo_label()
     again.undo()
     assert again.state == bench.state
     again.close()
@@ -220,7 +306,7 @@ def test_a_damaged_log_begins_anew_from_the_study_file(bench):
     log.write_bytes(b"\n".join([lines[0], b"\x00" * 50, *lines[2:]]))
     again = Workbench(bench.directory, None)
     assert again.state == bench.state
-    assert not again.can_undo
+    assert not again.undo_label()
     assert len(list(bench.directory.glob("history-damaged-*.jsonl"))) == 1
     again.close()
 

@@ -1,6 +1,8 @@
 """The worker: what it answers is what the library says; whatever kills it, nothing is lost."""
 
+import json
 import math
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,8 +15,9 @@ import pytest
 
 from app_studies import NAMES, answered, make, small_study, until
 from ubayfs import decorrelate, max_size
+from ubayfs.app.requests import REQUESTS
 from ubayfs.app.workbench import Workbench
-from ubayfs.app.worker import Worker
+from ubayfs.app.worker import Worker, _Loop
 from ubayfs.exceptions import UBayFSError
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study, resolve_study
@@ -120,22 +123,11 @@ def test_a_rule_on_a_feature_that_does_not_exist_is_a_problem_of_that_rule(as_it
 
 def test_requests(bench):
     ask = lambda kind, **payload: bench.request(kind, **payload).result(60)  # noqa: E731
-    assert ask("match", names=["gene1", "nothing"])["unknown"] == ["nothing"]
     sizes = ask("sizes", sizes=[1, 2, 3])
     assert [point["size"] for point in sizes] == [1, 2, 3]
     assert sizes[-1]["value"] == pytest.approx(bench.answer["set"]["value"])
-    first, correlation = ask("correlated", feature="gene0", n=1)[0]
-    data = bench.state.study.read_data()
-    ranks = np.argsort(np.argsort(data.X, axis=0), axis=0)
-    matrix = np.corrcoef(ranks.T)
-    np.fill_diagonal(matrix, 0)
-    assert first == NAMES[int(np.abs(matrix[0]).argmax())]
-    assert correlation == pytest.approx(matrix[0][NAMES.index(first)])
     assert ask("estimate") == {"seconds": 0.0, "n_left": 0}
-    assert ask("preview", target=None)["facts"]["task"] == "unsupervised"
     assert b"<svg" in ask("figure", name="evidence")
-    with pytest.raises(UBayFSError):
-        ask("correlated", feature="gene77")
     with pytest.raises(UBayFSError):
         ask("nonsense")
 
@@ -288,7 +280,7 @@ def test_undoing_other_settings_of_the_ensemble_finds_its_runs_again(tmp_path):
     bench.collect()
     until(bench, answered(bench))
     before = bench.answer["set"]["features"]
-    bench.set_evidence(selector="fisher")
+    bench.set("evidence", selector="fisher")
     until(bench, lambda: not bench.evidence["current"])
     assert "set" not in bench.answer  # no set that does not belong to the study
     bench.undo()
@@ -300,16 +292,77 @@ def test_undoing_other_settings_of_the_ensemble_finds_its_runs_again(tmp_path):
 def test_data_that_cannot_be_read_are_a_problem_and_can_be_corrected(tmp_path):
     bench = make(tmp_path, Worker)
     until(bench, lambda: bench.facts is not None)
-    bench.set_data(target="clas")
+    bench.set("data", target="clas")
     until(bench, wrong(bench))
     assert bench.problems[0]["path"][:2] == ["data", "target"]
     assert "class" in bench.table["columns"]
-    bench.set_data(target="class")
+    bench.set("data", target="class")
     until(bench, lambda: bench.facts is not None and not bench.problems)
-    bench.set_data(path="nowhere.csv")
+    bench.set("data", path="nowhere.csv")
     until(bench, wrong(bench))
     assert bench.facts is None
     bench.close()
+
+
+def test_words_of_files_and_blocks_are_known_with_the_data_whatever_else_is_wrong(tmp_path):
+    bench = make(tmp_path)
+    (bench.directory / "known.csv").write_text("feature,weight,why\ngene4,likely,a paper\n")
+    (bench.directory / "ann.csv").write_text("feature,weight\ngene5,7\n")
+    bench.set("prior", table="known.csv", experts={"Ann": "ann.csv"})
+    bench.set_blocks({"first": ["gene0", "gene1"]})
+    bench.add_rule({"require": ["gene1", "gene2", "gene3", "gene4"]})  # contradicts the size
+    bench.close()
+    found = []
+
+    def look(opened):
+        if opened.facts:
+            found.append((opened.words(), opened.words("Ann"), opened.facts["block_of"]))
+
+    for _ in range(2):  # also after an end of the program
+        again = Workbench(bench.directory)
+        again.subscribe(lambda event, again=again: look(again))
+        until(again, wrong(again))
+        assert again.problems[0]["rules"] == [0, 1]
+        again.close()
+    stated = {"gene4": ("likely", "a paper")}, {"gene5": (7.0, "")}, {"gene0": "first", "gene1": "first"}
+    assert found
+    assert all(each == stated for each in found)  # at no moment less
+
+
+def test_a_version_has_the_set_of_its_state_whatever_is_edited_meanwhile(as_it_was):
+    bench = as_it_was
+    saved = bench.save_version("before")
+    for size in (2, 4):
+        bench.set_size(size)
+        until(bench, answered(bench))
+    entry = saved.result(120)
+    place = bench.directory / "versions" / str(entry["number"])
+    (rule,) = json.loads((place / "version.json").read_text())["state"]["rules"]
+    assert len(entry["features"]) == rule["constraint"]["max_size"]["n"]
+    assert list(StoredResult(place).selection.features) == entry["features"]
+
+
+def test_decisions_do_not_wait_for_files(tmp_path, monkeypatch):
+    bench, going = make(tmp_path), threading.Event()
+    monkeypatch.setitem(REQUESTS, "version", lambda stages, name: going.wait())
+    here, there = multiprocessing.Pipe()
+    loop = _Loop(there, bench.directory)
+    for part in (loop.read, loop.run_errands, loop.decide_forever):
+        threading.Thread(target=part, daemon=True).start()
+    here.send(("request", 7, "version", {"name": ""}))
+    here.send(("state", 5, bench.state))
+    received = []
+    while received[-1:] != [("status", "ready")]:
+        received.append(here.recv())
+    assert ("problems", 5, []) in received
+    assert all(message[0] != "reply" for message in received)
+    going.set()
+    assert here.recv() == ("reply", 7, True, True)
+    bench.close()
+    PIPES.extend([here, there])  # a process of its own would end with them
+
+
+PIPES = []
 
 
 # -- without a process -------------------------------------------------------------------------------------------------
@@ -384,7 +437,7 @@ def test_messages_while_a_study_closes_are_dropped(tmp_path):
     bench = make(tmp_path, Silent)
     worker = bench._worker
     bench.close()
-    worker.receive("facts", ({"feature_names": NAMES},))
+    worker.receive("facts", (0, {"feature_names": NAMES}, {"stated": {}, "block_of": {}}))
     assert bench.facts is None
     assert threading.active_count() >= 1
 

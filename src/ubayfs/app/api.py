@@ -14,12 +14,12 @@ from uuid import uuid4
 
 from ..exceptions import InputError, UBayFSError
 from ..report.document import visible
+from .intake import size_problem
+from .seat import Seat
 
 if TYPE_CHECKING:
     from .library import Library
-    from .workbench import Workbench
 
-MAX_UPLOAD = 4 * 1024**3  # bytes of one file
 _SPARE = 50 * 1024**2  # bytes of the disk that an upload leaves free: the log of edits needs some
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\u2028-\u202e\u2066-\u2069]')
 
@@ -45,16 +45,14 @@ async def store_upload(folder: Path, name: str, stream: AsyncIterator[bytes], le
         If it is longer than an upload may be, or than the disk has room for; nothing is left of it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(folder).free - _SPARE
-    limit = min(MAX_UPLOAD, free)
     target, part = folder / upload_name(name), folder / f".{uuid4().hex}.part"
+    free = check_length(folder, target.name, length or 0)
     n_bytes = 0
     try:
         with open(part, "xb") as file:
-            _check_length(length or 0, limit, free)
             async for piece in stream:
                 n_bytes += len(piece)
-                _check_length(n_bytes, limit, free)
+                _check_length(target.name, n_bytes, free)
                 file.write(piece)
             if length is not None and n_bytes != length:
                 raise InputError("the file did not arrive completely; send it again.")
@@ -66,18 +64,24 @@ async def store_upload(folder: Path, name: str, stream: AsyncIterator[bytes], le
     return target
 
 
-def _check_length(n_bytes: int, limit: int, free: int) -> None:
-    if n_bytes > limit:
-        size = f"the file is too large: at most {limit / 1024**3:.1f} GB can be sent"
-        reason = ", since the disk of the server is nearly full" if limit == free else ""
-        raise InputError(f"{size}{reason}. Give its path on the server instead, or send a .gz or Parquet file.")
+def check_length(folder: Path, name: str, n_bytes: int) -> int:
+    """Return the bytes that are free for uploads; raise InputError if a file is too large to be read or stored."""
+    folder.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(folder).free - _SPARE
+    _check_length(name, n_bytes, free)
+    return free
 
 
-def feature_rows(bench: Workbench) -> dict[str, Any]:
-    """Return all features for a table: [name, block, votes or word, why], and the votes if they may be seen.
+def _check_length(name: str, n_bytes: int, free: int) -> None:
+    if (problem := size_problem(name, n_bytes)) is not None:
+        raise InputError(problem)
+    if n_bytes > free:
+        room = f"the disk of the server has room for {max(free, 0) / 10**9:.1f} GB only"
+        raise InputError(f"{name} cannot be stored: {room}. Free space there, or send a smaller file.")
 
-    Votes are null until the knowledge is confirmed.
-    """
+
+def feature_rows(bench: Seat) -> dict[str, Any]:
+    """Return all features for a table: [name, block, votes or word, why], and the votes if the expert may see them."""
     facts = bench.facts
     if facts is None or "feature_names" not in facts:
         return {"revision": bench.revision, "rows": [], "votes": None}
@@ -85,8 +89,7 @@ def feature_rows(bench: Workbench) -> dict[str, Any]:
     blocks = facts.get("block_of") or {}
     nothing: tuple[Any, Any] = (None, "")
     rows = [[name, blocks.get(name, ""), *stated.get(name, nothing)] for name in names]
-    shown = bench.state.confirmed is not None and bench.votes is not None
-    return {"revision": bench.revision, "rows": rows, "votes": bench.votes.tolist() if shown else None}
+    return {"revision": bench.revision, "rows": rows, "votes": None if bench.votes is None else bench.votes.tolist()}
 
 
 def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:
@@ -109,11 +112,19 @@ def add_routes(app: Any, library: Library) -> None:
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
         return Response(content.encode("utf-8", "replace"), status, media_type="application/json")
 
-    async def features(study: str) -> Any:
+    async def features(study: str, expert: str = "") -> Any:
         try:
-            return plain(feature_rows(await asyncio.to_thread(library.open, study)))
+            return plain(feature_rows(Seat(await asyncio.to_thread(library.open, study), expert)))
         except UBayFSError as error:
             return plain({"error": visible(str(error))}, 404)
+
+    async def may_upload(study: str, name: str, size: int) -> Any:
+        try:
+            bench = await asyncio.to_thread(library.open, study)
+            check_length(bench.directory / "uploads", upload_name(name), size)
+        except (UBayFSError, OSError) as error:
+            return plain({"error": visible(str(error))}, 413)
+        return plain({})
 
     async def upload(request: Any, study: str, name: str) -> Any:
         length = request.headers.get("content-length")
@@ -135,5 +146,6 @@ def add_routes(app: Any, library: Library) -> None:
     # The name, not the class, would be looked up here where annotations are texts.
     upload.__annotations__["request"] = Request
     app.get("/s/{study}/features.json", include_in_schema=False)(features)
+    app.get("/s/{study}/upload", include_in_schema=False)(may_upload)
     app.post("/s/{study}/upload", include_in_schema=False)(upload)
     app.get("/s/{study}/download/{kind}", include_in_schema=False)(download)

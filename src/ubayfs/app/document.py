@@ -24,6 +24,7 @@ from ..study.study import Study, load_study
 from .history import History, now
 from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
 
+_LONGEST_NAME = 100  # letters of an expert
 _MANY, _REST = 1000, 2.0  # words from which on the study file is written after so many seconds without an edit
 
 
@@ -64,7 +65,7 @@ class Document:
         self.facts: dict[str, Any] | None = None
         self.problems: list[dict[str, Any]] = []
         self._known: frozenset[str] = frozenset()  # names of the features
-        self._resolved: dict[str, Word] = {}  # what tables, lists, patterns and blocks of the study state
+        self._resolved: dict[str, dict[str, Word]] = {}  # what files, patterns and blocks state, by expert
         self._listeners: dict[object, Callable[[Event], None]] = {}
         self._hurry = threading.Event()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="ubayfs-files")
@@ -93,8 +94,9 @@ class Document:
         named = {rule.constraint: rule for rule in before}
         rules = [replace(named.get(each, Rule(each)), on=True) for each in study.constraints]
         off = [rule for rule in before if not rule.on and rule.constraint not in study.constraints]
-        fixed = {key: app.get(key, getattr(state, key)) for key in ("name", "confirmed", "expert")}
-        return State(study=replace(study, folder=self.directory), rules=(*rules, *off), **fixed)
+        confirmed = State.of("", study).confirmed or state.confirmed
+        name, moved = app.get("name", state.name), replace(study, folder=self.directory)
+        return State(name, moved, (*rules, *off), confirmed, state.corrected)
 
     # -- what pages read -----------------------------------------------------------------------------------------------
 
@@ -103,35 +105,21 @@ class Document:
         """The name of the study."""
         return self.state.name
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is an edit to undo."""
-        return self._history.position > 0
+    def undo_label(self, expert: str = "") -> str:
+        """Return what an expert would undo; empty if there is nothing."""
+        return self._history.label(-1, expert)
 
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is an edit to do again."""
-        return self._history.position < len(self._history.steps)
+    def redo_label(self, expert: str = "") -> str:
+        """Return what an expert would do again; empty if there is nothing."""
+        return self._history.label(1, expert)
 
-    @property
-    def undo_label(self) -> str:
-        """What would be undone."""
-        return self._history.label(-1)
-
-    @property
-    def redo_label(self) -> str:
-        """What would be done again."""
-        return self._history.label(1)
-
-    @property
-    def stated(self) -> dict[str, Word]:
-        """Votes or word, and why, of each feature of which the expert, or a table of the study, states something."""
+    def words(self, expert: str = "") -> dict[str, Word]:
+        """Return votes or word, and why, of each feature of which an expert, or a table of theirs, states something."""
         with self._lock:
-            weights = self.state.weights(self._names())
+            weights = self.state.weights(self._names(), expert)
             reasons = {name: dict(texts).get("why", "") for name, texts in weights.reasons}
             own: dict[str, Word] = {str(name): (stated, reasons.get(name, "")) for name, stated in weights.features}
-            alone = not self.state.expert and not self.state.study.prior.experts
-            return {**(self._resolved if alone else {}), **own}  # nobody sees what another expert states
+            return {**self._resolved.get(expert, {}), **own}
 
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """Call a function after each change, from the thread that made it; returns what ends this."""
@@ -149,28 +137,31 @@ class Document:
 
     # -- edits ---------------------------------------------------------------------------------------------------------
 
-    def say(self, features: Iterable[str], stated: float | str | None, why: str | None = None) -> None:
+    def say(
+        self, features: Iterable[str], stated: float | str | None, why: str | None = None, expert: str = ""
+    ) -> None:
         """State votes or a word of the scale for features; None: nothing is stated any more, why None: as it is."""
         names = list(features)
         what = "nothing" if stated is None else stated
-        self._say(dict.fromkeys(names, (stated, why)), f"{listing(names, 3)}: {what}")
+        self._say(dict.fromkeys(names, (stated, why)), f"{listing(names, 3)}: {what}", expert)
 
-    def say_all(self, words: Mapping[str, Word], source: str) -> None:
+    def say_all(self, words: Mapping[str, Word], source: str, expert: str = "") -> None:
         """State all that a list, a spreadsheet or a gene set says, as one edit."""
-        self._say(words, f"{len(words)} features from {source}")
+        self._say(words, f"{len(words)} features from {source}", expert)
 
-    def _say(self, words: Mapping[str, Word], label: str) -> None:
+    def _say(self, words: Mapping[str, Word], label: str, expert: str) -> None:
         names = self._names()
         absent = [] if names is None else [name for name in words if name not in self._known]
         if absent and names is not None:
             raise InputError.of("features", f"{absent[0]!r} is not in the data.{feature_hint(absent[0], names)}")
         # What a table or a list of the study states of a feature is outweighed by the default, by name.
-        default = self.state.weights(names).default
+        default, further = self.state.weights(names).default, self._resolved.get(expert, {})
         given = {
-            name: (default if stated is None and name in self._resolved else stated, why)
+            name: (default if stated is None and name in further else stated, why)
             for name, (stated, why) in words.items()
         }
-        self._edit(label, lambda state: state.with_words(given, names))
+        label = f"{expert}: {label}" if expert else label
+        self._edit(label, lambda state: state.with_words(given, names, expert), expert)
 
     def _names(self) -> list[str] | None:
         return None if self.facts is None else self.facts["feature_names"]
@@ -183,17 +174,20 @@ class Document:
         """Replace the weight of all features of which nothing is stated."""
         self._edit(f"Default weight {weight}", lambda state: state.with_default(weight))
 
-    def confirm(self) -> None:
-        """Record that the knowledge is complete; from now on votes are shown, and no undo takes this back."""
-        if self.state.confirmed is None:
-            self._fix(confirmed=now())
+    def confirm(self, expert: str = "") -> None:
+        """Record that an expert has stated everything: votes are shown to them now, and no undo changes that."""
+        with self._lock:
+            self._fix(confirmed={expert: now(), **self.state.confirmed})
 
-    def set_expert(self, name: str) -> None:
-        """Give words under another name from now on; under the first one, those that were given without a name, too."""
-        name = name.strip()
-        if name and not self.state.expert:
-            self._edit(f"What was stated is by {name}", lambda state: state.stated_by(name))
-        self._fix(expert=name)
+    def join(self, name: str) -> str:
+        """Let an expert state words under a name and return it; the first one takes over what was stated before."""
+        name = name.strip()[:_LONGEST_NAME]
+        with self._lock:
+            if name and not self.state.study.prior.experts:
+                self._edit(f"What was stated is by {name}", lambda state: state.stated_by(name))
+                if "" in self.state.confirmed:  # who has seen the votes stays the same person
+                    self._fix(confirmed={name: self.state.confirmed[""], **self.state.confirmed})
+        return name
 
     def rename(self, name: str) -> None:
         """Give the study another name."""
@@ -224,43 +218,31 @@ class Document:
         """Set the most features that the set may have."""
         self._edit(f"At most {n} features", lambda state: state.with_size(n))
 
-    def set_data(self, **keys: Any) -> None:
-        """Change keys of the section ``data`` of the study file."""
-        self._set("data", keys)
+    def set(self, section: str, **keys: Any) -> None:
+        """Change keys of a section of the study file; what a person says of the data is not guessed anew."""
 
-    def set_evidence(self, **keys: Any) -> None:
-        """Change keys of the section ``evidence``."""
-        self._set("evidence", keys)
+        def change(state: State) -> State:
+            return state.with_data(keys, True) if section == "data" else state.with_section(section, keys)
 
-    def set_prior(self, **keys: Any) -> None:
-        """Change keys of the section ``prior``, such as how experts are pooled."""
-        self._set("prior", keys)
+        self._edit(_set_label(section, keys), change)
 
-    def set_decision(self, **keys: Any) -> None:
-        """Change keys of the section ``decision``."""
-        self._set("decision", keys)
+    def guess_data(self, **keys: Any) -> None:
+        """Change keys of ``data`` to what was found out about the files."""
+        self._edit(_set_label("data", keys), lambda state: state.with_data(keys, False))
 
-    def set_trust(self, **keys: Any) -> None:
-        """Change keys of the section ``trust``."""
-        self._set("trust", keys)
+    def undo(self, expert: str = "") -> None:
+        """Take the last edit back that is not another expert's, if there is one."""
+        self._step(-1, expert)
 
-    def _set(self, section: str, keys: Mapping[str, Any]) -> None:
-        shown = ", ".join(f"{key} {value}" for key, value in keys.items())
-        self._edit(f"{section.capitalize()}: {shown}"[:200], lambda state: state.with_section(section, keys))
-
-    def undo(self) -> None:
-        """Take the last edit back, if there is one."""
-        self._step(-1)
-
-    def redo(self) -> None:
+    def redo(self, expert: str = "") -> None:
         """Do the last edit that was undone again, if there is one."""
-        self._step(1)
+        self._step(1, expert)
 
-    def _edit(self, label: str, change: Callable[[State], State]) -> None:
+    def _edit(self, label: str, change: Callable[[State], State], by: str = "") -> None:
         """Change the state: checked, on disk, published, in this order; on any failure nothing is changed."""
         with self._lock:
             state = change(self.state)
-            if self._history.add(label, state.to_plain()):
+            if self._history.add(label, state.to_plain(), by):
                 self._enter(state, label)
 
     def _fix(self, **values: Any) -> None:
@@ -270,9 +252,9 @@ class Document:
                 self._history.fix(**values)
                 self._enter(state, "")
 
-    def _step(self, by: int) -> None:
+    def _step(self, by: int, expert: str) -> None:
         with self._lock:
-            label = self._history.step(by)
+            label = self._history.step(by, expert)
             if label is not None:
                 back = State.from_plain(self._history.plain, self.directory)
                 self._enter(back, f"{'redo' if by > 0 else 'undo'}: {label}")
@@ -291,7 +273,7 @@ class Document:
         known = read_json(self.directory / VERSIONS / str(int(version)) / VERSION)
         former = State.from_plain(known["state"], self.directory)
         label = f"Back to version {version}: {known['name']}"
-        self._edit(label, lambda now: replace(former, name=now.name, confirmed=now.confirmed, expert=now.expert))
+        self._edit(label, lambda now: replace(former, name=now.name, confirmed=now.confirmed))
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
@@ -315,7 +297,7 @@ class Document:
         text = state.study.to_yaml().encode()
         self._digests.append(_digest(text))  # the file may have any of these if the program ends now
         plain = state.to_plain()
-        app = {key: plain[key] for key in ("name", "rules", "confirmed", "expert")}
+        app = {key: plain[key] for key in ("name", "rules")}
         app |= {"position": position, "changed": now(), "study_digests": self._digests}
         app |= {key: (self.facts or {}).get(key) for key in ("n_samples", "n_features")}
         try:
@@ -346,6 +328,10 @@ class Document:
 def problem(message: str) -> dict[str, Any]:
     """Return a problem that is about nothing that a page could point to."""
     return {"path": [""], "message": message, "rules": []}
+
+
+def _set_label(section: str, keys: Mapping[str, Any]) -> str:
+    return f"{section.capitalize()}: {', '.join(f'{key} {value}' for key, value in keys.items())}"[:200]
 
 
 def _digest(content: bytes) -> str:

@@ -1,7 +1,8 @@
 """Edits of a study as a log: one line of JSON each, on disk before the edit is answered; undo and redo survive an end.
 
 The first line holds a whole state, each further line an edit (label, time and difference), an undo or redo, or what no
-undo takes back.
+undo takes back. An edit that belongs to somebody, such as the words of an expert, is undone by nobody else; it leaves
+its place in the order for that, which needs edits that differ in other places.
 A line that was cut short by the end of the program was never answered, and is removed when the log is opened.
 """
 
@@ -47,6 +48,12 @@ def difference(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Differenc
     return found
 
 
+def _apart(first: Difference, second: Difference) -> bool:
+    """Tell whether two differences are about other places: then their order does not matter."""
+    shortest = ((path, place, min(len(path), len(place))) for path, *_ in first for place, *_ in second)
+    return not any(path[:n] == place[:n] for path, place, n in shortest)
+
+
 def applied(value: Mapping[Any, Any], changes: Difference, back: bool = False) -> dict[Any, Any]:
     """Return a plain value with a difference, or as it was before it; nothing is changed in place."""
     result = dict(value)
@@ -71,7 +78,8 @@ class History:
     plain : dict
         The state now, in plain types.
     steps : list of dict
-        Edits with ``label``, ``time`` and ``change``, those that are undone last.
+        Edits with ``label``, ``time`` and ``change``, and ``by`` if only that person undoes them; those that are undone
+        stand last.
     position : int
         How many of them are done.
     damaged : bool
@@ -112,6 +120,7 @@ class History:
             elif "fixed" in entry:
                 self.plain = {**self.plain, **entry["fixed"]}
             elif 0 <= self.position + (by := 1 if "redo" in entry else -1) <= len(self.steps):
+                self._bring(entry.get("at"), by)
                 self._move(by)
 
     def _move(self, by: int) -> None:
@@ -133,12 +142,12 @@ class History:
         self._written(lambda: write_atomically(self.path, b"".join(map(_line, entries))))
         self._size = self.path.stat().st_size
 
-    def add(self, label: str, plain: Mapping[str, Any]) -> bool:
+    def add(self, label: str, plain: Mapping[str, Any], by: str = "") -> bool:
         """Log an edit that leads to a state; False if it changes nothing."""
         change = difference(self.plain, plain)
         if not change:
             return False
-        step = {"label": label, "time": now(), "change": change}
+        step = {"label": label, "time": now(), "change": change, **({"by": by} if by else {})}
         self._append(step)
         del self.steps[self.position :]
         self.steps.append(step)
@@ -150,19 +159,37 @@ class History:
         self._append({"fixed": values, "time": now()})
         self.plain = {**self.plain, **values}
 
-    def step(self, by: int) -> str | None:
-        """Undo (-1) or redo (1) an edit and return its label; None if there is none."""
-        if not 0 <= self.position + by <= len(self.steps):
+    def step(self, by: int, who: str = "") -> str | None:
+        """Undo (-1) or redo (1) an edit of everybody or of one person, and return its label; None if there is none."""
+        at = self._next(by, who)
+        if at is None:
             return None
-        self._append({"redo" if by > 0 else "undo": 1, "time": now()})
-        label: str = self.steps[min(self.position, self.position + by)]["label"]
+        step, nearest = self.steps[at], min(self.position, self.position + by)
+        passed = self.steps[at + 1 : nearest + 1] if by < 0 else self.steps[nearest:at]
+        if not all(_apart(step["change"], other["change"]) for other in passed):
+            rule = "has been built upon by another expert since; state something else instead."
+            raise InputError(f"This change cannot be {'re' if by > 0 else 'un'}done: it {rule}")
+        moved = {} if at == nearest else {"at": at}
+        self._append({"redo" if by > 0 else "undo": 1, "time": now(), **moved})
+        self._bring(at, by)
         self._move(by)
-        return label
+        return str(step["label"])
 
-    def label(self, by: int) -> str:
+    def _next(self, by: int, who: str) -> int | None:
+        """Return the position of the nearest edit that somebody may undo or redo."""
+        places = range(self.position - 1, -1, -1) if by < 0 else range(self.position, len(self.steps))
+        return next((at for at in places if self.steps[at].get("by", who) == who), None)
+
+    def _bring(self, at: int | None, by: int) -> None:
+        """Bring an edit to the place where the next undo or redo takes it."""
+        if at is not None:
+            step = self.steps.pop(at)
+            self.steps.insert(self.position - (by < 0), step)
+
+    def label(self, by: int, who: str = "") -> str:
         """Return the label of the edit that :meth:`step` would undo or redo; empty if there is none."""
-        at = min(self.position, self.position + by)
-        return self.steps[at]["label"] if 0 <= at < len(self.steps) else ""
+        at = self._next(by, who)
+        return "" if at is None else str(self.steps[at]["label"])
 
     def _append(self, entry: Mapping[str, Any]) -> None:
         """Write a line and wait until it is on disk; on failure the log is as it was."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..exceptions import InputError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
 
 if TYPE_CHECKING:
     from .document import Document
 
+# Bytes of a table that is read: in memory it takes several times as much; one that is packed grows before that.
+MOST_BYTES, MOST_PACKED = 1024**3, 256 * 1024**2
+_PACKED = (".gz", ".xlsx", ".xlsm", ".xls", ".bz2", ".xz", ".zip")
 _SUGGESTED = 300  # columns that are offered to choose from
 _SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
 
@@ -25,6 +29,27 @@ def is_sample_sheet(name: str) -> bool:
     (True, False)
     """
     return _SHEETS.search(Path(name).name) is not None
+
+
+def size_problem(name: str, n_bytes: int) -> str | None:
+    """Return what is wrong with a table of this size, and what to do; None if it can be read.
+
+    >>> size_problem("cells.csv", 10**8), size_problem("cells.csv.gz", 10**9)[:53]
+    (None, 'cells.csv.gz has 1.0 GB; a packed table is read up to')
+    """
+    packed = name.lower().endswith(_PACKED)
+    limit = MOST_PACKED if packed else MOST_BYTES
+    if n_bytes <= limit:
+        return None
+    limited = f"{'a packed' if packed else 'a'} table is read up to {limit / 1024**3:.2g} GB here"
+    way_out = "Leave out columns or samples that cannot matter, or store the numbers with fewer digits"
+    return f"{name} has {n_bytes / 10**9:.1f} GB; {limited}, since it takes several times as much memory. {way_out}."
+
+
+def too_large(paths: Iterable[Path]) -> str | None:
+    """Return what is wrong with the first file that is too large to be read; None if there is none."""
+    sizes = ((path.name, path.stat().st_size) for path in paths if path.is_file())
+    return next((message for size in sizes if (message := size_problem(*size)) is not None), None)
 
 
 def inspect(
@@ -53,6 +78,8 @@ def inspect(
 
     named = {block: path.as_posix() for block, path in named_files(paths).items()}
     at = {block: Path(folder, path) for block, path in named.items()}
+    if (large := too_large([*at.values(), *([] if samples is None else [Path(folder, samples)])])) is not None:
+        raise InputError(large)
     sheet = None if samples is None else Path(folder, samples)
     found = inspect_files(list(at.values()), samples=sheet, target=target, **given)
     target = target if target in found.table.frame.columns else None
@@ -80,13 +107,18 @@ async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -
 
 
 def begin(bench: Document, found: Mapping[str, Any]) -> None:
-    """Make what was found out the data of a study; rules, blocks and selector only where there are none of its own."""
+    """Make what was found out the data of a study, except for keys that a person has set.
+
+    Rules, blocks and the selector follow only where there are none of the study's own.
+    """
     study, state = found["study"], bench.state
-    bench.set_data(**{**dict.fromkeys(DataSection.keys()), **study["data"]})
+    guessed = {**dict.fromkeys(DataSection.keys()), **study["data"]}
+    kept = set(state.corrected) - {"path", "samples"}
+    bench.guess_data(**{key: value for key, value in guessed.items() if key not in kept})
     if not state.rules:
         for constraint in study.get("constraints") or ():
             bench.add_rule(constraint)
     if state.study.blocks is None and study.get("blocks"):
         bench.set_blocks(study["blocks"])
     if state.study.evidence == type(state.study.evidence)():
-        bench.set_evidence(selector=study["evidence"]["selector"])
+        bench.set("evidence", selector=study["evidence"]["selector"])

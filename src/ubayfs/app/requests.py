@@ -10,33 +10,13 @@ from typing import Any
 import numpy as np
 
 from .._plain import plain
-from ..exceptions import InputError, UBayFSError
-from ..knowledge.damaged_names import symbols_before_damage
-from ..knowledge.matching import NameMatcher
+from ..exceptions import UBayFSError
 from . import export
-from .facts import data_facts, table_facts
 from .intake import inspect
 from .stages import Stages
 
 _TRIED, _TRIED_TOGETHER = 4, 24  # runs that an estimate of the time does
 _TOGETHER = 100  # runs that selectors do at once, at most
-
-
-def match(stages: Stages, names: Iterable[str]) -> dict[str, Any]:
-    """Compare names with those of the features: matched, ambiguous, unknown, or made a date by a spreadsheet."""
-    matcher = NameMatcher(_data(stages).feature_names)
-    found: dict[str, Any] = {"matched": {}, "ambiguous": {}, "unknown": [], "damaged": {}}
-    for name in dict.fromkeys(given.strip() for given in names):
-        result = matcher.find(name)
-        if result.feature is not None:
-            found["matched"][name] = result.feature
-        elif before := [symbol for symbol in symbols_before_damage(name) if symbol in matcher]:
-            found["damaged"][name] = before
-        elif result.candidates:
-            found["ambiguous"][name] = list(result.candidates)
-        else:
-            found["unknown"].append(name)
-    return found
 
 
 def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
@@ -64,42 +44,6 @@ def questions(stages: Stages, n: int = 10) -> Any:
     from ..trust.questions import questions as ask
 
     return plain(ask(_selection(stages), n=n))
-
-
-def substitutes(stages: Stages) -> Any:
-    """Return what could take the place of each member."""
-    return plain(_selection(stages).substitutes())
-
-
-def correlated(stages: Stages, feature: str, n: int = 10) -> list[tuple[str, float]]:
-    """Return the features of the highest absolute rank correlation with one, and the correlation with its sign."""
-    from scipy.stats import rankdata
-
-    data = _data(stages)
-    names = [str(name) for name in data.feature_names]
-    if feature not in names:
-        raise InputError.of("feature", f"{feature!r} is not in the data.", feature)
-    X = np.nan_to_num(np.asarray(data.X[:], dtype=np.float64))
-    ranks = rankdata(X, axis=0)
-    ranks -= ranks.mean(axis=0)
-    ranks /= np.maximum(np.linalg.norm(ranks, axis=0), 1e-300)
-    here = names.index(feature)
-    found = ranks[:, here] @ ranks
-    found[here] = 0.0
-    first = np.argsort(-np.abs(found), kind="stable")[:n]
-    return [(names[i], float(found[i])) for i in first]
-
-
-def preview(stages: Stages, **keys: Any) -> dict[str, Any]:
-    """Return the facts of the data as they would be with other keys of the section ``data``, and what is wrong."""
-    from ..study.resolve import draft_data
-
-    if stages.state is None:
-        raise UBayFSError("There are no data yet.")
-    table, data, problems = draft_data(stages.state.with_section("data", keys).study)
-    facts = ({} if table is None else table_facts(table)) | ({} if data is None else data_facts(data))
-    wrong = [{"path": list(found.path), "message": found.message, "rules": []} for found in problems.found]
-    return {"facts": facts, "problems": wrong}
 
 
 def estimate(stages: Stages) -> dict[str, Any]:
@@ -147,12 +91,8 @@ def _selection(stages: Stages) -> Any:
 
 
 REQUESTS: Mapping[str, Callable[..., Any]] = {
-    "match": match,
     "sizes": sizes,
     "questions": questions,
-    "substitutes": substitutes,
-    "correlated": correlated,
-    "preview": preview,
     "estimate": estimate,
     "figure": lambda stages, name, format="svg": stages.figure(name, format),
     "inspect": lambda stages, **files: inspect(folder=str(stages.directory), **files),
@@ -160,5 +100,5 @@ REQUESTS: Mapping[str, Callable[..., Any]] = {
     "compare": export.compare_versions,
     "export": export.export,
 }
-# Requests that no newer state ends.
-LASTING = ("inspect", "version", "compare", "export")
+# Requests that no newer state ends; they are done beside decisions.
+LASTING = ("inspect", "version", "compare", "export", "figure")

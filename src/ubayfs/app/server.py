@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError, UBayFSError
 from .guard import Access, Guard
+from .seat import Seat
 
 if TYPE_CHECKING:
     from .library import Library
@@ -42,16 +43,16 @@ def build(library: Library) -> None:
         draw_studies(library)
 
     @ui.page("/s/{study}/{screen}", response_timeout=30.0)
-    async def of_study(study: str, screen: str) -> None:
+    async def of_study(study: str, screen: str, expert: str = "") -> None:
         try:
             if screen not in SCREENS:
                 raise InputError(f"there is no screen {screen!r}.")
-            bench = await asyncio.to_thread(library.open, study)
+            seat = Seat(await asyncio.to_thread(library.open, study), expert)
         except UBayFSError as error:
             missing(str(error))
             return
-        with frame(bench, screen):
-            result = PAGES[screen](bench)
+        with frame(seat, screen):
+            result = PAGES[screen](seat)
             if result is not None:
                 await result
 

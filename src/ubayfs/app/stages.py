@@ -21,12 +21,13 @@ from ..ensemble.checkpoint import Checkpoint, identity, read_manifest
 from ..ensemble.collect import ensemble_settings, gather, seed_of
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
-from ..exceptions import StudyError, UBayFSError
+from ..exceptions import UBayFSError
 from ..plotting import DISPLAYS, ReportData
 from ..results.finishing import ensemble_digest
 from ..selection import Selection
 from ..selectors import as_selector
-from ..study.resolve import draft_data, resolve_study
+from ..study.diagnostics import Problems
+from ..study.resolve import draft_data, draft_study
 from ..study.resolved import ResolvedStudy
 from ..study.trusted import TrustWork, Watch
 from ..summary import advice_facts, answer
@@ -35,6 +36,7 @@ from ..summary.members import LEVEL, alternatives
 from ..summary.trust_facts import explanations, with_costs, with_substitutes
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
+from .intake import too_large
 from .state import State
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
@@ -67,6 +69,7 @@ class Stages:
         self.trust = Trust()
         self._system: tuple[Any, ConstraintSystem] | None = None
         self._read: Any = None  # what the data were read by
+        self._draft: Any = None  # of `draft_study`
         self.judged: tuple[Selection, Trust] | None = None
         with _ignoring_damage():
             self.evidence = Evidence.load(directory / EVIDENCE) if (directory / EVIDENCE).is_file() else None
@@ -75,37 +78,50 @@ class Stages:
 
     # -- data and evidence ---------------------------------------------------------------------------------------------
 
-    def enter(self, state: State) -> dict[str, Any] | None:
-        """Go on with another state; facts of the data if they are read anew.
-
-        Raises
-        ------
-        StudyError
-            All that is wrong with the data; the facts are in its `facts`, as far as the table could be read.
-        """
-        self.state, self.resolved, self.selection = state, None, None
+    def enter(self, state: State) -> tuple[dict[str, Any] | None, Problems]:
+        """Go on with another state; facts of the data if they are read anew, and all that is wrong with them."""
+        self.state, self.resolved, self.selection, self._draft = state, None, None, None
         read = (state.study.data, state.study.blocks is None)
         if read == self._read and self.data is not None:
-            return None
+            return None, Problems()
         self._read = read
+        large = too_large(state.study.folder / path for path in state.study.data.files)
+        if large is not None:
+            self.data, problems = None, Problems()
+            problems(("data", "path"), large)
+            return {}, problems
         table, self.data, problems = draft_data(state.study)
         facts = {} if table is None else table_facts(table)
-        if self.data is not None:
-            facts |= data_facts(self.data)
-        try:
-            problems.raise_any()
-        except StudyError as error:
-            error.facts = facts  # type: ignore[attr-defined]
-            raise
-        return facts
+        return facts if self.data is None else facts | data_facts(self.data), problems
+
+    def _drafted(self) -> Any:
+        assert self.state is not None
+        assert self.data is not None
+        if self._draft is None:
+            evidence = self.current()
+            n_models = self.state.study.evidence.n_models if evidence is None else evidence.n_models
+            self._draft = draft_study(self.state.study, self.data, n_models)
+        return self._draft
 
     def resolve(self) -> ResolvedStudy:
         """Tie the study to its data; StudyError lists all that is wrong."""
-        assert self.state is not None
         if self.resolved is None:
-            n_models = None if self.current() is None else self.evidence.n_models  # type: ignore[union-attr]
-            self.resolved = self._tied(resolve_study(self.state.study, data=self.data, n_models=n_models))
+            resolved, _, _, problems = self._drafted()
+            problems.raise_any()
+            self.resolved = self._tied(resolved)
         return self.resolved
+
+    def knowledge(self) -> dict[str, Any]:
+        """Return what is stated of features and why, by expert, and their blocks, also if something is wrong."""
+        if self.data is None:
+            return {"stated": {}, "block_of": {}}
+        _, known, blocks, _ = self._drafted()
+        experts = {} if known is None else {"": known.agreed or known, **known.experts}
+        stated = {
+            expert: {name: (word, own.reasons.get(name, {}).get("why", "")) for name, word in own.stated.items()}
+            for expert, own in experts.items()
+        }
+        return {"stated": stated, "block_of": _block_of(blocks, self.data)}
 
     def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
         """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
@@ -180,7 +196,7 @@ class Stages:
 
     def keep(self, evidence: Evidence) -> None:
         """Use evidence from now on, also after an end of the program."""
-        self.evidence, self.resolved, self.selection = evidence, None, None
+        self.evidence, self.resolved, self.selection, self._draft = evidence, None, None, None
         evidence.save(self.directory / EVIDENCE)
 
     def evidence_facts(self) -> dict[str, Any] | None:
@@ -197,21 +213,6 @@ class Stages:
             "current": True, "n_models": found.n_models, "n_asked": asked, "n_stored": done,
             "complete": done >= asked, "failures": len(found.failures), "advice": advice_facts(found.advice),
         }  # fmt: skip
-
-    def stated(self) -> dict[str, tuple[Any, str]]:
-        """Return what tables, lists, patterns and blocks of the study state of features, and why."""
-        prior = self.resolve().prior
-        return {name: (stated, prior.reasons.get(name, {}).get("why", "")) for name, stated in prior.stated.items()}
-
-    def block_of(self) -> dict[str, str]:
-        """Return the blocks of each feature that is in any, as one text."""
-        names = self.resolve().feature_names
-        found: dict[str, str] = {}
-        for block, members in Blocks.of(self.resolve().decision.blocks).members.items():
-            for member in members:
-                name = str(names[member]) if isinstance(member, int) else member
-                found[name] = f"{found[name]}, {block}" if name in found else block
-        return found
 
     # -- the stages of an answer ---------------------------------------------------------------------------------------
 
@@ -338,6 +339,16 @@ class Stages:
         if new:
             write_atomically(self.directory / TRUST, found.encode())
         return new or found.problems != before.problems
+
+
+def _block_of(blocks: Blocks | None, data: FeatureData) -> dict[str, str]:
+    """Return the blocks of each feature that is in any, as one text."""
+    found: dict[str, str] = {}
+    for block, members in Blocks.of(blocks).members.items():
+        for member in members:
+            name = str(data.feature_names[member]) if isinstance(member, int) else member
+            found[name] = f"{found[name]}, {block}" if name in found else block
+    return found
 
 
 def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | None:

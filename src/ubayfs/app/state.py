@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -62,45 +62,55 @@ class State:
     study : Study
         Its constraints are those of the rules that are on, in their order.
     rules : tuple of Rule
-    confirmed : str or None
-        ISO time at which the knowledge was confirmed; None: votes are hidden.
-    expert : str
-        Name under which words are given; empty for the one expert of a study.
+    confirmed : mapping of str to str
+        ISO time at which each expert confirmed what they know; before, votes are hidden from them. The name is empty
+        for the one expert of a study.
+    corrected : tuple of str
+        Keys of ``data`` that a person has set: no guess replaces them.
     """
 
     name: str
     study: Study
     rules: tuple[Rule, ...] = ()
-    confirmed: str | None = None
-    expert: str = ""
+    confirmed: Mapping[str, str] = field(default_factory=dict)
+    corrected: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         on = tuple(rule.constraint for rule in self.rules if rule.on)
-        study, prior = self.study, self.study.prior
-        if on != study.constraints or study.origin is not None or prior.confirmed != self.confirmed:
-            prior = replace(prior, confirmed=self.confirmed)
+        study, prior = self.study, _with_times(self.study.prior, self.confirmed)
+        if on != study.constraints or study.origin is not None or prior != study.prior:
             object.__setattr__(self, "study", replace(study, constraints=on, origin=None, prior=prior))
 
     @classmethod
-    def of(cls, name: str, study: Study) -> State:
+    def of(cls, name: str, study: Study, corrected: Iterable[str] = ()) -> State:
         """Return the state of a study that is opened for the first time."""
-        return cls(name, study, tuple(Rule(constraint) for constraint in study.constraints), study.prior.confirmed)
+        experts = study.prior.experts or {}
+        times = {"": study.prior.confirmed, **{expert: own.confirmed for expert, own in experts.items()}}
+        confirmed = {expert: time for expert, time in times.items() if time is not None}
+        return cls(name, study, tuple(map(Rule, study.constraints)), confirmed, tuple(corrected))
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the state in plain types; the constraints are below ``rules``."""
+        """Return the state in plain types; the constraints are below ``rules``, the times below ``confirmed``."""
         study = {key: part for key, part in self.study.to_dict().items() if key not in ("constraints", "versions")}
-        study["prior"] = {key: value for key, value in study.get("prior", {}).items() if key != "confirmed"}
+        prior = {key: value for key, value in study.get("prior", {}).items() if key != "confirmed"}
+        # Always there, so that edits of two experts differ in places of their own.
+        experts = {
+            name: {key: value for key, value in stated.items() if key != "confirmed"}
+            for name, stated in prior.get("experts", {}).items()
+        }
+        prior["experts"] = {name: stated for name, stated in experts.items() if stated}
+        prior.setdefault("changed_after_votes", {})
         rules = [rule.to_plain() for rule in self.rules]
-        return {
-            "name": self.name, "study": study, "rules": rules, "confirmed": self.confirmed, "expert": self.expert
-        }  # fmt: skip
+        more = {"confirmed": dict(self.confirmed), "corrected": list(self.corrected)}
+        return {"name": self.name, "study": {**study, "prior": prior}, "rules": rules, **more}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], folder: Path) -> State:
         """Return the state that :meth:`to_plain` gave; paths of its study start at a folder."""
-        rules = tuple(Rule(**rule) for rule in plain["rules"])
-        given = {key: plain[key] for key in ("name", "confirmed", "expert")}
-        return cls(study=study_of(plain["study"], folder), rules=rules, **given)
+        rules, times = tuple(Rule(**rule) for rule in plain["rules"]), plain["confirmed"] or {}
+        confirmed = {"": times} if isinstance(times, str) else dict(times)  # one time in logs of version 0.1
+        corrected = tuple(plain.get("corrected", ()))
+        return cls(plain["name"], study_of(plain["study"], folder), rules, confirmed, corrected)
 
     # -- edits ---------------------------------------------------------------------------------------------------------
 
@@ -115,12 +125,21 @@ class State:
         """Return the state with other parts of the study, such as its blocks."""
         return replace(self, study=replace(self.study, **parts))
 
-    def with_words(self, words: Mapping[str, Word], feature_names: Sequence[str] | None = None) -> State:
-        """Return the state with other words of the expert on some features; after votes were seen, with the time.
+    def with_data(self, values: Mapping[str, Any], corrected: bool) -> State:
+        """Return the state with other values of keys of ``data``, set by a person or by a guess."""
+        keys = dict.fromkeys([*self.corrected, *(values if corrected else ())])
+        if values.get("path") == "":  # what comes next are other data
+            keys = {}
+        return replace(self.with_section("data", values), corrected=tuple(keys))
+
+    def with_words(
+        self, words: Mapping[str, Word], feature_names: Sequence[str] | None = None, expert: str = ""
+    ) -> State:
+        """Return the state with other words of an expert on some features; after votes were seen, with the time.
 
         `feature_names` are needed only if the study has one weight per feature, in their order.
         """
-        weights = self.weights(feature_names)
+        weights = self.weights(feature_names, expert)
         features, reasons = dict(weights.features), {name: dict(texts) for name, texts in weights.reasons}
         for name, (stated, why) in words.items():
             if stated is None:
@@ -132,20 +151,20 @@ class State:
                 reasons[name] = reasons.get(name, {}) | {"why": why.strip()}
         texts = {name: tuple(item for item in given.items() if item[1]) for name, given in reasons.items()}
         stated_why = tuple(item for item in texts.items() if item[1])
-        state = self._with_weights(replace(weights, features=tuple(features.items()), reasons=stated_why))
+        state = self._with_weights(replace(weights, features=tuple(features.items()), reasons=stated_why), expert)
         before = dict(weights.features)
         changed = {name: now() for name in words if before.get(name) != features.get(name)}
-        if self.confirmed is None or not changed:
+        if expert not in self.confirmed or not changed:
             return state
         prior = state.study.prior
         return state.with_study(
             prior=replace(prior, changed_after_votes={**(prior.changed_after_votes or {}), **changed})
         )
 
-    def weights(self, feature_names: Sequence[str] | None = None) -> Weights:
-        """Return what the expert stated."""
-        if self.expert:
-            return (self.study.prior.experts or {}).get(self.expert, Expert()).weights
+    def weights(self, feature_names: Sequence[str] | None = None, expert: str = "") -> Weights:
+        """Return what an expert stated."""
+        if expert:
+            return (self.study.prior.experts or {}).get(expert, Expert()).weights
         found = self.study.prior.weights
         if isinstance(found, tuple):
             if feature_names is None or len(feature_names) != len(found):
@@ -161,12 +180,12 @@ class State:
         stated = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
         return [weights for weights in stated if isinstance(weights, Weights)]
 
-    def _with_weights(self, weights: Weights) -> State:
+    def _with_weights(self, weights: Weights, expert: str) -> State:
         prior = self.study.prior
-        if not self.expert:
+        if not expert:
             return self.with_study(prior=replace(prior, weights=weights))
-        own = replace((prior.experts or {}).get(self.expert, Expert()), weights=weights)
-        return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), self.expert: own}))
+        own = replace((prior.experts or {}).get(expert, Expert()), weights=weights)
+        return self.with_study(prior=replace(prior, experts={**(prior.experts or {}), expert: own}))
 
     def stated_by(self, name: str) -> State:
         """Return the state in which what the one expert stated has a name; as it is if there are names already."""
@@ -179,7 +198,7 @@ class State:
     def with_default(self, weight: float) -> State:
         """Return the state with another weight of features of which nothing is stated, by any expert."""
         prior = self.study.prior
-        weights = replace(replace(self, expert="").weights(), default=check_weight("default", weight))
+        weights = replace(self.weights(), default=check_weight("default", weight))
         return self.with_study(prior=replace(prior, weights=weights))
 
     def with_rule(self, position: int, **changes: Any) -> State:
@@ -215,3 +234,10 @@ class State:
         rules = list(self.rules)
         change(rules)
         return replace(self, rules=tuple(rules))
+
+
+def _with_times(prior: Any, times: Mapping[str, str]) -> Any:
+    """Return the section ``prior`` with the times at which experts confirmed what they know."""
+    experts = {name: Expert() for name in times if name} | (prior.experts or {})
+    experts = {name: replace(own, confirmed=times.get(name)) for name, own in experts.items()}
+    return replace(prior, confirmed=times.get(""), experts=experts or None)

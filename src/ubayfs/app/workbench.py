@@ -18,7 +18,7 @@ from .._files import read_json
 from ..exceptions import InputError, UBayFSError
 from .document import Document, Event, problem
 from .history import History
-from .state import HISTORY, VERSION, VERSIONS, State, Word
+from .state import HISTORY, VERSION, VERSIONS, State
 from .worker import Worker
 
 __all__ = ["Event", "Workbench"]
@@ -42,7 +42,7 @@ class Workbench(Document):
     progress : dict or None
         ``part``, ``done``, ``total`` and ``seconds_left`` of what is being collected.
     votes : ndarray of int of shape (n_features,) or None
-        To be shown only if ``state.confirmed``.
+        A :class:`~ubayfs.app.seat.Seat` shows them to experts who have confirmed their knowledge.
     used : float
         When something was last asked for, by the monotonic clock.
     """
@@ -101,7 +101,7 @@ class Workbench(Document):
         return self.request("figure", name=name)
 
     def request(self, kind: str, **payload: Any) -> Future[Any]:
-        """Ask the worker: match, sizes, questions, substitutes, correlated, preview, estimate, ...
+        """Ask the worker for something of `requests.REQUESTS`: sizes, questions, estimate, ...
 
         ``await asyncio.wrap_future(...)`` gives the answer; what is wrong is raised there as UBayFSError.
         """
@@ -167,12 +167,24 @@ class Workbench(Document):
         self.status = status
         return [("status",)]
 
-    def _on_facts(self, facts: dict[str, Any]) -> Any:
-        self.facts = facts if "feature_names" in facts else None
-        self.table = facts
-        self._known = frozenset(facts.get("feature_names", ()))
-        self._save()
+    def _on_facts(self, revision: int, facts: dict[str, Any] | None, known: dict[str, Any]) -> Any:
+        """Take over the data, if they were read anew, with what files, patterns and blocks of the study say of them."""
+        if facts is not None:
+            self.facts = facts if "feature_names" in facts else None
+            self.table = facts
+            self._known = frozenset(facts.get("feature_names", ()))
+            self._save()
+        if self.facts is not None and (facts is not None or revision == self.revision):
+            self._resolved = {
+                expert: {name: word for name, word in stated.items() if name not in self._own(expert)}
+                for expert, stated in known["stated"].items()
+            }
+            self.facts["block_of"] = known["block_of"]
         return [("facts",)]
+
+    def _own(self, expert: str) -> frozenset[str]:
+        given = self.state.study.prior.weights if not expert else self.state.weights(expert=expert)
+        return frozenset(name for name, _ in getattr(given, "features", ()))
 
     def _on_evidence(self, revision: int, evidence: dict[str, Any] | None, votes: Any) -> Any:
         self.evidence, self.votes = evidence, votes
@@ -183,15 +195,6 @@ class Workbench(Document):
     def _on_votes(self, votes: Any) -> Any:
         self.votes = votes
         return [("votes",)]
-
-    def _on_stated(self, revision: int, stated: dict[str, Word], block_of: dict[str, str]) -> Any:
-        if revision != self.revision or self.facts is None:
-            return None
-        own = {name for name, _ in getattr(self.state.study.prior.weights, "features", ())}
-        further = {name: word for name, word in stated.items() if name not in own}
-        changed = further != self._resolved or block_of != self.facts.get("block_of")
-        self._resolved, self.facts["block_of"] = further, block_of
-        return [("facts",)] if changed else None
 
     def _on_progress(self, progress: dict[str, Any] | None) -> Any:
         self.progress = progress

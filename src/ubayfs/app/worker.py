@@ -1,8 +1,9 @@
 """The process of an open study: it reads, collects and decides, so that the server never waits.
 
 Messages go both ways through a pipe, as tuples whose first entry is their kind. In the process, one thread reads them,
-the main one decides and answers requests, a third one runs ensembles. A newer state takes the place of one that waits,
-and ends every stage but the set, which is short. When the server ends, however it ends, the pipe does, and so does the
+the main one decides and answers requests, a third one runs ensembles, a fourth one writes files and draws figures, so
+that decisions do not wait for these. A newer state takes the place of one that waits, and ends every stage but the set,
+which is short. When the server ends, however it ends, the pipe does, and so does the
 process; finished runs are stored by then.
 """
 
@@ -19,6 +20,8 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -89,6 +92,7 @@ def run(pipe: Connection, directory: Path) -> None:
     signal.signal(signal.SIGINT, loop.on_interrupt)
     threading.Thread(target=loop.read, daemon=True).start()
     threading.Thread(target=loop.run_ensembles, daemon=True).start()
+    threading.Thread(target=loop.run_errands, daemon=True).start()
     loop.decide_forever()
 
 
@@ -103,6 +107,8 @@ class _Loop:
         self._revision = -1
         self._requests: deque[tuple[int, str, dict[str, Any]]] = deque()
         self._rest: deque[str] = deque()  # stages still to do
+        self._known: dict[str, Any] = {}  # that the server was told of features
+        self._errands: deque[Callable[[], None]] = deque()  # for the thread of files
         self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
         self._working = ""  # what that thread does
         self._stop = self._interrupting = self._interruptible = False
@@ -192,21 +198,21 @@ class _Loop:
         from .facts import problems_of
 
         self._revision, self._rest = revision, deque()
-        stages, facts = self._stages, None
+        stages = self._stages
         if not state.study.data.files[0]:
             return self.send("status", "no data")
         self.send("status", "reading" if stages.data is None else "deciding")
         try:
-            facts = stages.enter(state)
-            if facts is not None:
-                self.send("facts", facts)
+            facts, problems = stages.enter(state)
+            known = stages.knowledge()
+            if facts is not None or known != self._known:
+                self._known = known
+                self.send("facts", revision, facts, known)
+            problems.raise_any()
             self.send("evidence", revision, stages.evidence_facts(), self._votes())
             stages.resolve()
-            self.send("stated", revision, stages.stated(), stages.block_of())
             self._set()
         except UBayFSError as error:
-            if getattr(error, "facts", None) is not None:
-                self.send("facts", error.facts)  # type: ignore[attr-defined]
             self.send("problems", revision, problems_of(error, state))
         except Exception as error:  # a bug; the study is as it was
             self.send("failed", revision, f"{type(error).__name__}: {error}", traceback.format_exc())
@@ -255,15 +261,25 @@ class _Loop:
             self.find_trust("quick")
 
     def _answer(self, number: int, kind: str, payload: dict[str, Any]) -> None:
-        from .requests import LASTING, REQUESTS
+        from .requests import LASTING
+
+        if kind in LASTING:  # on the answer as it is now, whatever is edited meanwhile
+            with self._ready:
+                self._errands.append(partial(self._reply, number, kind, payload, copy(self._stages)))
+                self._ready.notify_all()
+        else:
+            self._reply(number, kind, payload)
+
+    def _reply(self, number: int, kind: str, payload: dict[str, Any], snapshot: Any = None) -> None:
+        from .requests import REQUESTS
 
         try:
             if kind == "trust":
                 self._stop = False
                 found = None
                 self.find_trust(**payload, pause=0.0)
-            elif kind in LASTING:
-                found = REQUESTS[kind](self._stages, **payload)
+            elif snapshot is not None:
+                found = REQUESTS[kind](snapshot, **payload)
             else:
                 with self._giving_way():
                     found = REQUESTS[kind](self._stages, **payload)
@@ -278,6 +294,16 @@ class _Loop:
         except Exception as error:
             self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
             self.send("reply", number, False, f"This could not be done ({type(error).__name__}: {error}).")
+
+    # -- the thread of files and figures -------------------------------------------------------------------------------
+
+    def run_errands(self) -> None:
+        while True:
+            with self._ready:
+                while not self._errands:
+                    self._ready.wait()
+                errand = self._errands.popleft()
+            errand()
 
     # -- the thread of ensembles ---------------------------------------------------------------------------------------
 

@@ -32,11 +32,14 @@ class Expert:
         Path of a table with the columns feature, weight, why and source.
     sheet : str or None
         Of an Excel file.
+    confirmed : str or None
+        When the expert confirmed this, before seeing votes.
     """
 
     weights: Weights = field(default_factory=Weights)
     table: str | None = None
     sheet: str | None = None
+    confirmed: str | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -51,15 +54,16 @@ class Expert:
     def plain(self) -> dict[str, Any]:
         """Return what is stated as it is written to a file."""
         stated = self.weights.plain()
-        files = {key: value for key in _FILES if (value := getattr(self, key)) is not None}
-        return {**files, **(stated if isinstance(stated, dict) else {})}
+        more = {key: value for key in (*_FILES, "confirmed") if (value := getattr(self, key)) is not None}
+        return {**more, **(stated if isinstance(stated, dict) else {})}
 
 
 def expert_form(value: Any) -> Any:
     """Return what an expert states, given in Python in any form of weights, as a study file has it."""
     if isinstance(value, Expert | Weights) or is_path(value):
         return value
-    given = {key: entry for key, entry in value.items() if key in _FILES} if isinstance(value, Mapping) else {}
+    kept = (*_FILES, "confirmed")
+    given = {key: entry for key, entry in value.items() if key in kept} if isinstance(value, Mapping) else {}
     rest = {key: entry for key, entry in value.items() if key not in given} if given else value
     stated = file_form(rest)
     return stated if not isinstance(stated, Mapping) else {**given, **stated}
@@ -89,17 +93,18 @@ def _expert(value: Any, report: Report) -> Expert | None:
     if not isinstance(value, Mapping):
         report((), f"must be a table of what the expert states, or hold keys such as 'features'; got {value!r}.")
         return None
-    known = (*_FILES, *LEVELS, *VOTES)
+    checks = {**dict.fromkeys(_FILES, text), "confirmed": time}
+    known = (*checks, *LEVELS, *VOTES)
     value = known_only(value, known, "a key of an expert (names belong below 'features')", report)
-    files: dict[str, str] = {}
-    for key in _FILES:
+    given: dict[str, str] = {}
+    for key, check in checks.items():
         if value.get(key) is not None:
             with reported(report, (key,)):
-                files[key] = text(key, value[key])
-    if "sheet" in files and value.get("table") is None:
+                given[key] = check(key, value[key])
+    if "sheet" in given and value.get("table") is None:
         report(("sheet",), "names a sheet of the table of this expert, which is not given.")
-    weights = read_weights({key: entry for key, entry in value.items() if key not in _FILES}, report)
-    return Expert(weights, **files) if isinstance(weights, Weights) else None
+    weights = read_weights({key: entry for key, entry in value.items() if key not in checks}, report)
+    return Expert(weights, **given) if isinstance(weights, Weights) else None
 
 
 def expert_tables(
@@ -120,7 +125,8 @@ def with_experts(
         for name, expert in prior.experts.items():
             at = ("prior", "experts", name)
             weights = replace(expert.weights, default=default)
-            stated[name] = replace(resolver, at=at, table_at=(*at, "table")).resolve(weights, tables[name])
+            own = replace(resolver, at=at, table_at=(*at, "table")).resolve(weights, tables[name])
+            stated[name] = replace(own, confirmed=expert.confirmed)
         with reported(report, ("prior", "experts")):
             known = pooled(stated, names.names, prior.pool, resolver.n_models, default, known)
     for name in prior.changed_after_votes or {}:

@@ -25,6 +25,7 @@ from ..ensemble.features_per_model import features_per_model
 from ..ensemble.subsampling import subsample_errors
 from ..exceptions import InputError, StudyError
 from ..priors.hyper import set_members
+from ..priors.knowledge import PriorKnowledge
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
@@ -84,6 +85,19 @@ def resolve_study(
     return resolved
 
 
+def draft_study(
+    study: Study, data: FeatureData, n_models: int
+) -> tuple[ResolvedStudy | None, PriorKnowledge | None, Blocks | None, Problems]:
+    """Return a study tied to its data, what is known of features, the blocks, and all that is wrong.
+
+    Knowledge and blocks are there as far as they can be read, also while something else is wrong; the study is not.
+    """
+    problems = study.new_problems()
+    resolver = _Resolver(study, problems, n_models)
+    resolver.use_data(data)
+    return resolver.resolve(None), resolver.known, resolver.blocks, problems
+
+
 def check_study(study: Study) -> FeatureData:
     """Read the data of a study and check everything that can be wrong before its ensemble runs.
 
@@ -139,6 +153,8 @@ class _Resolver:
         self.samples: FeatureData | None = None  # the data, or what is right of target and groups
         self.features: list[str] | None = None  # all columns that may be features
         self.n_features = range(0)  # how many of them there may be
+        self.known: PriorKnowledge | None = None
+        self.blocks: Blocks | None = None
         self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
 
     def use_data(self, data: FeatureData) -> None:
@@ -243,12 +259,12 @@ class _Resolver:
                 self.files.table(study.blocks, ("blocks",), "feature", "block")
             return None
         self.names = Names(names)
-        blocks = self._blocks()
+        self.blocks = blocks = self._blocks()
         resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems, study.folder, aliases)
         given_weights = study.prior.weights
         if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
             given_weights = Weights()  # there may be one for each feature
-        known = with_experts(resolver.resolve(given_weights, table), study.prior, resolver, tables)
+        self.known = known = with_experts(resolver.resolve(given_weights, table), study.prior, resolver, tables)
         prior = self._prior(known.weights, blocks)
         if any(with_costs(given, {"": 0.0}) is not given for given in study.constraints):
             self.files.check_costs(table)

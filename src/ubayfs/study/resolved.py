@@ -163,7 +163,10 @@ class ResolvedStudy:
         given = [prior.weights, *(expert.weights for expert in (prior.experts or {}).values())]
         if isinstance(prior.weights, Weights) and (from_files or prior.files or any(part.lists for part in given)):
             weights = _written_out(self.prior.agreed or self.prior, prior.weights.default)
-            experts = {name: Expert(_written_out(known)) for name, known in self.prior.experts.items()}
+            experts = {
+                name: Expert(_written_out(known), confirmed=known.confirmed)
+                for name, known in self.prior.experts.items()
+            }
             prior = replace(prior, weights=weights, experts=experts or None, table=None, sheet=None)
             prior = replace(prior, aliases=None, unknown="skip")
         if blocks is None or isinstance(blocks, TableBlocks | GeneSetBlocks):

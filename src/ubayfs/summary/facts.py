@@ -208,7 +208,7 @@ def prior_facts(selection: Selection) -> dict[str, Any] | None:
         "weights": in_votes,
         "words": {name: word for name in in_votes if isinstance(word := stated.get(name, {}).get("weight"), str)},
         "unlikely": unlikely,
-        **{key: selection.provenance.get(key) for key in ("experts", "pool", "confirmed")},
+        **{key: selection.provenance.get(key) for key in ("experts", "pool", "confirmed", "confirmed_by")},
         "changed_after_votes": {n: entry[_AFTER] for n, entry in stated.items() if _AFTER in entry},
         "opinions": _opinions(selection, stated),
         "reasons": [

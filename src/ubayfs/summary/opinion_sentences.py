@@ -75,6 +75,12 @@ def who_and_when(prior: Facts | None) -> list[str]:
             if entry["disagreement"] and len(experts) > 1
         ]
         lines += [f"They disagree most on {listing(apart, 3)}."] if apart else []
+    times = prior.get("confirmed_by") or {}
+    if times:
+        by = [f"{name} ({_moment(time)})" for name, time in times.items()]
+        lines.append(f"Confirmed before votes were seen: {listing(by, _LISTED)}.")
+        waiting = [name for name in experts or () if name not in times]
+        lines += [f"Not confirmed: {listing(waiting, _LISTED)}."] if waiting else []
     if prior.get("confirmed"):
         lines.append(f"The knowledge was confirmed on {_moment(prior['confirmed'])}, before votes were seen.")
     changed = [f"{name} ({_moment(time)})" for name, time in (prior.get("changed_after_votes") or {}).items()]

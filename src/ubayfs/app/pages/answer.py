@@ -24,7 +24,7 @@ from ..view.live import guarded, html, live, on
 from ..view.parts import notice, text
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 _N_QUESTIONS, _MOST_SUGGESTED, _SMALLEST_RANGE, _MOST_SIZES = 10, 200, 20, 25
 _HATCHED = (
@@ -35,7 +35,7 @@ _HATCHED = (
 
 
 @page("answer")
-def draw_answer(bench: Workbench) -> None:
+def draw_answer(bench: Seat) -> None:
     """Draw the screen."""
     html(_HATCHED)
     _follow(bench, lambda: _heading(bench), "answer", "state", "status")
@@ -59,7 +59,7 @@ def draw_answer(bench: Workbench) -> None:
                 ui.link("Change the rules", address(bench, "rules"))
 
     def refresh() -> None:
-        content.set_visibility(_has(bench) and bench.state.confirmed is not None)
+        content.set_visibility(_has(bench))
 
     refresh()
     on(bench, ("answer", "state"), refresh)
@@ -71,11 +71,11 @@ _EXPLANATIONS: dict[str, Callable[[Any], Markup]] = {
 }
 
 
-def _has(bench: Workbench) -> bool:
+def _has(bench: Seat) -> bool:
     return "set" in bench.answer
 
 
-def _follow(bench: Workbench, make: Callable[[], Markup], *kinds: str) -> ui.html:
+def _follow(bench: Seat, make: Callable[[], Markup], *kinds: str) -> ui.html:
     """Draw HTML that is made again after events; the page changes only if it does."""
     place = html(make())
 
@@ -88,7 +88,7 @@ def _follow(bench: Workbench, make: Callable[[], Markup], *kinds: str) -> ui.htm
     return place
 
 
-def _of_stage(bench: Workbench, stage: str, make: Callable[[Any], Markup]) -> Markup:
+def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
     found = bench.answer.get(stage)
     return Markup('<p class="empty">Is being found out ...</p>') if found is None else make(found)
 
@@ -96,8 +96,8 @@ def _of_stage(bench: Workbench, stage: str, make: Callable[[Any], Markup]) -> Ma
 # -- what is there, or why there is nothing ----------------------------------------------------------------------------
 
 
-def _heading(bench: Workbench) -> Markup:
-    if not _has(bench) or bench.state.confirmed is None or bench.facts is None:
+def _heading(bench: Seat) -> Markup:
+    if not _has(bench) or bench.facts is None:
         return Markup("<h1>Which features?</h1>")
     found = bench.answer["set"]
     known = {"chosen": found["features"], "n_features": bench.facts["n_features"], "complete": True, **found}
@@ -106,11 +106,10 @@ def _heading(bench: Workbench) -> Markup:
     return Markup('<h1>{}</h1><p class="lead" role="status">{}</p>').format(text(headline(known)), text(lead))
 
 
-def _draw_blocked(bench: Workbench) -> None:
+def _draw_blocked(bench: Seat) -> None:
     @live(bench, "answer", "state", "status", "facts", "votes", "progress")
     def blocked() -> None:
-        shown = bench.state.confirmed is not None
-        if _has(bench) and shown:
+        if _has(bench):
             for advice in bench.answer["set"]["advice"]:
                 html(notice("warning", advice["message"]))
             return
@@ -124,7 +123,7 @@ def _draw_blocked(bench: Workbench) -> None:
         elif not known.get("current"):
             html(notice("info", "No model has voted yet on these data and settings; the answer needs their votes."))
             ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main")
-        elif not shown:
+        elif bench.confirmed is None:
             message = (
                 "The answer shows votes: who has seen them cannot state independently what is known. State it first, "
                 "or confirm that nothing is missing."
@@ -142,9 +141,9 @@ def _draw_blocked(bench: Workbench) -> None:
 # -- the set -----------------------------------------------------------------------------------------------------------
 
 
-def _draw_members(bench: Workbench) -> None:
+def _draw_members(bench: Seat) -> None:
     def make() -> Markup:
-        if not _has(bench) or bench.state.confirmed is None:
+        if not _has(bench):
             return Markup()
         records = parts.members(bench.answer)
         if not records:
@@ -160,11 +159,11 @@ def _draw_members(bench: Workbench) -> None:
     place.on("change", guarded(state), js_handler="(e) => emit([e.target.dataset.feature, e.target.value])")
 
 
-def _draw_word(bench: Workbench) -> None:
+def _draw_word(bench: Seat) -> None:
     """Draw a place to change what is said of any feature."""
     with panel("Change your mind", "On any feature; those in the set have a list in their row."):
         names: list[str] = []
-        if bench.votes is not None and bench.facts is not None and bench.state.confirmed is not None:
+        if bench.votes is not None and bench.facts is not None:
             most = np.argsort(-np.asarray(bench.votes), kind="stable")[:_MOST_SUGGESTED]
             names = [bench.facts["feature_names"][i] for i in most]
         feature = entry("Feature", "", draft="feature", listed=suggestions(names).html_id)
@@ -172,7 +171,7 @@ def _draw_word(bench: Workbench) -> None:
         button("State it", lambda _: bench.say([str(feature.value).strip()], word.value))
 
 
-def _draw_trust(bench: Workbench) -> None:
+def _draw_trust(bench: Seat) -> None:
     def make() -> Markup:
         stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
         if "facts" not in stage:
@@ -197,12 +196,12 @@ def _draw_trust(bench: Workbench) -> None:
     on(bench, ("answer", "progress", "status"), refresh)
 
 
-def _rules(bench: Workbench) -> Markup:
+def _rules(bench: Seat) -> Markup:
     stage = bench.answer.get("alternatives") or bench.answer.get("reasons")
     return Markup('<p class="empty">...</p>') if stage is None else parts.rules(stage["constraints"])
 
 
-def _draw_figures(bench: Workbench) -> None:
+def _draw_figures(bench: Seat) -> None:
     with panel("Figures", "Drawn when you choose one; the report has all of them."):
         chosen: dict[str, str | None] = {"name": None}
         lists = ui.element("div")
@@ -249,7 +248,7 @@ async def _quietly(work: Awaitable[Any]) -> Any:
 # -- size --------------------------------------------------------------------------------------------------------------
 
 
-def _limit(bench: Workbench) -> int:
+def _limit(bench: Seat) -> int:
     """Return the most features that the set may have by a rule, or those that it has."""
     for rule in bench.state.rules:
         n = dict(rule.constraint.arguments).get("n")
@@ -258,7 +257,7 @@ def _limit(bench: Workbench) -> int:
     return len(bench.answer.get("set", {}).get("features", ())) or 1
 
 
-def _draw_size(bench: Workbench) -> None:
+def _draw_size(bench: Seat) -> None:
     with panel("How many features?"):
         field = Field("At most", _limit(bench), "", lambda n: bench.set_size(int(n)), "size")
         with field.control:
@@ -292,7 +291,7 @@ def _draw_size(bench: Workbench) -> None:
     background_tasks.create(curve(), name="sizes")
 
 
-def _performance(bench: Workbench) -> dict[int, str]:
+def _performance(bench: Seat) -> dict[int, str]:
     """Return how sets of each size do on other samples, as far as it is known."""
     stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
     found = stage.get("trust", {}).get("validation", {})
@@ -308,7 +307,7 @@ def _performance(bench: Workbench) -> dict[int, str]:
 class _Questions:
     """A stack of cards: the features about which an answer would change the set most."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Seat) -> None:
         self.bench = bench
         self.cards: list[dict[str, Any]] = []
         self.n_asked, self.skipped = 0, set[str]()

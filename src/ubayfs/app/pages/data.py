@@ -22,7 +22,7 @@ from ..view.sections import key_field
 from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 _ROLES = ("target", "groups", "task", "missing", "ignore")  # what is asked first
 _FILES = ("path", "samples")  # drawn as a list of files
@@ -31,7 +31,7 @@ _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 
 @page("data")
-def draw_data(bench: Workbench) -> None:
+def draw_data(bench: Seat) -> None:
     """Draw the screen."""
     heading(
         "What are your data?",
@@ -47,22 +47,23 @@ def draw_data(bench: Workbench) -> None:
             _draw_table(bench)
 
 
-def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
+def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
     adding = asyncio.Lock()
 
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
         show_message("info", "Reading the files; this takes a moment.", "")
-        data = bench.state.study.data
+        data, corrected = bench.state.study.data, bench.state.corrected
         given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
-        target = data.target if isinstance(data.target, str) else None
+        given = {key: value for key, value in given.items() if key in corrected}
+        target = data.target if isinstance(data.target, str) and "target" in corrected else None
         try:
             found = await inspected(bench, paths, samples, target=target, **given)
         except UBayFSError:
             if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
-                bench.set_data(path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
+                bench.set("data", path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
             raise
         known.update(found)
-        begin(bench, found)
+        begin(bench.bench, found)
         _tell(found)
 
     async def add(path: str) -> None:
@@ -92,7 +93,7 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
                     html(text(Path(path).name), tag="strong")
                     others = {name: file for name, file in tables.items() if name != block}
                     if not others:
-                        button("Remove", lambda _: bench.set_data(path="", samples=None))
+                        button("Remove", lambda _: bench.set("data", path="", samples=None))
                     else:
                         entry("Block", block, partial(_rename, bench, block))
                         button("Remove", lambda _, others=others: take(others, samples))
@@ -117,14 +118,14 @@ def _draw_files(bench: Workbench, known: dict[str, Any]) -> None:
     on(bench, "state", refresh)
 
 
-def _files(bench: Workbench) -> tuple[dict[str, str], str | None]:
+def _files(bench: Seat) -> tuple[dict[str, str], str | None]:
     """Return the data tables by block, and the sample sheet."""
     data = bench.state.study.data
     named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
     return {block: path for block, path in named.items() if path}, data.samples
 
 
-def _is_read(bench: Workbench) -> bool:
+def _is_read(bench: Seat) -> bool:
     return bench.status in ("reading", "waiting") or bool((bench.facts or {}).get("columns"))
 
 
@@ -132,14 +133,14 @@ def _values(paths: Mapping[str, str] | list[str]) -> Iterable[str]:
     return paths.values() if isinstance(paths, Mapping) else paths
 
 
-def _rename(bench: Workbench, block: str, name: str) -> None:
+def _rename(bench: Seat, block: str, name: str) -> None:
     tables, _ = _files(bench)
     if not name.strip() or (name != block and name in tables):
         raise InputError.of("block", "must have a name of its own.", name)
-    bench.set_data(path={name.strip() if each == block else each: path for each, path in tables.items()})
+    bench.set("data", path={name.strip() if each == block else each: path for each, path in tables.items()})
 
 
-def _allowed(bench: Workbench, path: str) -> str:
+def _allowed(bench: Seat, path: str) -> str:
     """Return a path that may be read; a server for others reads only files in the directory of its studies."""
     given = path.strip().strip("\"'")
     if not given:
@@ -166,7 +167,7 @@ def _tell(found: Mapping[str, Any]) -> None:
     show_message("warning" if found["undecided"] else "info", "\n".join(lines), "What was found out:")
 
 
-def _draw_roles(bench: Workbench, known: dict[str, Any]) -> None:
+def _draw_roles(bench: Seat, known: dict[str, Any]) -> None:
     with panel("Columns", "What is to be explained, and what else the columns are."):
         columns, sheets = suggestions(()), suggestions(())
         empty = html(text("Choose a file first."), tag="p").classes("empty")
@@ -174,12 +175,12 @@ def _draw_roles(bench: Workbench, known: dict[str, Any]) -> None:
             with ui.element("div").classes("fields"):
                 for key in _ROLES:
                     listed = columns.html_id if key in ("target", "groups") else ""
-                    key_field(bench, "data", key, bench.set_data, listed)
+                    key_field(bench, "data", key, listed)
             with ui.element("details"):
                 html(text("How the files are read"), tag="summary")
                 with ui.element("div").classes("fields inner"):
                     for key in [key for key in DataSection.keys() if key not in (*_ROLES, *_FILES)]:  # noqa: SIM118
-                        key_field(bench, "data", key, bench.set_data, sheets.html_id if key == "sheet" else "")
+                        key_field(bench, "data", key, sheets.html_id if key == "sheet" else "")
 
     def refresh() -> None:
         has_files = bool(_files(bench)[0])
@@ -193,7 +194,7 @@ def _draw_roles(bench: Workbench, known: dict[str, Any]) -> None:
     on(bench, ("state", "facts"), refresh)
 
 
-def _draw_table(bench: Workbench) -> None:
+def _draw_table(bench: Seat) -> None:
     with panel("What was read"):
 
         @live(bench, "facts", "status")

@@ -23,7 +23,7 @@ from ..view.parts import bar, help_text, notice, table, text
 from ..view.sections import key_field
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 _KEYS = ("n_models", "n_features_per_model", "train_size", "seed", "n_jobs")
 _SHOWN = 25  # features with the most votes
@@ -31,7 +31,7 @@ Settings = dict[str, Any]  # of a selector, by name
 
 
 @page("evidence")
-def draw_evidence(bench: Workbench) -> None:
+def draw_evidence(bench: Seat) -> None:
     """Draw the screen."""
     heading(
         "What do the data say?",
@@ -45,13 +45,13 @@ def draw_evidence(bench: Workbench) -> None:
             _draw_selectors(bench)
             with panel("Ensemble"):
                 for key in _KEYS:
-                    key_field(bench, "evidence", key, bench.set_evidence)
+                    key_field(bench, "evidence", key)
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-def _draw_run(bench: Workbench) -> None:
+def _draw_run(bench: Seat) -> None:
     with panel("Run the models"):
         state = html("", tag="p").props("role=status")
         meter = ui.element("progress").classes("wide-meter").props('aria-label="Finished runs"')
@@ -104,24 +104,24 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
-def _can_run(bench: Workbench) -> bool:
+def _can_run(bench: Seat) -> bool:
     return bench.facts is not None and bench.status not in ("collecting", "reading") and not _stored(bench)[2]
 
 
-def _stored(bench: Workbench) -> tuple[int, int, bool]:
+def _stored(bench: Seat) -> tuple[int, int, bool]:
     """Return how many runs are done and wanted, and whether none is missing."""
     known = bench.evidence or {}
     return known.get("n_stored", 0), bench.state.study.evidence.n_models, bool(known.get("complete"))
 
 
-def _run_label(bench: Workbench) -> str:
+def _run_label(bench: Seat) -> str:
     done, wanted, complete = _stored(bench)
     if complete:
         return "All runs are done"
     return f"Resume: {wanted - done} runs are missing" if done else f"Run {wanted} models"
 
 
-def _run_text(bench: Workbench) -> str:
+def _run_text(bench: Seat) -> str:
     done, wanted, complete = _stored(bench)
     if bench.status == "collecting":
         return status_text(bench)
@@ -137,12 +137,12 @@ def _run_text(bench: Workbench) -> str:
 # -- votes -------------------------------------------------------------------------------------------------------------
 
 
-def _draw_votes(bench: Workbench) -> None:
+def _draw_votes(bench: Seat) -> None:
     with panel("Votes"):
 
         @live(bench, "votes", "state", "facts")
         def votes() -> None:
-            if bench.state.confirmed is None:
+            if bench.confirmed is None:
                 _draw_hidden(bench)
             elif bench.votes is None or bench.facts is None:
                 html(text("There are no votes yet."), tag="p").classes("empty")
@@ -150,7 +150,7 @@ def _draw_votes(bench: Workbench) -> None:
                 _draw_most(bench)
 
 
-def _draw_hidden(bench: Workbench) -> None:
+def _draw_hidden(bench: Seat) -> None:
     message = (
         "Votes stay hidden until you have stated what you know: who has seen them cannot state it independently, and "
         "the data would be used twice."
@@ -161,8 +161,8 @@ def _draw_hidden(bench: Workbench) -> None:
         button("I have stated what I know; show the votes", lambda _: bench.confirm())
 
 
-def _draw_most(bench: Workbench) -> None:
-    names, votes = bench.facts["feature_names"], np.asarray(bench.votes)  # type: ignore[index]
+def _draw_most(bench: Seat) -> None:
+    names, votes = bench.facts["feature_names"], np.asarray(bench.votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
     rows = [(names[i], int(votes[i]), bar(int(votes[i]), 0, max(int(votes.max()), 1))) for i in most if votes[i] > 0]
     n_voted = int((votes > 0).sum())
@@ -180,14 +180,14 @@ def chosen(selector: Any) -> dict[str, Settings]:
     return {each["name"]: {key: value for key, value in each.items() if key != "name"} for each in plain}
 
 
-def _draw_selectors(bench: Workbench) -> None:
+def _draw_selectors(bench: Seat) -> None:
     """Draw all selectors to tick, with their settings."""
     refreshes: list[Callable[[Mapping[str, Settings], str | None], None]] = []
 
     def change(name: str, settings: Settings | None) -> None:
         now = chosen(bench.state.study.evidence.selector)
         now.pop(name, None) if settings is None else now.update({name: settings})
-        bench.set_evidence(selector=[{"name": each, **given} for each, given in now.items()])
+        bench.set("evidence", selector=[{"name": each, **given} for each, given in now.items()])
 
     with panel("Selectors", f"{help_text('evidence', 'selector').partition('.')[0]}."):
         for name, kind in FAMILIES["selector"].types.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 from nicegui import ui
@@ -12,22 +12,20 @@ from ..._plain import counted, listing
 from ...knowledge.scale import number_or_word
 from ...priors.knowledge import POOLS
 from ...study.experts import Expert
-from ..view.features import WORDS, add_scripts, feature_grid, search_box, stated_of
+from ..seat import Seat
+from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
-from ..view.frame import button, page
+from ..view.frame import address, button, page
 from ..view.live import guarded, html, live, on, show_message
 from ..view.parts import badge, help_text, notice, table, text
 from .sources import draw_blocks, draw_sources
-
-if TYPE_CHECKING:
-    from ..workbench import Workbench
 
 _MOST_ROWS = 100
 _TOLD = "what you change from now on is marked in the report as changed after votes were seen"
 
 
 @page("know")
-def draw_know(bench: Workbench) -> None:
+def draw_know(bench: Seat) -> None:
     """Draw the screen."""
     add_scripts()
     heading(
@@ -51,7 +49,7 @@ def draw_know(bench: Workbench) -> None:
             draw_sources(bench)
 
 
-def _reading(bench: Workbench) -> None:
+def _reading(bench: Seat) -> None:
     @live(bench, "facts", "status")
     def reading() -> None:
         if bench.facts is None:
@@ -59,7 +57,7 @@ def _reading(bench: Workbench) -> None:
             html(notice("info", waiting or "There are no features yet: choose the data first, under Data."))
 
 
-async def _state(bench: Workbench, features: list[str], word: Any, why: str | None) -> None:
+async def _state(bench: Seat, features: list[str], word: Any, why: str | None) -> None:
     """State a word or votes of features; a number may be written as text."""
 
     def state() -> None:
@@ -98,23 +96,20 @@ def _act(label: Any, word: str) -> ui.element:
     return html(text(label), tag="button").props("type=button").on("click", js_handler=send)
 
 
-def _summary(bench: Workbench) -> None:
+def _summary(bench: Seat) -> None:
     with panel("What you stated"):
 
         @live(bench, "state", "facts")
         def stated() -> None:
-            html(stated_list(stated_of(bench)))
-            if bench.state.confirmed is None:
-                experts = listing(list(bench.state.study.prior.experts or {}))
-                all_stated = f"{experts} have stated what they know" if experts else "you have stated what you know"
-                note = f"Votes are shown once this is confirmed. Confirm when {all_stated}."
-                html(text(note), tag="p").classes("note")
+            html(stated_list(bench.stated))
+            if bench.confirmed is None:
+                html(text("Votes are shown to you once you confirm that this is complete."), tag="p").classes("note")
                 button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
                     "data-key=confirm"
                 )
             else:
-                at = bench.state.confirmed[:16].replace("T", " ")
-                html(notice("success", f"{at}: votes are shown, and {_TOLD}.", "Confirmed"))
+                at = bench.confirmed[:16].replace("T", " ")
+                html(notice("success", f"{at}: votes are shown to you, and {_TOLD}.", "Confirmed"))
 
 
 def stated_list(stated: dict[str, Any]) -> Markup:
@@ -138,7 +133,7 @@ def stated_list(stated: dict[str, Any]) -> Markup:
     return Markup('<ul class="stated">{}</ul>').format(Markup(" ").join(lines))
 
 
-def _default(bench: Workbench) -> None:
+def _default(bench: Seat) -> None:
     def weight() -> Any:
         return getattr(bench.state.study.prior.weights, "default", "")
 
@@ -151,22 +146,27 @@ def _default(bench: Workbench) -> None:
 # -- several experts ---------------------------------------------------------------------------------------------------
 
 
-def _experts(bench: Workbench) -> None:
-    with panel("Several experts", "Each states words under a name, without seeing those of the others or the votes."):
+def _experts(bench: Seat) -> None:
+    lead = "Each states words under a name, in a window of their own, and sees those of the others, and the votes, "
+    with panel("Several experts", f"{lead}after confirming their own."):
         known = suggestions(list(bench.state.study.prior.experts or {}))
-        hint = "Empty: there is one expert."
-        field = entry("Words are given by", bench.state.expert, bench.set_expert, hint, listed=known.html_id)
-        on(bench, "state", lambda: field.show(bench.state.expert))
+
+        def sit_down(name: str) -> None:
+            ui.navigate.to(address(Seat(bench.bench, bench.bench.join(name)), "know"))
+
+        hint = "Empty: there is one expert, or what you state holds for all of them."
+        entry("You are", bench.expert, sit_down, hint, listed=known.html_id)
 
         @live(bench, "state")
         def experts() -> None:
             prior = bench.state.study.prior
-            if prior.experts and bench.state.confirmed is None:
-                html(text(f"So far: {listing(list(prior.experts))}."), tag="p").classes("note")
-            elif prior.experts:
+            if prior.experts:
+                done = [f"{name} (confirmed)" if own.confirmed else name for name, own in prior.experts.items()]
+                html(text(f"So far: {listing(done)}."), tag="p").classes("note")
+            if prior.experts and bench.confirmed is not None:
                 html(disagreement(prior.experts))
                 pool = help_text("prior", "pool")
-                choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set_prior(pool=value), pool)
+                choice("Pooled by", tuple(POOLS), prior.pool, lambda value: bench.set("prior", pool=value), pool)
 
 
 def disagreement(experts: Mapping[str, Expert]) -> Markup:

@@ -42,8 +42,8 @@ from ..view.parts import text
 from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
+    from ..seat import Seat
     from ..state import Rule
-    from ..workbench import Workbench
 
 _STRICTNESS = {
     MUST: "must hold",
@@ -57,12 +57,12 @@ _AMOUNTS = {
 }
 
 
-def known_names(bench: Workbench) -> Known:
+def known_names(bench: Seat) -> Known:
     """Return the features and blocks that rules can be about."""
     return known_of((bench.facts or {}).get("feature_names", []), bench.state.study.blocks)
 
 
-def scale_of(bench: Workbench) -> Scale:
+def scale_of(bench: Seat) -> Scale:
     """Return what prices are measured by: the votes, or before there are any, those that the ensemble will cast."""
     study, facts = bench.state.study, bench.facts or {}
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
@@ -77,7 +77,7 @@ def scale_of(bench: Workbench) -> Scale:
 
 
 @page("rules")
-def draw_rules(bench: Workbench) -> None:
+def draw_rules(bench: Seat) -> None:
     """Draw the screen."""
     add_scripts()
     heading(
@@ -94,7 +94,7 @@ def draw_rules(bench: Workbench) -> None:
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
+def _rules(bench: Seat, edit: Callable[[int], None]) -> None:
     remarks: list[ui.html] = []
 
     def remark() -> None:
@@ -114,7 +114,7 @@ def _rules(bench: Workbench, edit: Callable[[int], None]) -> None:
     on(bench, ("problems", "answer"), remark)
 
 
-def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
+def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.html:
     """Draw a rule; returns the place of what is found out about it."""
     says, n_rules, key, name = sentence(rule.constraint), len(bench.state.rules), f"rule-{i}", f"rule {i + 1}"
 
@@ -141,12 +141,12 @@ def _rule(bench: Workbench, i: int, rule: Rule, edit: Callable[[int], None]) -> 
     return remarks
 
 
-def _remark(bench: Workbench, i: int, known: Known) -> Markup:
+def _remark(bench: Seat, i: int, known: Known) -> Markup:
     """Return how strictly a rule is meant, its number of inequalities, and what it contradicts."""
     rule = bench.state.rules[i]
     n = n_inequalities(rule.constraint, known)
     if n is None and rule.on:  # the answer knows it, also where it depends on the data
-        listed = (bench.answer.get("reasons") or {}).get("constraints", [])
+        listed = (bench.bench.answer.get("reasons") or {}).get("constraints", [])
         own = [entry for entry in listed if not entry.get("from_prior")]
         place = sum(other.on for other in bench.state.rules[:i])
         n = own[place].get("n_inequalities") if place < len(own) else None
@@ -161,7 +161,7 @@ def _remark(bench: Workbench, i: int, known: Known) -> Markup:
     return remark
 
 
-def _strictness(bench: Workbench, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
+def _strictness(bench: Seat, position: Callable[[], int], rule: Rule, key: str, name: str) -> None:
     """Draw wish or must, and the price."""
     values = values_of(rule.constraint)
     now = values["strictness"]
@@ -190,7 +190,7 @@ def _name(control: Any, key: str, label: str) -> None:
 class Editor:
     """The form of one rule: a new one, or one that is changed. What is typed is no part of the study yet."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Seat) -> None:
         self.bench = bench
         self.rule: Rule | None = None  # the one that is changed
         self.values: dict[str, Any] = {}

@@ -23,7 +23,7 @@ from ..view.parts import notice, text
 from ..view.uploads import drop_zone
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 _ACCEPT = ".csv,.tsv,.txt,.xlsx,.xlsm,.gmt,.gz,.parquet"
 _SHOWN = 30  # doubts with a choice of their own, and names that are listed
@@ -38,7 +38,7 @@ _GROUPS = {
 class Intake:
     """What was read from one source and is not used yet; nothing of it is part of the study."""
 
-    def __init__(self, bench: Workbench, place: ui.element) -> None:
+    def __init__(self, bench: Seat, place: ui.element) -> None:
         self.bench, self.place = bench, place
         self.word: Any = "likely"
         self.choices: dict[str, str] = {}
@@ -155,7 +155,7 @@ def _is_table(found: Matching) -> bool:
     return any(row.weight is not None for row in found.rows)
 
 
-def draw_sources(bench: Workbench) -> None:
+def draw_sources(bench: Seat) -> None:
     """Draw the places for pasted lists and for files."""
     with panel("Paste a list or choose a file", classes="stack"):
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
@@ -179,7 +179,7 @@ def draw_sources(bench: Workbench) -> None:
 # -- blocks ------------------------------------------------------------------------------------------------------------
 
 
-def draw_blocks(bench: Workbench) -> None:
+def draw_blocks(bench: Seat) -> None:
     """Draw the blocks of features, and ways to make them."""
     with panel("Blocks", "Groups of features that rules can be about: pathways, devices, kinds of measurements."):
 
@@ -217,7 +217,7 @@ def draw_blocks(bench: Workbench) -> None:
         _new_block(bench)
 
 
-def _new_block(bench: Workbench) -> None:
+def _new_block(bench: Seat) -> None:
     members: list[str] = []
     name = entry("Or name a block ...", "")
     place = ui.element("div")
@@ -239,7 +239,7 @@ def _new_block(bench: Workbench) -> None:
     button("Add this block", add)
 
 
-def _add_blocks(bench: Workbench, new: dict[str, list[str]]) -> None:
+def _add_blocks(bench: Seat, new: dict[str, list[str]]) -> None:
     """Add blocks to those that the study lists; blocks that a rule or a file makes give way."""
     given = bench.state.study.blocks
     bench.set_blocks((plain_blocks(given) if isinstance(given, Blocks) else {}) | new)

@@ -15,7 +15,7 @@ from ..view.live import html, live, show_message
 from ..view.parts import badge, notice, table, text
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 EXPORTS = {
     "study": "Study file",
@@ -28,7 +28,7 @@ _PRESENT = "the present answer"
 
 
 @page("versions")
-def draw_versions(bench: Workbench) -> None:
+def draw_versions(bench: Seat) -> None:
     """Draw the screen."""
     heading(
         "Which answers do you want to keep?",
@@ -44,7 +44,7 @@ def draw_versions(bench: Workbench) -> None:
                 _draw_exports(bench, None)
 
 
-def _draw_save(bench: Workbench) -> None:
+def _draw_save(bench: Seat) -> None:
     with panel("Save the present answer"):
         name = entry("Name", "", draft="version", placeholder="Before the meeting")
 
@@ -59,12 +59,11 @@ def _draw_save(bench: Workbench) -> None:
         @live(bench, "answer", "state")
         def present() -> None:
             features = bench.answer.get("set", {}).get("features")
-            shown = bench.state.confirmed is not None
-            line = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features and shown else ""
+            line = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features else ""
             html(text(line or "There is no answer yet."), tag="p").classes("note")
 
 
-def _draw_list(bench: Workbench) -> None:
+def _draw_list(bench: Seat) -> None:
     with panel("Versions"):
 
         @live(bench, "versions")
@@ -75,7 +74,7 @@ def _draw_list(bench: Workbench) -> None:
                 _draw_version(bench, version)
 
 
-def _draw_version(bench: Workbench, version: dict[str, Any]) -> None:
+def _draw_version(bench: Seat, version: dict[str, Any]) -> None:
     number = version["number"]
     with ui.element("article").classes("version"):
         html(text(f"{number}. {version['name']}"), tag="h3")
@@ -88,12 +87,12 @@ def _draw_version(bench: Workbench, version: dict[str, Any]) -> None:
         _draw_exports(bench, number)
 
 
-def _go_back(bench: Workbench, version: dict[str, Any]) -> None:
+def _go_back(bench: Seat, version: dict[str, Any]) -> None:
     bench.back_to(version["number"])
     show_message("success", f"The study is as it was in version {version['number']}; undo takes this back.", "Done")
 
 
-def _draw_exports(bench: Workbench, version: int | None) -> None:
+def _draw_exports(bench: Seat, version: int | None) -> None:
     of = "the present answer" if version is None else f"version {version}"
     with ui.element("div").classes("row exports").props("role=group") as group:
         group.props["aria-label"] = f"Export {of}"
@@ -112,7 +111,7 @@ def _draw_exports(bench: Workbench, version: int | None) -> None:
 # -- comparison --------------------------------------------------------------------------------------------------------
 
 
-def _draw_comparison(bench: Workbench) -> None:
+def _draw_comparison(bench: Seat) -> None:
     with panel("Compare", "What differs, and which difference made the change: it is tried out."):
         lists = ui.element("div").classes("fields")
         fields: list[Any] = []

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from ...exceptions import InputError
 from .frame import address
 from .live import html, on
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 WORDS = ("very likely", "likely", "neutral", "unlikely")
 _SCRIPTS = '<link rel="stylesheet" href="/_app/know.css"><script src="/_app/know.js" defer></script>'
@@ -61,15 +60,7 @@ def _options(url: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def stated_of(bench: Workbench) -> dict[str, Any]:
-    """Return what is stated of features; nothing while the data are read, or if weights do not fit them."""
-    try:
-        return dict(bench.stated) if bench.facts else {}
-    except InputError:  # it is among the problems of the study
-        return {}
-
-
-def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None], Any]) -> None:
+def feature_grid(bench: Seat, stated: Callable[[list[str], Any, str | None], Any]) -> None:
     """Draw the table; `stated` is called with features, votes or word, and why when somebody states something.
 
     Rows are fetched by the browser; what changes later is sent as differences.
@@ -87,17 +78,17 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
         return await result if result is not None else None
 
     box.on("stated", arrived, js_handler="(e) => emit(e.detail)")
-    shown, confirmed = stated_of(bench), bench.state.confirmed
+    shown, confirmed = bench.stated, bench.confirmed
 
     def load() -> None:
         ui.run_javascript("window.ubayfs.features.load()")
 
     def changed() -> None:
         nonlocal shown, confirmed
-        before, shown = shown, stated_of(bench)
+        before, shown = shown, bench.stated
         names = [name for name in before.keys() | shown.keys() if before.get(name) != shown.get(name)]
-        if len(names) > _MOST_CHANGES or confirmed != bench.state.confirmed:
-            confirmed = bench.state.confirmed
+        if len(names) > _MOST_CHANGES or confirmed != bench.confirmed:
+            confirmed = bench.confirmed
             load()
         elif names:
             places = {name: i for i, name in enumerate(bench.facts["feature_names"])} if bench.facts else {}
@@ -106,7 +97,7 @@ def feature_grid(bench: Workbench, stated: Callable[[list[str], Any, str | None]
 
     on(bench, "state", changed)
     on(bench, "facts", load)
-    on(bench, "votes", lambda: load() if bench.state.confirmed and bench.progress is None else None)
+    on(bench, "votes", lambda: load() if bench.confirmed and bench.progress is None else None)
 
 
 def search_box() -> None:

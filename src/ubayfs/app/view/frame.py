@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from nicegui import context, ui
 
@@ -15,7 +15,7 @@ from .live import PLACES, guarded, html, live, on
 from .parts import notice, text
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 SCREENS = {
     "data": "Data",
@@ -34,7 +34,7 @@ TOUR = {
     "answer": "The best set, with the proof and a reason for each feature. Change your mind; it follows at once.",
     "versions": "Name an answer, compare it with another one, export it.",
 }
-Page = Callable[["Workbench"], Awaitable[None] | None]
+Page = Callable[["Seat"], Awaitable[None] | None]
 PAGES: dict[str, Page] = {}  # filled by the decorator below when the modules of `pages` are imported
 
 _STATUS = {
@@ -58,9 +58,10 @@ def page(screen: str) -> Callable[[Page], Page]:
     return decorate
 
 
-def address(bench: Workbench, screen: str) -> str:
-    """Return the address of a screen, or of a file, of a study."""
-    return f"/s/{quote(bench.directory.name)}/{screen}"
+def address(bench: Seat, screen: str) -> str:
+    """Return the address of a screen, or of a file, of a study; who looks at it stays the same."""
+    who = f"?{urlencode({'expert': bench.expert})}" if bench.expert and screen != "upload" else ""
+    return f"/s/{quote(bench.directory.name)}/{screen}{who}"
 
 
 @lru_cache
@@ -89,7 +90,7 @@ def outer_frame(title: str) -> Iterator[ui.element]:
 
 
 @contextmanager
-def frame(bench: Workbench, screen: str) -> Iterator[None]:
+def frame(bench: Seat, screen: str) -> Iterator[None]:
     """Draw the frame of a screen of a study."""
     with outer_frame(f"{SCREENS[screen]}: {bench.name}") as header:
         with header:
@@ -102,7 +103,7 @@ def frame(bench: Workbench, screen: str) -> Iterator[None]:
         yield
 
 
-def _tour(bench: Workbench, screen: str) -> None:
+def _tour(bench: Seat, screen: str) -> None:
     """Draw the step of the tour, which is hidden unless the browser is on it (static/app.js)."""
     order = list(SCREENS)
     step = order.index(screen) + 1
@@ -115,13 +116,15 @@ def _tour(bench: Workbench, screen: str) -> None:
             html("End the tour", tag="button").on("click", js_handler="() => window.ubayfs.tour('')")
 
 
-def _name(bench: Workbench) -> None:
+def _name(bench: Seat) -> None:
     @live(bench, "state", classes="study")
     def name() -> None:
         html(text(bench.name), tag="span").props('title="The study"')
+        if bench.expert:
+            html(text(f" as {bench.expert}"), tag="span").props('title="Who states words in this window"')
 
 
-def _screens(bench: Workbench, screen: str) -> None:
+def _screens(bench: Seat, screen: str) -> None:
     with ui.element("nav").props('aria-label="Screens of the study"').classes("screens"):
         for name, title in SCREENS.items():
             link = ui.link(title, address(bench, name))
@@ -129,7 +132,7 @@ def _screens(bench: Workbench, screen: str) -> None:
                 link.props("aria-current=page")
 
 
-def _changes(bench: Workbench) -> None:
+def _changes(bench: Seat) -> None:
     """Draw undo and redo; the keys Ctrl+Z and Ctrl+Shift+Z press them (static/app.js)."""
     actions = {"undo": ("Ctrl+Z", bench.undo), "redo": ("Ctrl+Shift+Z", bench.redo)}
     buttons = {}
@@ -140,16 +143,16 @@ def _changes(bench: Workbench) -> None:
 
     def refresh() -> None:
         for name, element in buttons.items():
-            possible, label = getattr(bench, f"can_{name}"), getattr(bench, f"{name}_label")
-            element.props["disabled"] = not possible
-            element.props["title"] = f"{name.capitalize()}: {label} ({actions[name][0]})" if possible else ""
+            label = getattr(bench, f"{name}_label")
+            element.props["disabled"] = not label
+            element.props["title"] = f"{name.capitalize()}: {label} ({actions[name][0]})" if label else ""
             element.update()
 
     refresh()
     on(bench, "state", refresh)
 
 
-def _status(bench: Workbench) -> None:
+def _status(bench: Seat) -> None:
     @live(bench, "status", "progress", classes="status")
     def status() -> None:
         html(status_text(bench), tag="span").props("role=status")
@@ -159,7 +162,7 @@ def _status(bench: Workbench) -> None:
             meter.props["aria-label"] = str(progress["part"])
 
 
-def status_text(bench: Workbench) -> str:
+def status_text(bench: Seat) -> str:
     """Return what is going on, in a few words."""
     progress = bench.progress
     if not progress or not progress.get("total"):
@@ -181,7 +184,7 @@ def time_left(seconds: float) -> str:
     return f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
 
 
-def _problems(bench: Workbench) -> None:
+def _problems(bench: Seat) -> None:
     """Show what is wrong with the study on every page: contradictions are named at once."""
 
     @live(bench, "problems")

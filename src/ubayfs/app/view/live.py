@@ -16,7 +16,7 @@ from ...exceptions import UBayFSError
 from .parts import notice
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 Draw = Callable[[], Awaitable[None] | None]
 
@@ -29,7 +29,7 @@ def html(content: str, tag: str = "div") -> ui.html:
     return ui.html(content, sanitize=False, tag=tag)
 
 
-def on(bench: Workbench, kinds: str | Iterable[str], redraw: Draw) -> None:
+def on(bench: Seat, kinds: str | Iterable[str], redraw: Draw) -> None:
     """Call `redraw` after events of these kinds, where it stands on the page and as long as that is there.
 
     Events that come while a redrawing is waiting cause no second one. May be called from any thread of the workbench.
@@ -71,7 +71,7 @@ async def _awaited(result: Awaitable[None], slot: Any) -> None:
         await result
 
 
-def live(bench: Workbench, *kinds: str, tag: str = "div", classes: str = "") -> Callable[[Draw], Draw]:
+def live(bench: Seat, *kinds: str, tag: str = "div", classes: str = "") -> Callable[[Draw], Draw]:
     """Draw a part now, and again after events of these kinds: a decorator of the function that draws it.
 
     What is typed into a field there is lost when it is drawn again: fields stand outside, or read their own events.

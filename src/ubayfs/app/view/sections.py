@@ -11,7 +11,7 @@ from .live import on
 from .parts import help_text
 
 if TYPE_CHECKING:
-    from ..workbench import Workbench
+    from ..seat import Seat
 
 # What people call a key; else its name with blanks.
 _LABELS = {
@@ -75,8 +75,8 @@ def read(section: str, key: str, typed: str) -> Any:
         return typed
 
 
-def key_field(bench: Workbench, section: str, key: str, change: Callable[..., Any], listed: str = "") -> Field:
-    """Draw the field of a key: a list of its choices, or a box to type into; `change` takes the key as keyword."""
+def key_field(bench: Seat, section: str, key: str, listed: str = "") -> Field:
+    """Draw the field of a key: a list of its choices, or a box to type into."""
 
     def value() -> Any:
         return getattr(getattr(bench.state.study, section), key)
@@ -88,11 +88,11 @@ def key_field(bench: Workbench, section: str, key: str, change: Callable[..., An
         unset = SECTIONS[section].defaults()[key] is None
         named = {name: f"{name}: {_MEANINGS[name]}" if name in _MEANINGS else name for name in known}
         options: Mapping[Any, str] = ({None: default} if unset else {}) | named
-        field: Field = choice(label(key), options, value(), lambda given: change(**{key: given}), hint)
+        field: Field = choice(label(key), options, value(), lambda given: bench.set(section, **{key: given}), hint)
         on(bench, "state", lambda: field.show(value()))
         return field
     field = entry(
-        label(key), shown(value()), lambda typed: change(**{key: read(section, key, typed)}), hint,
+        label(key), shown(value()), lambda typed: bench.set(section, **{key: read(section, key, typed)}), hint,
         listed=listed, placeholder=default, draft=f"{section}.{key}",
     )  # fmt: skip
     on(bench, "state", lambda: field.show(shown(value())))
