@@ -35,6 +35,7 @@ from .constraints.weighted_sums import cost_budget as cost_budget
 from .constraints.weighted_sums import linear as linear
 from .data import Blocks as Blocks
 from .data.clusters import cluster_features as cluster_features
+from .data.survival import Survival as Survival
 from .ensemble import Evidence as Evidence
 from .estimator import UBayFSSelector as UBayFSSelector
 from .exceptions import ConstraintError as ConstraintError
@@ -51,6 +52,7 @@ from .exceptions import UBayFSError as UBayFSError
 from .exceptions import UBayFSWarning as UBayFSWarning
 from .knowledge import Knowledge as Knowledge
 from .knowledge import read_knowledge as read_knowledge
+from .metrics import concordance_index as concordance_index
 from .metrics import feature_f1 as feature_f1
 from .metrics import jaccard as jaccard
 from .metrics import redundancy_rate as redundancy_rate

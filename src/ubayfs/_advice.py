@@ -263,6 +263,20 @@ class Advice:
             "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge "
             "them with other classes, leave them out, or use the task 'regression' if the target is a measured number.",
         ),
+        "few_events": (
+            UBayFSWarning,
+            "The target has {n_events} events. With fewer than {least}, what is related to survival and what is chance "
+            "can hardly be told apart: collect more, or follow the samples longer.",
+        ),
+        "event_coded": (
+            UBayFSWarning,
+            "{event!r} is taken as the event ({n_events} samples), {censored!r} as censored.",
+        ),
+        "pairs_approximated": (
+            UBayFSWarning,
+            "The samples have {n_pairs:,} pairs whose order of events is known; 'mrmr' compares features with "
+            "martingale residuals instead of counting more than {most:,} pairs.",
+        ),
         "missing_letters": (
             UBayFSWarning,
             "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that "

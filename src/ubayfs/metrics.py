@@ -1,4 +1,7 @@
-"""Measures of feature sets: stability, similarity, redundancy, agreement with a ground truth. Nothing is rounded."""
+"""Measures of feature sets (stability, similarity, redundancy, agreement with a ground truth) and of risks of events.
+
+Nothing is rounded.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._arguments import FeatureIndex, Floats, check_not_complex, check_real
+from ._arguments import FeatureIndex, Floats, check_choice, check_not_complex, check_real
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
+from .data.hazards import kaplan_meier
+from .data.ordered_pairs import OrderedPairs
+from .data.survival import Survival
 from .exceptions import InputError
 from .utility import as_sparse_sets
 
-__all__ = ["Stability", "feature_f1", "jaccard", "redundancy_rate", "stability"]
+__all__ = ["Stability", "concordance_index", "feature_f1", "jaccard", "redundancy_rate", "stability"]
 
 
 class Stability(NamedTuple):
@@ -196,3 +202,67 @@ def _as_members(name: str, features: Any) -> frozenset[str | int]:
     if not (all(isinstance(m, str) for m in members) or all(isinstance(m, int) for m in members)):
         raise InputError.of(name, f"must be names (str), positions (int) or a mask (bool); got {members[:5]!r}.")
     return frozenset(members)
+
+
+def concordance_index(time: Any, event: Any, risk: Any, weights: str | None = None, tau: float | None = None) -> float:
+    """Return how often, of two samples, the one with the higher risk had the event first.
+
+    Parameters
+    ----------
+    time, event : array-like of shape (n_samples,)
+        As for :class:`ubayfs.Survival`.
+    risk : array-like of shape (n_samples,)
+        Higher for an earlier event.
+    weights : {None, "uno"}
+        None is Harrell's index. "uno" weights each pair by the inverse squared probability not to be censored at the
+        time of its event, so that the value does not depend on how long samples were followed (Uno et al. 2011).
+    tau : float, optional
+        Only events before this time count.
+
+    Returns
+    -------
+    c : float
+        From 0 to 1, 0.5 if the risk tells nothing; equal risks count half. nan if no pair can be compared.
+
+    Notes
+    -----
+    A pair counts if the earlier time is an event; of equal times if one is an event and the other is censored.
+
+    References
+    ----------
+    F. E. Harrell et al. Evaluating the yield of medical tests. JAMA 247, 2543-2546, 1982.
+    H. Uno et al. On the C-statistics for evaluating overall adequacy of risk prediction procedures with censored
+    survival data. Statistics in Medicine 30, 1105-1117, 2011.
+
+    Examples
+    --------
+    >>> concordance_index(time=[1, 2, 3, 4], event=[1, 1, 0, 1], risk=[3.0, 1.0, 2.0, 0.5])
+    0.8
+    """
+    target = Survival(time, event)
+    check_not_complex("risk", risk)
+    values = np.asarray(risk, dtype=np.float64)
+    if values.shape != target.shape or np.isnan(values).any():
+        rule = f"must be one number per sample, of shape {target.shape}, without NaN; got shape {values.shape}."
+        raise InputError.of("risk", rule)
+    if weights is not None:
+        check_choice("weights", weights, ("uno",))
+    counted = np.ones(len(target)) if tau is None else (target.time < check_real("tau", tau, low=0.0)).astype(float)
+    if weights == "uno":
+        counted = _inverse_censoring(target, counted)
+    pairs, everything = OrderedPairs.of(target.time, target.event), np.ones((1, len(target)))
+    by_event = counted[pairs.order[pairs.events]]
+    total = float(by_event @ (len(target) - pairs.partners))
+    if total == 0:
+        return float("nan")
+    return 0.5 + 0.5 * float(pairs.agreement(values[:, None], everything, counted)[0, 0]) / total
+
+
+def _inverse_censoring(target: Survival, counted: Floats) -> Floats:
+    """Return what an event that counts counts by Uno's rule, of shape (n_samples,)."""
+    uncensored = kaplan_meier(target.time, target.event, of_censoring=True).at(target.time)
+    if (uncensored[target.event & (counted > 0)] == 0).any():
+        last = target.time[uncensored == 0].min()
+        rule = f"must be given, at most {last:g}: all samples are censored there, which leaves events no weight."
+        raise InputError.of("tau", rule)
+    return np.where(uncensored > 0, counted / np.where(uncensored > 0, uncensored, 1.0) ** 2, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arguments import Ints, check_not_complex
 from ..exceptions import InputError
+from .survival import Survival
 from .target import any_missing, check_length, plain
 
 
@@ -43,7 +44,8 @@ def check_aligned(name: str, values: Any, X: Any) -> None:
     An index 0, 1, 2, ... is the one that pandas makes up, so other labels do not contradict it; but they do when they
     are the same numbers in another order.
     """
-    if not (hasattr(X, "iloc") and hasattr(values, "iloc")) or len(values) != len(X):
+    labeled = hasattr(values, "iloc") or (isinstance(values, Survival) and values.index is not None)
+    if not (hasattr(X, "iloc") and labeled) or len(values) != len(X):
         return
     from pandas import RangeIndex
 

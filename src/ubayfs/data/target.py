@@ -12,6 +12,7 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, check_choice, check_not_complex
 from ..exceptions import InputError
+from .survival import FEWEST_EVENTS, Survival
 
 CLASSIFICATION = frozenset({"binary", "multiclass"})
 
@@ -39,11 +40,12 @@ class Target:
         A key of `TASKS`.
     values : ndarray or None
         Class codes 0..n_classes-1 of shape (n_samples,) for classification, an int indicator matrix of shape
-        (n_samples, n_labels) for multi-label, floats of shape (n_samples,) for regression, None without target.
+        (n_samples, n_labels) for multi-label, floats of shape (n_samples,) for regression, floats of shape
+        (n_samples, 2) for survival, time and event (1; 0: censored), None without target.
     labels : ndarray or None
-        The target as it was given; foreign selectors receive it.
+        The target as it was given; foreign selectors receive it. For survival the structured array of scikit-survival.
     classes : ndarray or None
-        Label of each code; in category order when `ordered`.
+        Label of each code; in category order when `ordered`. For survival what censored samples and events are called.
     ordered : bool
         True when the classes have an order (an ordered pandas categorical was given).
     """
@@ -61,7 +63,7 @@ class Target:
 
     @property
     def class_counts(self) -> list[tuple[str, int]]:
-        """Name and number of samples of each class, or of each label of a multi-label target; empty for others."""
+        """Name and number of samples of each class or label, of events and censored samples; empty for others."""
         count = TASKS[self.task].counts
         return [] if self.values is None or count is None else count(self)
 
@@ -73,7 +75,7 @@ class Target:
 
     @property
     def strata(self) -> Ints | None:
-        """Codes of the samples that every subsample shall represent in proportion, or None: the classes, if any."""
+        """Codes of the samples that every subsample shall represent in proportion, or None: the classes, the event."""
         find = TASKS[self.task].strata
         return None if find is None else find(self)[0]
 
@@ -82,6 +84,16 @@ class Target:
         """Name of each code of `strata`; empty without strata."""
         find = TASKS[self.task].strata
         return np.array([]) if find is None else find(self)[1]
+
+    @property
+    def time(self) -> Floats:
+        """Times of a survival target, of shape (n_samples,)."""
+        return _values(self)[:, 0]
+
+    @property
+    def event(self) -> Floats:
+        """Events (1) and censored samples (0) of a survival target, of shape (n_samples,)."""
+        return _values(self)[:, 1]
 
     def take(self, samples: Array) -> Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
@@ -121,6 +133,10 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         if task not in (None, "unsupervised"):
             raise InputError(f"task={task!r} requires y to be passed, but the target y is None.", argument="y")
         return Target("unsupervised")
+    survival = Survival.of(y, task)
+    if survival is not None:
+        check_length("y", len(survival), n_samples)
+        return _survival_target(survival, task)
     import pandas as pd
 
     ordered_categories = None
@@ -208,6 +224,17 @@ def _regression_target(labels: Array, _: Any) -> Target:
     return Target("regression", values, labels)
 
 
+def _survival_target(y: Any, task: Any) -> Target:
+    if task not in (None, "survival"):
+        raise InputError(f"task={task!r} does not fit times and events; leave it out.", argument="task", value=task)
+    n_events = int(y.event.sum())
+    if n_events < FEWEST_EVENTS:
+        rule = f"has {n_events} event(s) in {len(y)} samples; at least {FEWEST_EVENTS} are needed, in practice many"
+        raise InputError.of("y", f"{rule} more. Wait for more events, or count other events as well.")
+    values = np.column_stack([y.time, y.event.astype(np.float64)])
+    return Target("survival", values, np.asarray(y), np.array(y.labels))
+
+
 def _multilabel_target(labels: Array, _: Any) -> Target:
     rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
     try:
@@ -263,6 +290,12 @@ def _class_strata(target: Target) -> tuple[Ints, Array]:
     return np.asarray(target.values, dtype=np.intp), np.asarray(target.classes)
 
 
+def _event_strata(target: Target) -> tuple[Ints, Array]:
+    if target.event.all():
+        return np.zeros(len(target.event), dtype=np.intp), np.array(["event"])
+    return target.event.astype(np.intp), np.array(["censored", "event"])
+
+
 def _stratum_counts(target: Target) -> list[tuple[str, int]]:
     counts = np.bincount(np.asarray(target.strata), minlength=len(target.stratum_names)).tolist()
     return [(str(name), n) for name, n in zip(target.stratum_names, counts, strict=True)]
@@ -296,6 +329,8 @@ class Task:
     numbers_title : str
     fewest_in_test, fewest_in_subsample : int
         Samples that the test part of a fold, and a subsample of half of the samples, must have.
+    fewest_events : int
+        Events that a subsample must have; of targets with events, other strata may be as rare as they like.
     """
 
     purpose: str
@@ -307,6 +342,7 @@ class Task:
     numbers_title: str = ""
     fewest_in_test: int = 1
     fewest_in_subsample: int = 1
+    fewest_events: int = 0
 
     @property
     def labeled(self) -> bool:
@@ -335,6 +371,17 @@ TASKS = {
         fewest_in_test=4,
         # Any feature correlates perfectly with a target of two samples.
         fewest_in_subsample=3,
+    ),
+    "survival": Task(
+        "predict the time to the event",
+        _survival_target,
+        _event_strata,
+        _stratum_counts,
+        "Events",
+        numbers=lambda target: target.time,
+        numbers_title="Follow-up",
+        fewest_in_test=4,
+        fewest_events=FEWEST_EVENTS,
     ),
     "unsupervised": Task("represent the data, without a target"),
 }

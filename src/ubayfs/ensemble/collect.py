@@ -63,7 +63,7 @@ def collect_evidence(
         FeatureData bring their own target, groups and rule for missing values; `y`, `task`, `groups`, `missing` and
         `max_missing` are ignored then. "fisher", "mrmr" and "laplacian" never make a sparse matrix dense as a whole;
         the result is that of the dense one.
-    y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
+    y : array-like of shape (n_samples,) or (n_samples, n_labels), or Survival, optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
         run m of a list uses its entry m modulo its length.
@@ -141,7 +141,9 @@ def collect_evidence(
     if part is not None:
         settings |= part_settings(part, n_models)
     outcomes = run_ensemble(data, selectors, settings, n_jobs, watch, directory, runs, n_models)
-    evidence = gather(outcomes, data.feature_names, data.constant, settings, data.advice)
+    notes = {note.code: note for own in selectors for note in own.advice(data.target)}
+    of_all = (*data.advice, *notes.values())
+    evidence = gather(outcomes, data.feature_names, data.constant, settings, of_all)
     check_failures(evidence.failures, len(outcomes) if part is None else n_models)
     for advice in evidence.advice:
         advice.warn()

@@ -3,6 +3,7 @@
 One scheme serves all three. *Units* are drawn (samples, or whole groups of them), a fixed number from each *stratum*:
 
 - classification: samples are the units and classes the strata;
+- survival: samples are the units; events are one stratum, censored samples the other;
 - regression, multi-label, unsupervised: samples are the units, in one stratum;
 - where whole blocks of features are missing for some samples, each of these strata is divided by which ones;
 - with groups: groups are the units. In a classification the stratum of a group is the one of its classes that occurs
@@ -25,7 +26,7 @@ import numpy as np
 from .._arguments import Array, Ints, Mask
 from ..data.class_sizes import class_advice
 from ..data.feature_data import FeatureData, feature_chunks
-from ..data.target import plain
+from ..data.target import TASKS, Target, plain
 from ..exceptions import InputError
 
 
@@ -73,7 +74,10 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
     about_share = None if train_size is None else _share_error(n_inside, n_units, train_size, units)
     if about_share is not None:
         yield about_share
-    if data.target.strata is None:
+    fewest_events = TASKS[data.target.task].fewest_events
+    if fewest_events:
+        yield from event_errors(data.target, train_size)
+    if data.target.strata is None or fewest_events:
         return
     smallest, classes = int(np.argmin(sizes)), data.target.stratum_names
     name, size = plain(classes[present[smallest]]), f"has {sizes[smallest]} {unit}"
@@ -94,6 +98,17 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
             f"{size} and no place in a subsample: train_size={train_size:g} of {n_units} {units} is {n_inside}, "
             f"and {n_classes} are needed to represent the classes. Raise train_size, or {way_out}.",
         )
+
+
+def event_errors(target: Target, train_size: float | None) -> Iterator[InputError]:
+    """Yield what is wrong with the events of a subsample; groups may give some more or fewer than this."""
+    n_events, fewest = int(target.event.sum()), TASKS[target.task].fewest_events
+    n_inside = n_events if train_size is None else round(train_size * n_events)
+    if n_inside < fewest:
+        share = "" if train_size is None else f", and train_size={train_size:g} leaves {n_inside} in a subsample"
+        rule = f"y has {n_events} event(s){share}; at least {fewest} are needed."
+        argument = "y" if train_size is None else "train_size"
+        yield InputError(f"{rule} Raise train_size, or wait for more events.", argument=argument, value=train_size)
 
 
 def _strata(data: FeatureData) -> tuple[Ints, Ints]:

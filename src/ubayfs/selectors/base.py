@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._arguments import Array, Generators, Ints, Mask
 from ..data.feature_data import FeatureData, Target
-from ..exceptions import InputError
+from ..exceptions import Advice, InputError
 
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
 # sums (chunks, threads) cannot decide between features.
@@ -70,6 +70,10 @@ class ElementarySelector(ABC):
         chosen : list of ndarray of int, one per run
             At most `n_features` distinct columns each, best first. Columns constant in a subsample are never chosen.
         """
+
+    def advice(self, target: Target) -> tuple[Advice, ...]:
+        """Return what must be known of how it treats a target, beside its documentation."""
+        return ()
 
     def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of a table, best first."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice
 from ..data.paired import PairSums, own_correlations
 from ..data.target import Target
+from ..exceptions import Advice
+from ._directions import correlation_with, pair_advice, residual_directions, survival_agreement
 from ._subsample import standardized
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
@@ -18,14 +20,11 @@ from .scoring import (
     SCREENING_ERROR,
     Centering,
     ClassCounts,
-    Statistic,
     blocks_of,
     has_digits,
     own_columns,
     present_in,
     run_scores,
-    scatter,
-    where_two,
     with_gaps,
 )
 from .threads import each_block
@@ -71,7 +70,10 @@ class MRMR(ElementarySelector):
       discordant pairs over the number of pairs from different classes (2 AUC - 1 for two classes);
     - classes without order: D of the class whose turn it is, or the weighted mean of abs(D) of each, against all
       others; see :mod:`~ubayfs.selectors.turns`;
-    - a continuous target: Pearson's correlation.
+    - a continuous target: Pearson's correlation;
+    - survival: Somers' D with respect to the times, 2 C - 1 with Harrell's C: pairs in which the earlier event has the
+      higher value, minus those in which it has the lower one, over all pairs whose order of events is known. Beyond
+      2 million pairs, Pearson's correlation with martingale residuals, as in ``cox``.
 
     Where values are missing, rho is the association in the samples that have the feature (of two features, both) times
     the root of their share of the subsample: by chance rho^2 is inversely proportional to the number of samples, hence
@@ -84,7 +86,7 @@ class MRMR(ElementarySelector):
     """
 
     name: ClassVar[str] = "mrmr"
-    tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression"})
+    tasks: ClassVar[frozenset[str]] = frozenset({"binary", "multiclass", "regression", "survival"})
     joint: ClassVar[bool] = True
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
@@ -105,6 +107,10 @@ class MRMR(ElementarySelector):
         picks = np.stack([search.next_picks(turn) for turn in turns], axis=1)
         return [row[row >= 0] for row in picks]
 
+    def advice(self, target: Target) -> tuple[Advice, ...]:
+        """Tell when pairs of samples are too many to be counted."""
+        return pair_advice(target) if target.task == "survival" else ()
+
 
 def mutual_information(rho: Array) -> Array:
     """Return -0.5 ln(1 - rho^2), with abs(rho) clipped at 1 - 1e-7.
@@ -120,9 +126,13 @@ def mutual_information(rho: Array) -> Array:
 
 def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> Relevance:
     values = np.asarray(target.values)
+    if target.task == "survival":
+        agreement = survival_agreement(target, subsamples)
+        if agreement is None:
+            return _pearson_relevance(residual_directions(target, subsamples), subsamples)
+        return lambda block: mutual_information(agreement(block))
     if target.task == "regression":
-        statistic = _pearson_relevance(values, subsamples)
-        return lambda block: run_scores(statistic, subsamples, block)
+        return _pearson_relevance(_directions(values, subsamples), subsamples)
     classes = ClassCounts(values, target.n_classes, subsamples)
     if is_nominal(target):
         contrasts = [Contrast(values == c, values != c) for c in range(target.n_classes)]
@@ -148,31 +158,24 @@ def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> R
     return relevance
 
 
-def _pearson_relevance(y: Array, subsamples: Mask) -> Statistic:
-    weights = subsamples.astype(np.float64)
+def _directions(y: Array, subsamples: Mask) -> Floats:
+    """Return a numeric target with mean 0 and length 1 in each run, of shape (n_models, n_samples), 0 outside."""
     directions = np.zeros(subsamples.shape)
     for direction, rows in zip(directions, subsamples, strict=True):
         own = y[rows]
         if own.min() < own.max():  # a target that is constant in a subsample is related to nothing
             direction[rows] = standardized(own) / np.sqrt(len(own))
+    return directions
 
-    def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:
-        if present is not None:
-            return _of_present(runs, x, present)
-        around_mean, condition = scatter(weights[runs], x)
-        rho = directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)
-        return mutual_information(rho), condition
 
-    def _of_present(runs: slice, x: Array, present: Mask) -> tuple[Array, Array]:
-        found = PairSums.of(weights[runs], directions[runs], x, present)
-        rho, condition = found.rho, found.condition
-        if len(rho) == 1:  # the last resort of run_scores: sums of one run alone
-            rows = subsamples[runs][0]
-            rho = own_correlations(directions[runs][0, rows], np.where(present, x, np.nan)[rows])[None]
-        share = found.n / weights[runs].sum(axis=1, keepdims=True)
-        return where_two(mutual_information(rho * np.sqrt(share)), condition, found.n)
+def _pearson_relevance(directions: Floats, subsamples: Mask) -> Relevance:
+    statistic = correlation_with(directions, subsamples)
 
-    return statistic
+    def information(*given: Any) -> tuple[Array, Array]:
+        rho, condition = statistic(*given)
+        return np.where(np.isneginf(rho), rho, mutual_information(rho)), condition
+
+    return lambda block: run_scores(information, subsamples, block)
 
 
 class _Search:

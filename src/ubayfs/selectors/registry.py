@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import ElementarySelector
+from .cox import Cox
 from .fisher import Fisher
 from .hsic import HSIC
 from .laplacian import Laplacian
@@ -12,6 +13,7 @@ from .rfe import RFE
 from .tree import Tree
 
 SELECTORS: dict[str, ElementarySelector] = {
+    "cox": Cox(),
     "fisher": Fisher(),
     "hsic": HSIC(),
     "laplacian": Laplacian(),

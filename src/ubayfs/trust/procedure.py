@@ -205,7 +205,7 @@ def draw_half(plan: SubsamplePlan, rng: np.random.Generator) -> Mask:
 
 def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
     """Return the strata and groups that halves respect; InputError if a class or subsamples have too few for halves."""
-    if data.target.strata is not None:
+    if data.target.strata is not None and not TASKS[data.target.task].fewest_events:
         name, size, shown = smallest_class(data)
         fewest = 2 * _FEWEST_IN_A_HALF if data.groups is None else 2
         if size < fewest:

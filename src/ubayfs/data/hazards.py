@@ -1,0 +1,203 @@
+"""Hazards: sums over the samples at risk, and what is made of them.
+
+A sample is at risk up to its time. Of events at the same time, each sees the others at risk (Breslow's rule), and a
+sample that is censored at the time of an event was still at risk. With e = exp(linear predictor), d the events and S0
+the sum of e at risk, Lambda = sum of d / S0 over times up to t, and d - e * Lambda is the martingale residual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints
+from ..exceptions import UBayFSError
+
+_MAX_STEPS = 100
+# Linear predictors beyond this are cut, so that exp stays finite; hazards of exp(500) mean nothing.
+_LARGEST = 500.0
+
+
+@dataclass(frozen=True, eq=False)
+class RiskSets:
+    """Samples by time and event, both of shape (n_samples,); sums are over the last axis of what is given."""
+
+    time: Floats
+    event: Floats  # 0 and 1
+
+    @classmethod
+    def of(cls, time: Array, event: Array) -> RiskSets:
+        """Take times and events of any types."""
+        return cls(np.asarray(time, dtype=np.float64), np.asarray(event, dtype=np.float64))
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints, Ints]:
+        """The samples by time, and of each sample the first and the last place of its time among them."""
+        order = np.argsort(self.time, kind="stable")
+        ordered = self.time[order]
+        first, last = (np.searchsorted(ordered, self.time, side=side) for side in ("left", "right"))
+        return order, first, last - 1
+
+    def at_risk(self, values: Array) -> Floats:
+        """Return, for the time of each sample, the sum over samples of this time or a later one.
+
+        Examples
+        --------
+        >>> RiskSets.of([3, 1, 1, 2], [1, 1, 0, 1]).at_risk(np.ones(4))
+        array([1., 4., 4., 2.])
+        """
+        order, first, _ = self._places
+        return np.cumsum(values[..., order[::-1]], axis=-1)[..., ::-1][..., first]
+
+    def until(self, values: Array) -> Floats:
+        """Return, for the time of each sample, the sum over samples of this time or an earlier one."""
+        order, _, last = self._places
+        return np.cumsum(values[..., order], axis=-1)[..., last]
+
+    def cumulative_hazard(self, e: Array) -> Floats:
+        """Return Lambda at the times of the samples; `e`, of shape (..., n_samples), are relative hazards, 0 for none.
+
+        With ones it is the estimate of Nelson and Aalen; with the 0/1 weights of subsamples that within each of them.
+        """
+        events = self.event * (e > 0)
+        return self.until(events / np.where(events > 0, self.at_risk(e), 1.0))
+
+    def null_residuals(self, subsamples: Array) -> Floats:
+        """Return martingale residuals without any feature inside each subsample, 0 outside; (n_models, n_samples).
+
+        Those of a subsample have the sum 0.
+
+        Examples
+        --------
+        >>> RiskSets.of([1, 2, 3], [1, 0, 1]).null_residuals(np.ones((1, 3))).round(3)
+        array([[ 0.667, -0.333, -0.333]])
+        """
+        weights = np.asarray(subsamples, dtype=np.float64)
+        return weights * (self.event - self.cumulative_hazard(weights))
+
+
+class CoxPoint(NamedTuple):
+    """The partial likelihood of Cox's model at some linear predictor."""
+
+    risk_sets: RiskSets
+    e: Floats  # exp(linear predictor), (n_samples,)
+    hazard: Floats  # Lambda, (n_samples,)
+    residual: Floats  # the gradient of the log-likelihood in the linear predictor, (n_samples,)
+    loss: float  # minus the log-likelihood
+
+    @classmethod
+    def at(cls, risk_sets: RiskSets, linear: Floats) -> CoxPoint:
+        """Evaluate it at a linear predictor of shape (n_samples,)."""
+        linear = np.clip(linear - linear.max(initial=0.0), -_LARGEST, None)  # a constant changes nothing
+        e = np.exp(linear)
+        hazard = risk_sets.cumulative_hazard(e)
+        d = risk_sets.event
+        loss = float(d @ (np.log(risk_sets.at_risk(e)) - linear))
+        return cls(risk_sets, e, hazard, d - e * hazard, loss)
+
+    def curved(self, z: Floats) -> Floats:
+        """Return the second derivative of the loss times z, of shape (n_samples,) or (n_samples, k)."""
+        risk_sets, z = self.risk_sets, z.T
+        rates = risk_sets.event / risk_sets.at_risk(self.e) ** 2
+        product: Floats = self.e * (self.hazard * z - risk_sets.until(rates * risk_sets.at_risk(self.e * z)))
+        return product.T
+
+
+@dataclass(frozen=True, eq=False)
+class CoxFit:
+    """Cox's model of standardized or other columns.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (n_features,)
+        Log hazard ratios per unit.
+    residual : ndarray of shape (n_samples,)
+        Martingale residuals.
+    """
+
+    coefficients: Floats
+    residual: Floats
+
+
+def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFit:
+    """Fit Cox's proportional hazards by Newton's method: minus log-likelihood + penalty / 2 * |coefficients|^2.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, n_features)
+        About centered and of order one; columns that others determine need a penalty.
+    time, event : ndarray of shape (n_samples,)
+    penalty : float
+        Without one the fit fails where hazards can be told apart perfectly.
+
+    Raises
+    ------
+    UBayFSError
+        If it does not converge.
+
+    Examples
+    --------
+    >>> fit_cox(np.array([[1.0], [0.0], [1.0], [0.0]]), [1, 2, 3, 4], [1, 1, 1, 1]).coefficients.round(4)
+    array([0.9406])
+    """
+    risk_sets, n_features = RiskSets.of(time, event), Z.shape[1]
+    w = np.zeros(n_features)
+    point = CoxPoint.at(risk_sets, Z @ w)
+    if n_features == 0:
+        return CoxFit(w, point.residual)
+    for _ in range(_MAX_STEPS):
+        gradient = Z.T @ point.residual - penalty * w
+        curvature = Z.T @ point.curved(Z)
+        curvature[np.diag_indices(n_features)] += penalty
+        try:
+            direction = np.linalg.solve(curvature, gradient)
+        except np.linalg.LinAlgError as error:
+            rule = "Cox's model has no unique fit; columns determine each other."
+            raise UBayFSError(rule) from error
+        decrement, step, start = float(gradient @ direction), 1.0, point.loss + penalty / 2 * float(w @ w)
+        if decrement <= 1e-10 * (1 + abs(start)):  # the last step squares what error is left
+            w = w + direction
+            return CoxFit(w, CoxPoint.at(risk_sets, Z @ w).residual)
+        while step > 1e-10:
+            new = w + step * direction
+            point = CoxPoint.at(risk_sets, Z @ new)
+            if point.loss + penalty / 2 * float(new @ new) <= start - 1e-4 * step * decrement:
+                break
+            step /= 2
+        else:
+            return CoxFit(w, CoxPoint.at(risk_sets, Z @ w).residual)  # no digits are left to improve
+        w = new
+    raise UBayFSError("Cox's model did not converge: some feature tells perfectly who has the event first.")
+
+
+class Curve(NamedTuple):
+    """A step function of time: its value from each of these times on; each of shape (n_times,)."""
+
+    times: Floats
+    values: Floats
+
+    def at(self, times: Array) -> Floats:
+        """Return the values at some times, 1 before the first step."""
+        return np.append(1.0, self.values)[np.searchsorted(self.times, times, side="right")]
+
+
+def kaplan_meier(time: Array, event: Array, of_censoring: bool = False) -> Curve:
+    """Estimate the share without event at each time, or the share that is not yet censored.
+
+    At equal times events come before censoring.
+
+    Examples
+    --------
+    >>> kaplan_meier([1, 2, 2, 3], [1, 1, 0, 0])
+    Curve(times=array([1., 2., 3.]), values=array([0.75, 0.5 , 0.5 ]))
+    """
+    risk_sets = RiskSets.of(time, event)
+    times, where = np.unique(risk_sets.time, return_inverse=True)
+    n_events = np.bincount(where, risk_sets.event, len(times))
+    n_all = np.bincount(where, minlength=len(times))
+    n_at_risk = np.cumsum(n_all[::-1])[::-1] - (n_events if of_censoring else 0.0)
+    leaving = n_all - n_events if of_censoring else n_events
+    return Curve(times, np.cumprod(1.0 - leaving / np.maximum(n_at_risk, 1.0)))

@@ -1,0 +1,113 @@
+"""Pairs of samples of which it is known who had the event first, and how features agree with that order.
+
+A pair (i, j) is usable if i had the event, and j had it later, was censored later, or was censored at the same time.
+With the samples in the order of time, events before censored ones of the same time, the partners j of an event are all
+samples from some place on: sums over them are products with contiguous parts of the data, and no pair is ever listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedPairs:
+    """The usable pairs of some samples.
+
+    Attributes
+    ----------
+    order : ndarray of int of shape (n_samples,)
+        The samples by time, events first.
+    events : ndarray of int of shape (n_events,)
+        Places of the events in this order.
+    partners : ndarray of int of shape (n_events,)
+        The place from which on samples are known to be without event for longer.
+    """
+
+    order: Ints
+    events: Ints
+    partners: Ints
+
+    @classmethod
+    def of(cls, time: Array, event: Array) -> OrderedPairs:
+        """Find the pairs of samples with times and events of shape (n_samples,).
+
+        Examples
+        --------
+        >>> pairs = OrderedPairs.of([2, 1, 2, 3], [1, 1, 0, 0])
+        >>> pairs.order, pairs.partners, pairs.n_pairs(np.ones((1, 4)))
+        (array([1, 0, 2, 3]), array([1, 2]), array([5.]))
+        """
+        time, event = np.asarray(time), np.asarray(event, dtype=np.bool_)
+        order = np.lexsort((~event, time))
+        events = np.flatnonzero(event[order])
+        own = time[order][events]
+        first = np.searchsorted(time[order], own)
+        together = np.searchsorted(own, own, side="right") - np.searchsorted(own, own)
+        return cls(order, events, first + together)
+
+    @property
+    def n_all(self) -> int:
+        """The number of all pairs."""
+        return int((len(self.order) - self.partners).sum())
+
+    def n_pairs(self, weights: Array) -> Floats:
+        """Return the number of pairs in each run, of shape (n_runs,); weights 0 and 1 of shape (n_runs, n_samples)."""
+        ordered = np.asarray(weights, dtype=np.float64)[:, self.order]
+        later = np.append(np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1], np.zeros((len(ordered), 1)), axis=1)
+        return np.asarray((ordered[:, self.events] * later[:, self.partners]).sum(axis=1))
+
+    def agreement(self, block: Array, weights: Array, event_weights: Floats | None = None) -> Floats:
+        """Return the pairs whose event has the higher value minus those whose event has the lower one.
+
+        Parameters
+        ----------
+        block : ndarray of shape (n_samples, k)
+            Ties count nothing, and neither do missing values (NaN).
+        weights : ndarray of shape (n_runs, n_samples)
+            1 for samples of the run, 0 for others.
+        event_weights : ndarray of shape (n_samples,), optional
+            How much the pairs of an event count, instead of 1.
+
+        Returns
+        -------
+        agreement : ndarray of shape (n_runs, k)
+            Whole numbers, exact, without `event_weights`.
+        """
+        x = np.ascontiguousarray(block[self.order])
+        higher, lower = np.empty((2, *x.shape), dtype=np.bool_)
+        signs = np.empty(x.shape, dtype=np.float32)
+
+        def compared(place: int, start: int) -> Array:
+            n = len(x) - start
+            np.less(x[start:], x[place], out=lower[:n])
+            np.greater(x[start:], x[place], out=higher[:n])
+            signs[:n] = lower[:n].view(np.int8) - higher[:n].view(np.int8)
+            return signs[:n]
+
+        return self._summed(compared, x.shape[1], weights, event_weights)
+
+    def n_present(self, present: Mask, weights: Array) -> Floats:
+        """Return the number of pairs of which both samples have a value, of shape (n_runs, k)."""
+        there = present[self.order].astype(np.float32)
+        return self._summed(lambda place, start: there[start:] * there[place], there.shape[1], weights)
+
+    def _summed(
+        self, compared: Callable[[int, int], Array], k: int, weights: Array, event_weights: Floats | None = None
+    ) -> Floats:
+        """Add up over all events what `compared` says of the partners of each."""
+        # Sums of at most n_samples times +-1 are exact in single precision.
+        single = np.asarray(weights, dtype=np.float32)[:, self.order]
+        total = np.zeros((len(single), k))
+        for place, start in zip(self.events.tolist(), self.partners.tolist(), strict=True):
+            if start == len(self.order):
+                break  # events are in the order of time: later ones have no partners either
+            found = single[:, start:] @ compared(place, start)
+            found *= single[:, place, None]
+            total += found if event_weights is None else found * event_weights[self.order[place]]
+        return total
