@@ -399,14 +399,14 @@ def test_selectors_that_cannot_do_the_task_name_those_that_can(X, y):
         selector="fisher",
     )
     refused(
-        "selector 'mrmr' cannot do task 'unsupervised', only binary, multiclass, regression. Selectors that can: "
-        "'laplacian'",
+        "selector 'mrmr' cannot do task 'unsupervised', only binary, multiclass, regression, survival. "
+        "Selectors that can: 'laplacian'",
         collect,
         X,
     )
     refused("selector 'lasso' cannot do task 'multilabel'", collect, X, np.eye(2)[y], selector=["tree", "lasso"])
     refused(
-        "selector must be one of 'fisher', 'hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree'; got 'mrnr'. Did "
+        "selector must be one of 'cox', 'fisher', 'hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree'; got 'mrnr'. Did "
         "you mean 'mrmr'?",
         collect,
         X,

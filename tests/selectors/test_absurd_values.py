@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ubayfs import collect_evidence
+from ubayfs import Survival, collect_evidence
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS, scoring
@@ -30,6 +30,7 @@ def make_table(rng, task, dtype=np.float64):
         "multiclass": np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3])),
         "multilabel": np.column_stack([signal > 0, signal < 1]).astype(int),
         "regression": signal,
+        "survival": Survival(np.exp(-signal / 9), signal > np.quantile(signal, 0.2)) if task == "survival" else None,
         "unsupervised": None,
     }[task]
     subsamples = rng.random((N_MODELS, N_SAMPLES)) < 0.7
@@ -150,10 +151,11 @@ def test_mrmr_is_that_of_each_run_alone():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_tiny_and_huge_units_change_nothing(dtype):
     rng = np.random.default_rng(3)
-    X, y, subsamples = make_table(rng, "binary")
+    X, two_classes, subsamples = make_table(rng, "binary")
     X = X / np.abs(X).max(axis=0)
     largest = 120 if dtype == np.float32 else 1000
-    for name in SELECTORS:
+    for name, selector in SELECTORS.items():
+        y = two_classes if "binary" in selector.tasks else Survival(1 + np.arange(N_SAMPLES), two_classes)
         expected = choose(name, X.astype(dtype), y, subsamples)
         for exponent in (-largest, largest):
             scaled = np.ldexp(X.astype(dtype), exponent)

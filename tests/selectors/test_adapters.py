@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.target import TASKS
 from ubayfs.exceptions import InputError
 from ubayfs.selectors import SELECTORS, ElementarySelector, as_selector, check_task, describe
 from ubayfs.selectors.base import best_first
@@ -64,7 +65,7 @@ class TestSpecifications:
         assert SELECTORS[name].name == name
 
     def test_unknown_name_is_answered_with_the_nearest(self):
-        with pytest.raises(InputError, match=r"selector must be one of 'fisher', .*got 'mrrm'.* Did you mean 'mrmr'\?"):
+        with pytest.raises(InputError, match=r"selector must be one of 'cox', .*got 'mrrm'.* Did you mean 'mrmr'\?"):
             as_selector("mrrm")
 
     def test_elementary_selector_passes_through(self):
@@ -88,7 +89,7 @@ class TestSpecifications:
 
     @pytest.mark.parametrize("nonsense", [3, None, {"mrmr": 1}])
     def test_nonsense(self, nonsense):
-        with pytest.raises(InputError, match=r"selector must be one of 'fisher'.*or a list of these; got"):
+        with pytest.raises(InputError, match=r"selector must be one of 'cox', 'fisher'.*or a list of these; got"):
             as_selector(nonsense)
 
 
@@ -268,12 +269,12 @@ class TestTasks:
             (RandomForestClassifier(), {"binary", "multiclass", "multilabel"}),
             (RandomForestRegressor(), {"regression"}),
             (RFE(Lasso()), {"regression"}),
-            (SelectKBest(f_regression), {"binary", "multiclass", "multilabel", "regression", "unsupervised"}),
-            (RequiresTarget(), {"binary", "multiclass", "multilabel", "regression"}),
+            (SelectKBest(f_regression), set(TASKS)),
+            (RequiresTarget(), {"binary", "multiclass", "multilabel", "regression", "survival"}),
             (make_pipeline(LinearRegression()), {"regression"}),
-            (VarianceThreshold(), {"binary", "multiclass", "multilabel", "regression", "unsupervised"}),
-            (KMeans(), {"binary", "multiclass", "multilabel", "regression", "unsupervised"}),
-            (first_columns, {"binary", "multiclass", "multilabel", "regression", "unsupervised"}),
+            (VarianceThreshold(), {"binary", "multiclass", "multilabel", "regression", "survival", "unsupervised"}),
+            (KMeans(), {"binary", "multiclass", "multilabel", "regression", "survival", "unsupervised"}),
+            (first_columns, {"binary", "multiclass", "multilabel", "regression", "survival", "unsupervised"}),
         ],
     )
     def test_tasks_of_foreign_selectors(self, spec, tasks):
