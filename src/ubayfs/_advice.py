@@ -87,6 +87,20 @@ _NOTES = {
         "constraints, the size among them, may then weigh less than the importances, and all features are selected. "
         "Use 1 or more, or make constraints that must hold hard."
     ),
+    "samples_without_covariate": (
+        "samples without a value of {names} are left out: {n_samples} ({samples}); {n_left} are used."
+    ),
+    "covariate_as_category": (
+        "covariate {name} has few different whole numbers ({levels}) and is adjusted for as a category."
+    ),
+    "constant_covariate": ("covariates with the same value in all samples, which change nothing: {names}."),
+    "adjusted_without_target": (
+        "there is no target: features count for what is left of them when {names} explain all they can."
+    ),
+    "adjusted_on_residuals": (
+        "{selectors} got features without what {names} explain in the samples of each model. This adjusts for straight "
+        "lines and levels only, approximately; mrmr and fisher adjust exactly."
+    ),
     "below_detection": ("{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}."),
 }
 
@@ -276,6 +290,11 @@ class Advice:
             UBayFSWarning,
             "The samples have {n_pairs:,} pairs whose order of events is known; 'mrmr' compares features with "
             "martingale residuals instead of counting more than {most:,} pairs.",
+        ),
+        "covariates_explain_target": (
+            UBayFSWarning,
+            "{names} explain {share:.0%} of the target. Little is left for features to tell, and what is found may be "
+            "chance. Check whether samples of each class, or the whole range of the target, occur at all levels.",
         ),
         "missing_letters": (
             UBayFSWarning,

@@ -116,8 +116,8 @@ class Selection(Shown):
         """Return the data of the fit, which may have missing values as they had: `X`, or those of the decision."""
         if X is None:
             return None if self.problem is None else self.problem.data
-        rule = None if self.posterior is None else self.posterior.evidence.settings.get("missing")
-        return FeatureData.of_fit(X, self.feature_names, rule)
+        reading = () if self.posterior is None else self.posterior.evidence.reading
+        return FeatureData.of_fit(X, self.feature_names, *reading)
 
     @property
     def knowledge(self) -> Mapping[str, Mapping[str, Any]]:

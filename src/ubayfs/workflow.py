@@ -160,7 +160,7 @@ class Decision:
 
     def _problem(self, posterior: Posterior, X: Any, system: ConstraintSystem | None = None) -> DecisionProblem:
         names, counts = posterior.feature_names, posterior.counts
-        data = None if X is None else FeatureData.of_fit(X, names, posterior.evidence.settings.get("missing"))
+        data = None if X is None else FeatureData.of_fit(X, names, *posterior.evidence.reading)
         if system is None:
             system = resolve(self._constraints(posterior.knowledge), names, self.blocks, data)
         system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)

@@ -141,9 +141,7 @@ def blocks(request, monkeypatch):
 def test_fisher_agrees_with_loops(kind, pattern, dtype, blocks):
     X, target, subsamples = example(kind, pattern, dtype)
     exact = X.astype(np.float64)
-    found = scoring.run_scores(
-        _share_between_classes(np.asarray(target.values), target.n_classes, subsamples), subsamples, exact
-    )
+    found = scoring.run_scores(_share_between_classes(target, subsamples), subsamples, exact)
     expected = np.array([fisher_by_loops(X, target, rows) for rows in subsamples])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
     chosen = SELECTORS["fisher"].select_many(X, target, subsamples, 5, [None] * M)

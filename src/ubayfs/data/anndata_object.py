@@ -1,4 +1,4 @@
-"""AnnData objects: features are `var_names`, their values `X` or a layer, target and groups columns of `obs`."""
+"""AnnData objects: features are `var_names`, their values `X` or a layer; `obs` has target, groups and covariates."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Parts(NamedTuple):
     y: Any
     groups: Any
     notes: tuple[Advice, ...] = ()
+    obs: Any = None  # of AnnData, for covariates
 
 
 def is_anndata(X: Any) -> bool:
@@ -50,10 +51,10 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
         groups = _columns(X, "groups", groups)
     values = _values(X, layer)
     if target is None:
-        return Parts(values, X.var_names, X.obs, y, groups)
+        return Parts(values, X.var_names, X.obs, y, groups, obs=X.obs)
     if y is not None:
         raise InputError.of("target", "is given beside y; pass one of the two.", target)
-    return _with_target(Parts(values, X.var_names, X.obs, _columns(X, "target", target), groups), target)
+    return _with_target(Parts(values, X.var_names, X.obs, _columns(X, "target", target), groups, obs=X.obs), target)
 
 
 def _with_target(parts: Parts, target: Any) -> Parts:
@@ -71,7 +72,8 @@ def _with_target(parts: Parts, target: Any) -> Parts:
     if groups is not None and np.ndim(groups) > 0 and len(groups) == n_samples:  # else refused later
         groups = samples_of(groups, present)
     y, obs = samples_of(parts.y, present), parts.samples[present]
-    return Parts(parts.values[present], parts.feature_names, obs, y, groups, (Advice("samples_without_target", facts),))
+    notes = (Advice("samples_without_target", facts),)
+    return Parts(parts.values[present], parts.feature_names, obs, y, groups, notes, obs)
 
 
 def _values(adata: Any, layer: str | None) -> Any:

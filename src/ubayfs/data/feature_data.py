@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from ..exceptions import Advice, InputError
 from .anndata_object import parts_of
 from .blocks import Blocks
 from .class_sizes import class_advice
+from .covariates import Covariates, check_not_features, covariate_advice, take_covariates
 from .groups import check_aligned, read_groups
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
@@ -48,6 +50,8 @@ class FeatureData:
         Groups of features that were measured together, such as those of one file.
     sample_names : ndarray of str (object) of shape (n_samples,) or None
         Ids of the samples, where the files have them.
+    covariates : Covariates or None
+        What features must tell something beyond; never features.
     """
 
     X: Array
@@ -59,6 +63,7 @@ class FeatureData:
     notes: tuple[Advice, ...] = ()
     blocks: Blocks | None = None
     sample_names: Array | None = None
+    covariates: Covariates | None = None
 
     @classmethod
     def from_table(
@@ -72,6 +77,7 @@ class FeatureData:
         layer: str | None = None,
         missing: str = "error",
         max_missing: float = MAX_MISSING,
+        adjust_for: Any = None,
     ) -> FeatureData:
         """Read and check a table.
 
@@ -93,6 +99,9 @@ class FeatureData:
             selector needs complete data.
         max_missing : float in [0, 1]
             With "available" and "median": features of which a larger share is missing are left out.
+        adjust_for : str, sequence of str, or array-like of shape (n_samples,) or (n_samples, n_covariates), optional
+            Covariates: columns of X by name (x0, x1, ... of an array), which are no features then, of AnnData columns
+            of `obs`; or their values. Samples without a value of a covariate are left out, with a note.
 
         Notes
         -----
@@ -108,7 +117,9 @@ class FeatureData:
         if isinstance(X, str | os.PathLike):
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
-        parts = parts_of(X, y, groups, target, layer)
+        parts, covariates = take_covariates(parts_of(X, y, groups, target, layer), adjust_for)
+        if covariates is not None:
+            path = None
         y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
             check_aligned(name, labeled, parts.samples)
@@ -117,17 +128,28 @@ class FeatureData:
         no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
         gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
         if gaps is None:
-            return cls(matrix, read, names, own_groups, path, notes=parts.notes)
+            return cls(matrix, read, names, own_groups, path, notes=parts.notes)._adjusted(covariates)
         left = gaps.left_of(matrix, missing)
         if len(left) < len(matrix):
             y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
             read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
+            covariates = None if covariates is None else covariates.take(gaps.rows)
         return cls(
             left, read, names, own_groups, path if left is matrix else None, missing, (*parts.notes, *gaps.notes)
-        )
+        )._adjusted(covariates)
+
+    def _adjusted(self, covariates: Covariates | None) -> FeatureData:
+        """Return the data with covariates, or raise if they are features, too, or determine the target."""
+        if covariates is None:
+            return self
+        check_not_features(covariates, self.feature_names)
+        notes = (*self.notes, *covariate_advice(covariates, self.target))
+        return replace(self, covariates=covariates, notes=notes)
 
     @classmethod
-    def of_fit(cls, X: Any, feature_names: Any, missing: str | None = None) -> FeatureData:
+    def of_fit(
+        cls, X: Any, feature_names: Any, missing: str | None = None, adjust_for: Sequence[str] = ()
+    ) -> FeatureData:
         """Read the data that features were chosen on: one column per feature, in their order.
 
         Parameters
@@ -138,8 +160,14 @@ class FeatureData:
         feature_names : array-like of str of shape (n_features,)
         missing : str, optional
             The rule for missing values at the fit; all features with any value stay.
+        adjust_for : sequence of str
+            The covariates of the fit; columns of X of these names are no features.
         """
-        data = X if isinstance(X, FeatureData) else cls.from_table(X, missing=missing or "error", max_missing=1.0)
+        data = X
+        if not isinstance(X, FeatureData):
+            known = set(map(str, getattr(X, "columns", ())))
+            own = [name for name in adjust_for if name in known] or None
+            data = cls.from_table(X, missing=missing or "error", max_missing=1.0, adjust_for=own)
         names = np.asarray(feature_names, dtype=object)
         if data.n_features != len(names):
             raise InputError.of(
@@ -211,12 +239,16 @@ class FeatureData:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of values, names, target and groups: tells data sets apart in checkpoints and merges."""
+        """Hash of values, names, target, groups and covariates: tells data sets apart in checkpoints and merges."""
         digest = hashlib.sha256(f"{self.values_hash} {self.target.task}".encode())
         # Classes and their order count too: foreign selectors see the labels, concordance the order.
         classes = None if self.target.classes is None else [str(c) for c in self.target.classes]
         digest.update(json.dumps([list(self.feature_names), classes, self.target.ordered]).encode())
-        for extra in (self.target.values, self.groups):
+        extras = [self.target.values, self.groups]
+        if self.covariates is not None:
+            digest.update(json.dumps(self.covariates.names).encode())
+            extras.append(self.covariates.design)
+        for extra in extras:
             digest.update(b"-" if extra is None else f"{extra.dtype} {extra.shape}".encode())
             if extra is not None:
                 digest.update(np.ascontiguousarray(extra).data)

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Generators, Ints, Mask
+from .._arguments import Array, Floats, Generators, Ints, Mask
+from ..data.covariates import basis_of
 from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
 from ..data.missing import filled, varying_columns
 from ..exceptions import InputError
+from ..selectors.adjusted import target_without_covariates, without_covariates
 from ..selectors.base import ElementarySelector, checked_columns
 from ..selectors.threads import column_threads
 from .evidence import RunFailure
@@ -40,6 +42,7 @@ class EnsembleTask:
     spawn_key: tuple[int, ...] = ()
     random_sizes: bool = False  # whether the most that a run may choose is drawn for it, from 1 to `n_features`
     fill: str | None = None  # what is put into gaps for selectors that need complete data; None: there are no gaps
+    design: Floats | None = None  # coded covariates of all samples, (n_samples, n_columns); None: there are none
 
     @property
     def joint(self) -> bool:
@@ -162,12 +165,40 @@ def _select(
     X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, most: int, rngs: Generators
 ) -> Sequence[Any]:
     """Return what a selector chooses; one that needs complete data sees only the samples of a run, gaps filled."""
+    if task.design is not None:
+        return _select_adjusted(X, task, task.design, selector, subsamples, most, rngs)
     if task.fill is None or selector.takes_gaps:
         return selector.select_many(X, task.target, subsamples, most, rngs)
     found: list[Any] = []
     for rows, rng in zip(subsamples, rngs, strict=True):
         own, everything = filled(X[rows], task.fill), np.ones((1, np.count_nonzero(rows)), dtype=bool)
         found += selector.select_many(own, task.target.take(rows), everything, most, [rng])
+    return found
+
+
+def _select_adjusted(
+    X: Array,
+    task: EnsembleTask,
+    design: Floats,
+    selector: ElementarySelector,
+    subsamples: Mask,
+    most: int,
+    rngs: Generators,
+) -> Sequence[Any]:
+    """Return what a selector chooses beyond covariates: by itself, or from samples of a run that have nothing of them.
+
+    Where values are missing, both: gaps have nothing of the covariates then, and of nothing else.
+    """
+    if selector.adjusts and task.fill is None:
+        return selector.select_adjusted(X, task.target, design, subsamples, most, rngs)
+    found: list[Any] = []
+    for rows, rng in zip(subsamples, rngs, strict=True):
+        basis, target = basis_of(design[rows]), task.target.take(rows)
+        own, everything = without_covariates(X[rows], basis), np.ones((1, np.count_nonzero(rows)), dtype=bool)
+        if selector.adjusts:
+            found += selector.select_adjusted(own, target, design[rows], everything, most, [rng])
+        else:
+            found += selector.select_many(own, target_without_covariates(basis, target), everything, most, [rng])
     return found
 
 

@@ -54,15 +54,16 @@ def collect_evidence(
     layer: str | None = None,
     missing: str = "error",
     max_missing: float = MAX_MISSING,
+    adjust_for: Any = None,
 ) -> Evidence:
     """Run elementary selectors on subsamples of the data and gather the feature sets that they choose.
 
     Parameters
     ----------
     X : array-like, DataFrame, sparse matrix, AnnData or FeatureData of shape (n_samples, n_features)
-        FeatureData bring their own target, groups and rule for missing values; `y`, `task`, `groups`, `missing` and
-        `max_missing` are ignored then. "fisher", "mrmr" and "laplacian" never make a sparse matrix dense as a whole;
-        the result is that of the dense one.
+        FeatureData bring their own target, groups, covariates and rule for missing values; `y`, `task`, `groups`,
+        `missing`, `max_missing` and `adjust_for` are ignored then. "fisher", "mrmr" and "laplacian" never make a sparse
+        matrix dense as a whole; the result is that of the dense one.
     y : array-like of shape (n_samples,) or (n_samples, n_labels), or Survival, optional
     selector : str, estimator, callable or list of these
         Name of a selector, a scikit-learn estimator or selector, a callable ``(X, y, n_features, rng) -> indices``;
@@ -108,6 +109,12 @@ def collect_evidence(
     max_missing : float in [0, 1], default 0.5
         With "available" and "median": features of which a larger share is missing cannot be chosen; a warning lists
         them.
+    adjust_for : str, sequence of str, or array-like of shape (n_samples,) or (n_samples, n_covariates), optional
+        Covariates, such as age, sex or batch, beyond which features must tell something of the target: columns of X by
+        name (of AnnData: of `obs`), or their values. Text, categories and few whole numbers are coded by level.
+        Covariates are never features. `fisher` and `mrmr` score features beyond them exactly, by partial correlations;
+        other selectors get the samples of each run without what covariates explain there, which is an approximation.
+        Samples without a value of a covariate are left out. See docs/confounders.md.
 
     Returns
     -------
@@ -133,8 +140,8 @@ def collect_evidence(
     watch = as_progress(on_progress, "models")
     directory = None if checkpoint is None else as_directory(checkpoint)
     selectors = as_selector(selector)
-    gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
-    data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **gaps)
+    reading: dict[str, Any] = {"missing": missing, "max_missing": max_missing, "adjust_for": adjust_for}
+    data = as_data(X, y, task=task, groups=groups, target=target, layer=layer, **reading)
     settings = ensemble_settings(data, selectors, n_models, train_size, n_features_per_model)
     runs = _runs(n_models, part, random_state)
     settings["seed"] = seed_of(random_state, directory)
@@ -167,7 +174,7 @@ def ensemble_settings(
 ) -> dict[str, Any]:
     """Return how evidence is made, in plain types, without the seed; InputError if selectors cannot do the task."""
     check_task(selectors, data.target.task)
-    settings = {
+    settings: dict[str, Any] = {
         "selector": [describe(elementary) for elementary in selectors],
         "n_models": n_models,
         "train_size": train_size,
@@ -179,7 +186,12 @@ def ensemble_settings(
         "data_fingerprint": data.fingerprint,
         "versions": versions(),
     }
-    return settings if data.missing is None else {**settings, "missing": data.missing}
+    if data.missing is not None:
+        settings["missing"] = data.missing
+    if data.covariates is not None:
+        on_residuals = [selector.name for selector in selectors if not selector.adjusts]
+        settings |= {"adjust_for": data.covariates.names, "on_residuals": on_residuals}
+    return settings
 
 
 def run_ensemble(
@@ -202,9 +214,9 @@ def run_ensemble(
     plan = plan_subsamples(data, settings["train_size"])
     store = None if directory is None else Checkpoint.open(directory, settings)
     most, key = most_features(per_model, data.n_features), tuple(seed["spawn_key"])
-    ensemble = EnsembleTask(
-        data.target, plan, selectors, most, seed["entropy"], key, random_sizes=per_model == RANDOM, fill=data.fill
-    )
+    design = None if data.covariates is None else data.covariates.design
+    task: dict[str, Any] = {"random_sizes": per_model == RANDOM, "fill": data.fill, "design": design}
+    ensemble = EnsembleTask(data.target, plan, selectors, most, seed["entropy"], key, **task)
     with nullcontext() if store is None else closing(store):
         return _run_all(data, ensemble, runs, n_jobs, _Watch(len(runs), n_models, on_progress), store)
 

@@ -148,8 +148,24 @@ class Evidence(Shown):
             found.append(Advice("no_votes"))
         elif self.n_empty:
             found.append(Advice("runs_without_choice", {"n_empty": self.n_empty, "n_runs": self.n_models}))
-        per_model = [part.get("n_features_per_model") for part in self.settings.get("parts", [self.settings])]
+        parts = self.settings.get("parts", [self.settings])
+        on_residuals = sorted({name for part in parts for name in part.get("on_residuals", ())})
+        if on_residuals:
+            facts = {"selectors": on_residuals, "names": list(self.adjust_for)}
+            found.append(Advice("adjusted_on_residuals", facts))
+        per_model = [part.get("n_features_per_model") for part in parts]
         return (*found, *features_advice(per_model, self.n_features), *self.notes)
+
+    @property
+    def adjust_for(self) -> tuple[str, ...]:
+        """Names of the covariates beyond which features were chosen; empty if there were none."""
+        parts = self.settings.get("parts", [self.settings])
+        return tuple(dict.fromkeys(name for part in parts for name in part.get("adjust_for", ())))
+
+    @property
+    def reading(self) -> tuple[str | None, tuple[str, ...]]:
+        """How X was read that the evidence is of: the rule for missing values, if any, and covariates."""
+        return self.settings.get("missing"), self.adjust_for
 
     def __repr__(self) -> str:
         return f"Evidence(n_models={self.n_models}, n_features={self.n_features}, failures={len(self.failures)})"

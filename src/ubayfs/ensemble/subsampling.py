@@ -5,7 +5,8 @@ One scheme serves all three. *Units* are drawn (samples, or whole groups of them
 - classification: samples are the units and classes the strata;
 - survival: samples are the units; events are one stratum, censored samples the other;
 - regression, multi-label, unsupervised: samples are the units, in one stratum;
-- where whole blocks of features are missing for some samples, each of these strata is divided by which ones;
+- where whole blocks of features are missing for some samples, each of these strata is divided by which ones; where
+  samples have levels of covariates, such as batches, by these, too;
 - with groups: groups are the units. In a classification the stratum of a group is the one of its classes that occurs
   in the fewest groups.
 
@@ -74,6 +75,8 @@ def subsample_errors(data: FeatureData, train_size: float | None) -> Iterator[In
     about_share = None if train_size is None else _share_error(n_inside, n_units, train_size, units)
     if about_share is not None:
         yield about_share
+    if data.covariates is not None and data.groups is None:
+        yield from _covariate_errors(data, n_inside)
     fewest_events = TASKS[data.target.task].fewest_events
     if fewest_events:
         yield from event_errors(data.target, train_size)
@@ -111,6 +114,17 @@ def event_errors(target: Target, train_size: float | None) -> Iterator[InputErro
         yield InputError(f"{rule} Raise train_size, or wait for more events.", argument=argument, value=train_size)
 
 
+def _covariate_errors(data: FeatureData, n_inside: int) -> Iterator[InputError]:
+    """Yield the error of more coded covariates than a subsample of so many samples allows."""
+    assert data.covariates is not None
+    n_columns = data.covariates.basis.shape[1] - 1
+    needed = n_columns + max(data.target.n_classes, 2) + 2
+    if n_inside < needed:
+        coded = f"is {n_columns} columns once levels are coded, for which a subsample needs at least {needed} samples"
+        rule = f"{coded}; it has {n_inside}. Leave out covariates, join rare levels, or raise train_size."
+        yield InputError.of("adjust_for", rule, data.covariates.names)
+
+
 def _strata(data: FeatureData) -> tuple[Ints, Ints]:
     """Return the stratum of each unit, of shape (n_units,), and the class of each stratum, of shape (n_strata,)."""
     codes, groups = data.target.strata, data.groups
@@ -128,14 +142,16 @@ def _strata(data: FeatureData) -> tuple[Ints, Ints]:
 
 
 def _by_pattern(plan: SubsamplePlan, data: FeatureData) -> SubsamplePlan:
-    """Divide strata by which blocks of features their samples lack altogether, so that no run is short of a block.
+    """Divide strata by levels of covariates, and by which blocks of features samples lack altogether.
 
-    Patterns with fewer than 2 samples in a stratum, or with less than one place in a subsample, are one part together;
-    a rest of fewer joins the largest part.
+    So no run is short of a batch or a block. Patterns with fewer than 2 samples in a stratum, or with less than one
+    place in a subsample, are one part together; a rest of fewer joins the largest part.
     """
-    pattern = missing_blocks(data)
-    if pattern is None:
+    found = [missing_blocks(data), None if data.covariates is None else data.covariates.strata]
+    patterns = [codes for codes in found if codes is not None]
+    if not patterns:
         return plan
+    pattern = np.unique(np.stack(patterns, axis=1), axis=0, return_inverse=True)[1].ravel()
     parts, takes = np.zeros_like(plan.strata), list[int]()
     for stratum, take in enumerate(plan.takes.tolist()):
         members = np.flatnonzero(plan.strata == stratum)

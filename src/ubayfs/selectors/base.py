@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import Array, Generators, Ints, Mask
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.feature_data import FeatureData, Target
 from ..exceptions import Advice, InputError
 
@@ -38,6 +38,9 @@ class ElementarySelector(ABC):
     takes_gaps : bool
         True when :meth:`select_many` knows what to do about missing values (NaN). To others the ensemble gives the
         samples of each run with gaps filled from these samples.
+    adjusts : bool
+        True when :meth:`select_adjusted` scores features beyond covariates. To others the ensemble gives the samples of
+        each run without what covariates explain there.
     """
 
     name: ClassVar[str]
@@ -46,6 +49,7 @@ class ElementarySelector(ABC):
     n_together: ClassVar[int] = 1
     nested: ClassVar[bool] = False
     takes_gaps: ClassVar[bool] = False
+    adjusts: ClassVar[bool] = False
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
@@ -74,6 +78,15 @@ class ElementarySelector(ABC):
     def advice(self, target: Target) -> tuple[Advice, ...]:
         """Return what must be known of how it treats a target, beside its documentation."""
         return ()
+
+    def select_adjusted(
+        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
+    ) -> list[Ints]:
+        """Choose features for what they tell beyond covariates; as :meth:`select_many`, without missing values.
+
+        `design` has the coded covariates, of shape (n_samples, n_columns).
+        """
+        raise NotImplementedError(f"{self.name} does not adjust for covariates by itself")
 
     def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of a table, best first."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Generators, Ints, Mask, check_choice
+from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice
 from ..data.target import CLASSIFICATION, Target
+from .adjusted import Residuals, share_beyond
 from .base import ElementarySelector
 from .scoring import ClassCounts, Statistic, best_of_each_run, scatter, where_two
-from .turns import CLASS_RULES, class_turns, is_nominal
+from .turns import CLASS_RULES, class_against_rest, class_turns, is_nominal
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Fisher(ElementarySelector):
     Features are ranked by F / (1 + F), the share of the scatter that lies between the classes: the same order on the
     scale from 0 to 1, on which a feature without scatter within the classes has the finite, best score 1.
     A feature with missing values is scored on the samples that have it, and the score counts by their share.
+    With covariates the score is the partial R2 of the classes, see :mod:`~ubayfs.selectors.adjusted`.
     """
 
     name: ClassVar[str] = "fisher"
@@ -40,6 +43,7 @@ class Fisher(ElementarySelector):
     joint: ClassVar[bool] = True
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
+    adjusts: ClassVar[bool] = True
 
     classes: str = "weighted"
 
@@ -48,12 +52,29 @@ class Fisher(ElementarySelector):
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from one matrix product per class and two for all."""
-        values = np.asarray(target.values)
+        share = partial(_share_between_classes, subsamples=subsamples)
+        return self._best(share, X, target, subsamples, n_features, rngs)
+
+    def select_adjusted(
+        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
+    ) -> list[Ints]:
+        """Choose features by the share of their scatter beyond covariates that lies between the classes."""
+        share = partial(share_beyond, Residuals(design, subsamples))
+        return self._best(share, X, target, subsamples, n_features, rngs)
+
+    def _best(
+        self,
+        share: Callable[[Target], Statistic],
+        X: Array,
+        target: Target,
+        subsamples: Mask,
+        n_features: int,
+        rngs: Generators,
+    ) -> list[Ints]:
         if self.classes == "weighted" or not is_nominal(target):
-            statistic = _share_between_classes(values, target.n_classes, subsamples)
-            return best_of_each_run(statistic, X, subsamples, n_features)
+            return best_of_each_run(share(target), X, subsamples, n_features)
         # Of the best n of each class, one is left at every turn: fewer than n features have been chosen before.
-        against_rest = (_share_between_classes(values == c, 2, subsamples) for c in range(target.n_classes))
+        against_rest = (share(class_against_rest(target, code)) for code in range(target.n_classes))
         best = [best_of_each_run(statistic, X, subsamples, n_features) for statistic in against_rest]
         turns = class_turns(target, subsamples, rngs, n_features)
         return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
@@ -68,8 +89,8 @@ def _in_turns(best: Sequence[Ints], turns: Ints) -> Ints:
     return np.array(list(chosen), dtype=np.intp)
 
 
-def _share_between_classes(values: Array, n_classes: int, subsamples: Mask) -> Statistic:
-    classes = ClassCounts(values, n_classes, subsamples)
+def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
+    classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
     class_weights = classes.weights.astype(np.float64)  # (n_classes, n_models, n_samples)
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:

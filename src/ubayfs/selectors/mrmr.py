@@ -14,6 +14,7 @@ from ..data.target import Target
 from ..exceptions import Advice
 from ._directions import correlation_with, pair_advice, residual_directions, survival_agreement
 from ._subsample import standardized
+from .adjusted import Residuals, associations_beyond
 from .base import TIE, ElementarySelector
 from .concordance import Contrast, concordance
 from .scoring import (
@@ -90,6 +91,7 @@ class MRMR(ElementarySelector):
     joint: ClassVar[bool] = True
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
+    adjusts: ClassVar[bool] = True
 
     classes: str = "turns"
 
@@ -98,12 +100,35 @@ class MRMR(ElementarySelector):
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once: one pass for relevance, then one product per chosen feature."""
-        in_turns = self.classes == "turns" and is_nominal(target)
+        relevance = _relevance_to(target, subsamples, self._in_turns(target))
+        return self._search(X, target, subsamples, n_features, rngs, relevance)
+
+    def select_adjusted(
+        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
+    ) -> list[Ints]:
+        """Choose features by correlations beyond covariates, with the target and among each other."""
+        residuals = Residuals(design, subsamples)
+        associations = associations_beyond(residuals, target, self._in_turns(target))
+        relevance: Relevance = lambda block: mutual_information(associations(block))  # noqa: E731
+        return self._search(X, target, subsamples, n_features, rngs, relevance, residuals)
+
+    def _in_turns(self, target: Target) -> bool:
+        return self.classes == "turns" and is_nominal(target)
+
+    def _search(
+        self,
+        X: Array,
+        target: Target,
+        subsamples: Mask,
+        n_features: int,
+        rngs: Generators,
+        relevance: Relevance,
+        residuals: Residuals | None = None,
+    ) -> list[Ints]:
         turns = np.zeros((min(n_features, X.shape[1]), len(subsamples)), dtype=np.intp)
-        if in_turns:
+        if in_turns := self._in_turns(target):
             turns = class_turns(target, subsamples, rngs, len(turns))
-        relevance = _relevance_to(target, subsamples, in_turns)
-        search = _Search(X, subsamples, relevance, target.n_classes if in_turns else 1)
+        search = _Search(X, subsamples, relevance, target.n_classes if in_turns else 1, residuals)
         picks = np.stack([search.next_picks(turn) for turn in turns], axis=1)
         return [row[row >= 0] for row in picks]
 
@@ -181,8 +206,10 @@ def _pearson_relevance(directions: Floats, subsamples: Mask) -> Relevance:
 class _Search:
     """State of the greedy search of all runs over one set of active columns."""
 
-    def __init__(self, X: Array, subsamples: Mask, relevance: Relevance, n_turns: int = 1) -> None:
-        self._X, self._subsamples, self._relevance = X, subsamples, relevance
+    def __init__(
+        self, X: Array, subsamples: Mask, relevance: Relevance, n_turns: int = 1, residuals: Residuals | None = None
+    ) -> None:
+        self._X, self._subsamples, self._relevance, self._residuals = X, subsamples, relevance, residuals
         self._chosen: list[_Choice] = []
         bounds = np.empty((n_turns, X.shape[1]))
         of_all = (n_turns, len(subsamples), X.shape[1])
@@ -207,7 +234,7 @@ class _Search:
         self.columns = np.empty(0, dtype=np.intp)  # those that have been compared with everything chosen so far
         # Of them in each run: relevance to each class (-inf: cannot be chosen), and redundancy with all chosen ones.
         self.relevance, self.redundancy = np.empty((n_turns, len(subsamples), 0)), np.empty((len(subsamples), 0))
-        self._centering = Centering.of(X[:, :0].astype(np.float64), subsamples)
+        self._centering = self._center(X[:, :0].astype(np.float64))
         self._activate(_FIRST_ACTIVE)
 
     def next_picks(self, turns: Ints) -> Ints:
@@ -226,6 +253,9 @@ class _Search:
         left = np.isfinite(best)
         self._choose(positions, left)
         return np.where(left, self.columns[positions], -1)
+
+    def _center(self, block: Floats) -> Centering:
+        return Centering.of(block, self._subsamples) if self._residuals is None else self._residuals.centering(block)
 
     def _scores(self, turns: Ints) -> Floats:
         of_turn = self.relevance[0] if len(self.relevance) == 1 else self.relevance[turns, np.arange(len(turns))]
@@ -247,7 +277,7 @@ class _Search:
         centering = []
         for part in blocks_of(len(self._X), len(new)):
             block = self._X[:, new[part]].astype(np.float64)
-            own = Centering.of(block, self._subsamples)
+            own = self._center(block)
             values = self._relevance(block) if self._kept is None else self._kept[..., new[part]]
             relevance[..., part] = np.where((own.lengths > 0) | own.alone, values, -np.inf)
             centering.append(own)
@@ -266,7 +296,7 @@ class _Search:
         n_together = max(1, max(_DIRECTION_ENTRIES, self._X.size // _DIRECTION_SHARE) // len(self._X))
         for start in range(0, len(rho), n_together):
             runs = slice(start, start + n_together)
-            directions = None if self._has_gaps else choice.directions(self._X, self._subsamples, runs)
+            directions = None if self._has_gaps else self._directions(choice, runs)
             for part in blocks_of(len(self._X), len(columns)):
                 block = self._X[:, columns[part]].astype(np.float64)
                 if directions is None:
@@ -282,9 +312,26 @@ class _Search:
         rho /= np.where(centering.lengths > 0, centering.lengths, np.inf)
         for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
             rows, alone = self._subsamples[run], centering.alone[run]
-            direction = choice.directions(self._X, self._subsamples, slice(run, run + 1))[0, rows]
-            rho[run, alone] = direction @ own_columns(self._X, rows, columns[alone])
+            direction = self._directions(choice, slice(run, run + 1))[0, rows]
+            rho[run, alone] = direction @ self._own_columns(run, columns[alone])
         return mutual_information(rho)
+
+    def _directions(self, choice: _Choice, runs: slice) -> Floats:
+        """Return the chosen columns of some runs with length 1, of shape (n_runs, n_samples), 0 outside the run."""
+        values = choice.centered(self._X, self._subsamples, runs)
+        if self._residuals is not None:
+            values = self._residuals.project(runs, values)
+        lengths = choice.lengths[runs]
+        values /= np.where(lengths > 0, lengths, np.inf)[:, None]
+        for number in np.flatnonzero(choice.alone[runs]).tolist():
+            run = range(len(self._subsamples))[runs][number]
+            values[number, self._subsamples[run]] = self._own_columns(run, choice.columns[[run]])[:, 0]
+        return values
+
+    def _own_columns(self, run: int, columns: Ints) -> Floats:
+        if self._residuals is None:
+            return own_columns(self._X, self._subsamples[run], columns)
+        return self._residuals.own_columns(self._X, run, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,17 +344,11 @@ class _Choice:
     lengths: Floats  # 0 where there is none, and where `alone`
     alone: Mask
 
-    def directions(self, X: Array, subsamples: Mask, runs: slice) -> Floats:
-        """Return the columns of some runs with mean 0 and length 1, of shape (n_runs, n_samples), 0 outside the run."""
-        columns, lengths = self.columns[runs], self.lengths[runs]
-        values = (X[:, columns].astype(np.float64) * self.scale[runs] - self.center[runs]).T
+    def centered(self, X: Array, subsamples: Mask, runs: slice) -> Floats:
+        """Return the columns of some runs with mean 0, of shape (n_runs, n_samples), 0 outside the run."""
+        values = (X[:, self.columns[runs]].astype(np.float64) * self.scale[runs] - self.center[runs]).T
         weights = subsamples[runs].astype(np.float64)
-        values = weights * (values - ((weights * values).sum(axis=1) / weights.sum(axis=1))[:, None])
-        values /= np.where(lengths > 0, lengths, np.inf)[:, None]
-        for number in np.flatnonzero(self.alone[runs]).tolist():
-            rows = subsamples[runs][number]
-            values[number, rows] = own_columns(X, rows, columns[[number]])[:, 0]
-        return values
+        return weights * (values - ((weights * values).sum(axis=1) / weights.sum(axis=1))[:, None])
 
     def shared(self, X: Array, subsamples: Mask, runs: slice, block: Floats, x: Floats) -> Floats:
         """Return the redundancy of a block of columns in some runs, from the samples that have both values.

@@ -162,7 +162,8 @@ def varying_in(run: Mask, block: Array) -> Mask:
 def run_scores(statistic: Statistic, subsamples: Mask, block: Array) -> Array:
     """Evaluate a statistic for all runs on a block of k columns of the data, whose dtype is that of the products.
 
-    The scores have shape (n_models, k); they are minus infinity where a column is constant in the subsample.
+    The scores have shape (n_models, k), or several of them for columns without gaps; they are minus infinity where a
+    column is constant in the subsample.
     """
     gaps = with_gaps(block)
     if not gaps.any():
@@ -183,17 +184,17 @@ def _scores(statistic: Statistic, subsamples: Mask, block: Array, present: Mask 
             return scores
         exact = block[:, columns].astype(np.float64)
         varies = varying_columns(exact)
-        scores[:, columns[~varies]] = -np.inf
+        scores[..., columns[~varies]] = -np.inf
         columns, exact = columns[varies], exact[:, varies]
         mask = tuple(there[:, columns] for there in mask)
-        scores[:, columns], condition = statistic(slice(None), _around_median(exact), *mask)
+        scores[..., columns], condition = statistic(slice(None), _around_median(exact), *mask)
         doubtful = ~has_digits(condition)
         for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
             here, rows = doubtful[run], subsamples[run]
             x = np.zeros((len(exact), np.count_nonzero(here)))
             x[rows] = _around_median(exact[np.ix_(rows, here)])
-            own = statistic(slice(run, run + 1), x, *(there[:, here] for there in mask))[0][0]
-            scores[run, columns[here]] = np.where(varying_in(rows, exact[:, here]), own, -np.inf)
+            own = statistic(slice(run, run + 1), x, *(there[:, here] for there in mask))[0][..., 0, :]
+            scores[..., run, columns[here]] = np.where(varying_in(rows, exact[:, here]), own, -np.inf)
     return scores
 
 

@@ -20,6 +20,11 @@ def is_nominal(target: Target) -> bool:
     return target.n_classes > 2 and not target.ordered
 
 
+def class_against_rest(target: Target, code: int) -> Target:
+    """Return the target that tells one class from all others."""
+    return Target("binary", np.asarray(target.values == code, dtype=np.intp), classes=np.array(["others", "class"]))
+
+
 def class_turns(target: Target, subsamples: Mask, rngs: Generators, n_steps: int) -> Ints:
     """Return whose turn it is at each step of each run, of shape (n_steps, n_models).
 

@@ -24,7 +24,7 @@ from ..workflow import Decision
 
 # Arguments of collect_evidence that are settings of evidence, and those that say how the data are read.
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
-_READING = ("task", "groups", "target", "layer", "missing", "max_missing")
+_READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for")
 ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
 _DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(collect_evidence).parameters.items()}
 # Samples of a class in each half: subsamples need as many to differ in it.
@@ -141,7 +141,9 @@ def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     X = SparseColumns(data.X.stored[samples]) if isinstance(data.X, SparseColumns) else data.X[samples]
     groups = None if data.groups is None else np.unique(data.groups[samples], return_inverse=True)[1]
     names = None if data.sample_names is None else data.sample_names[samples]
-    return replace(data, X=X, target=data.target.take(samples), groups=groups, sample_names=names, path=None)
+    covariates = None if data.covariates is None else data.covariates.take(samples)
+    own: dict[str, Any] = {"target": data.target.take(samples), "groups": groups, "covariates": covariates}
+    return replace(data, X=X, sample_names=names, path=None, **own)
 
 
 def with_target(data: FeatureData, target: Target) -> FeatureData:

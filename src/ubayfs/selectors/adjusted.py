@@ -1,0 +1,220 @@
+"""Scores beyond covariates: what features tell of the target that age, sex, batch and the like do not.
+
+In each run Q is an orthonormal basis of the constant and the covariates over its samples, 0 outside. What is left of a
+feature x is x - Q Q'x, and its sum of squares is T = W @ x^2 - sum (Q'x)^2: matrix products for all runs together, and
+no copy of the data. With an orthonormal basis G of what is left of the target, sum (G'x)^2 / T is the partial R2 of
+least squares, the share of T that the target explains beyond the covariates.
+
+Selectors that do not know covariates get a copy of the samples of a run that has nothing of these any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints, Mask
+from ..data.covariates import DETERMINED, DETERMINED_FEATURE, basis_of, outside, target_left
+from ..data.matrix import feature_chunks
+from ..data.target import Target
+from ..exceptions import UBayFSError
+from ._subsample import power_of_two, standardized
+from .scoring import Centering, Statistic, has_digits, median_centering, run_scores, varying_in
+
+_TINY = {dtype: np.finfo(dtype).tiny / np.finfo(dtype).eps for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
+
+# Share of a combination of coded columns of which a gap leaves nothing.
+_NOTHING_LEFT = 1e-8
+
+
+class Residuals:
+    """Samples of several runs without what covariates explain in each.
+
+    Parameters
+    ----------
+    design : ndarray of float of shape (n_samples, n_columns)
+        The coded covariates.
+    subsamples : ndarray of bool of shape (n_models, n_samples)
+    """
+
+    def __init__(self, design: Floats, subsamples: Mask) -> None:
+        self.subsamples = subsamples
+        self._own = [basis_of(design[rows]) for rows in subsamples]
+        most = max(basis.shape[1] for basis in self._own)
+        self._bases = np.zeros((len(subsamples), most, subsamples.shape[1]))
+        for bases, basis, rows in zip(self._bases, self._own, subsamples, strict=True):
+            bases[: basis.shape[1], rows] = basis.T
+
+    def squares(self, runs: slice, x: Array) -> tuple[Array, Array, Array]:
+        """Return columns to be multiplied with directions, their sums of squares T, and the condition of these.
+
+        For k centered columns x, of shape (n_samples, k), T and its condition, the share of it in the raw squares, have
+        shape (n_runs, k). Of a single run it is computed from the columns without covariates, which are the first
+        result then; what covariates determine has T = 0.
+        """
+        weights = self.subsamples[runs].astype(x.dtype)
+        raw = weights @ x**2
+        if len(weights) == 1:
+            rows = self.subsamples[runs][0]
+            left = np.zeros_like(x)
+            left[rows] = outside(self._own[runs][0].astype(x.dtype, copy=False), x[rows])
+            total = (left**2).sum(axis=0)
+            around_mean = ((x[rows] - x[rows].mean(axis=0)) ** 2).sum(axis=0)
+            x, total = left, np.where(total > DETERMINED_FEATURE * around_mean, total, 0)[None]
+        else:
+            bases = self._bases[runs].astype(x.dtype, copy=False)
+            inside = (bases.reshape(-1, len(x)) @ x).reshape(*bases.shape[:2], x.shape[1])
+            total = raw - (inside**2).sum(axis=1)
+        return x, total, total / np.maximum(raw, _TINY[x.dtype])
+
+    def of_target(self, target: Target) -> list[Floats]:
+        """Return what is left of the target in each run, of shape (n_samples_of_run, n_columns)."""
+        found = []
+        for basis, rows in zip(self._own, self.subsamples, strict=True):
+            share, left = target_left(basis, target, rows)
+            if len(basis) <= basis.shape[1] + 1 or share < DETERMINED:
+                raise UBayFSError("covariates determine the target in the subsample; a larger train_size may help.")
+            found.append(left)
+        return found
+
+    def project(self, runs: slice, values: Floats) -> Floats:
+        """Return vectors of some runs, of shape (n_runs, n_samples) and 0 outside the run, without covariates."""
+        bases = self._bases[runs]
+        for _ in range(2):
+            inside = bases @ values[:, :, None]
+            values = values - (inside.transpose(0, 2, 1) @ bases)[:, 0]
+        return values
+
+    def centering(self, block: Floats) -> Centering:
+        """Return how columns of shape (n_samples, k) are centered, with lengths that are the roots of T."""
+        scale, center = median_centering(block)
+        with np.errstate(all="ignore"):
+            _, total, condition = self.squares(slice(None), block * scale - center)
+        known = has_digits(condition)
+        alone = ~known
+        for run in np.flatnonzero(alone.any(axis=1)).tolist():
+            alone[run, alone[run]] = self._vary(run, block[:, alone[run]])
+        return Centering(scale, center, np.sqrt(np.where(known, total, 0.0)), alone)
+
+    def _vary(self, run: int, block: Floats) -> Mask:
+        """Tell which columns vary in a run, beyond covariates."""
+        vary = varying_in(self.subsamples[run], block)
+        own = standardized(block[np.ix_(self.subsamples[run], vary)]) if vary.any() else np.zeros((1, 0))
+        if vary.any():
+            left = (outside(self._own[run], own) ** 2).sum(axis=0) / len(own)
+            vary[vary] = left > DETERMINED_FEATURE
+        return vary
+
+    def own_columns(self, X: Array, run: int, columns: Ints) -> Floats:
+        """Return columns from the samples of a run alone, without covariates, of length 1."""
+        left = outside(self._own[run], standardized(X[np.ix_(self.subsamples[run], columns)]))
+        return left / np.linalg.norm(left, axis=0)
+
+
+def share_beyond(residuals: Residuals, target: Target, each: bool = False) -> Statistic:
+    """Return the partial R2 of the target as a statistic.
+
+    It is that of all classes together, of shape (n_runs, k), or of `each` of the columns of the target, of shape
+    (n_columns, n_runs, k): of each class if there are more than two without an order, else of one.
+    """
+    bases = [_directions(left, each) for left in residuals.of_target(target)]
+    directions = np.zeros((max(basis.shape[1] for basis in bases), *residuals.subsamples.shape))
+    for run, (basis, rows) in enumerate(zip(bases, residuals.subsamples, strict=True)):
+        directions[: basis.shape[1], run, rows] = basis.T
+
+    def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
+        x, total, condition = residuals.squares(runs, x)
+        own = directions[:, runs].astype(x.dtype, copy=False)
+        explained = ((own.reshape(-1, len(x)) @ x) ** 2).reshape(*own.shape[:2], -1)
+        shares = np.clip((explained if each else explained.sum(axis=0)) / total, 0.0, 1.0)
+        return np.where(total > 0, shares, -np.inf), condition
+
+    return statistic
+
+
+def _directions(columns: Floats, each: bool) -> Floats:
+    """Return columns of length 1, or 0 where next to nothing is left; orthogonal ones of their span unless `each`."""
+    if columns.shape[1] > 1 and not each:
+        U, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+        return U[:, sizes**2 > DETERMINED * max((sizes**2).sum(), 1.0)]
+    lengths = np.linalg.norm(columns, axis=0)
+    return np.where(lengths**2 > DETERMINED, columns / np.maximum(lengths, np.sqrt(DETERMINED)), 0.0)
+
+
+def associations_beyond(residuals: Residuals, target: Target, in_turns: bool) -> Callable[[Array], Array]:
+    """Return what tells the correlation of columns with the target beyond covariates in each run, from 0 to 1.
+
+    Of more than two classes without an order it is that of each, of shape (n_classes, n_models, k), or their mean
+    weighted by frequency.
+    """
+    statistic, subsamples = share_beyond(residuals, target, each=True), residuals.subsamples
+
+    def associations(block: Array) -> Array:
+        rho = np.sqrt(np.maximum(run_scores(statistic, subsamples, block), 0.0))
+        if len(rho) == 1 or in_turns:
+            return rho if in_turns else rho[0]
+        counts = np.array([(subsamples & (target.values == code)).sum(axis=1) for code in range(len(rho))])
+        return np.asarray((rho * (counts / subsamples.sum(axis=1))[:, :, None]).sum(axis=0), dtype=rho.dtype)
+
+    return associations
+
+
+# -- for selectors that do not know covariates -------------------------------------------------------------------------
+
+
+def without_covariates(values: Array, basis: Floats) -> Array:
+    """Return the samples of one run without what covariates explain, in their precision; a gap becomes 0.
+
+    A gap is filled with what covariates predict from the samples that have the feature, of which nothing is left.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples_of_run, n_features)
+    basis : ndarray of shape (n_samples_of_run, rank)
+        Orthonormal, see :func:`~ubayfs.data.covariates.basis_of`.
+    """
+    found = np.empty_like(values)
+    for part in feature_chunks(values.shape[1]):
+        x = values[:, part].astype(np.float64)
+        present = ~np.isnan(x)
+        gaps = ~present.all(axis=0)
+        x[~present] = 0.0
+        scale = power_of_two(np.abs(x).max(axis=0))
+        x *= scale
+        n = np.maximum(present.sum(axis=0), 1)
+        around_mean = (np.where(present, x - x.sum(axis=0) / n, 0.0) ** 2).sum(axis=0)
+        left = np.empty_like(x)
+        left[:, ~gaps] = outside(basis, x[:, ~gaps])
+        if gaps.any():
+            left[:, gaps] = _outside_of_present(basis, x[:, gaps], present[:, gaps])
+        left[:, (left**2).sum(axis=0) <= DETERMINED_FEATURE * around_mean] = 0.0
+        found[:, part] = left / scale
+    return found
+
+
+def _outside_of_present(basis: Floats, x: Floats, present: Mask) -> Floats:
+    """Return what is left of columns in the samples that have them, and 0 elsewhere."""
+    products = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), -1)
+    grams = (present.T.astype(np.float64) @ products).reshape(-1, basis.shape[1], basis.shape[1])
+    inverses = np.linalg.pinv(grams, rcond=_NOTHING_LEFT, hermitian=True)
+    for _ in range(2):
+        coefficients = (inverses @ (basis.T @ x).T[:, :, None])[:, :, 0]
+        x = np.where(present, x - basis @ coefficients.T, 0.0)
+    return x
+
+
+def target_without_covariates(basis: Floats, target: Target) -> Target:
+    """Return the target of one run for a selector that sees features without covariates.
+
+    Numbers are what is left of them. Classes and labels stay: features have nothing of the covariates any more, so that
+    what these say of classes is no help.
+    """
+    if target.values is None:
+        return target
+    share, left = target_left(basis, target)
+    if share < DETERMINED:
+        raise UBayFSError("covariates determine the target in the subsample; a larger train_size may help.")
+    if target.task != "regression":
+        return target
+    return Target(target.task, left[:, 0], left[:, 0])
