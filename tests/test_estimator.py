@@ -467,3 +467,54 @@ def test_decisions_remember_constraints_that_were_read_once(cancer):
 def test_constraints_of_another_kind_name_the_builders(cancer):
     with pytest.raises(ConstraintError, match="made by builders such as max_size"):
         UBayFSSelector(constraints=5).fit(*cancer)
+
+
+def confounded():
+    """Return a frame with text and gaps in its covariates, classes, and the names of these covariates."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    age = 60 + 8 * y + rng.normal(0, 5, 80)
+    frame = pd.DataFrame(rng.normal(size=(80, 8)), columns=[f"f{j}" for j in range(8)])
+    frame["f1"] += 1.5 * y
+    frame["f2"] += (age - 60) / 2
+    frame.insert(0, "age", age)
+    frame.insert(4, "site", np.where(rng.random(80) < 0.5, "north", "south"))
+    return frame, y, ["age", "site"]
+
+
+def test_covariates_are_never_selected():
+    X, y, names = confounded()
+    X.loc[5, "age"] = np.nan
+    settings = {"n_models": 20, "max_features": 2, "random_state": 0}
+    selector = UBayFSSelector(adjust_for=names, **settings).fit(X, y)
+    assert selector.n_features_in_ == 10
+    assert "f1" in selector.get_feature_names_out()
+    assert "f2" not in selector.get_feature_names_out()
+    assert set(names).isdisjoint(selector.get_feature_names_out())
+    np.testing.assert_array_equal(selector.transform(X), X[list(selector.get_feature_names_out())])
+    frame = clone(selector).set_output(transform="pandas").fit(X, y).transform(X)
+    assert frame.columns.tolist() == selector.get_feature_names_out().tolist()
+    fewer = selector.redecide(max_features=1, X=X)
+    assert fewer.get_support().sum() == 1
+    evidence = collect_evidence(X, y, adjust_for=names, n_models=20, n_features_per_model=2, random_state=0)
+    np.testing.assert_array_equal(selector.evidence_.counts, evidence.counts)
+
+
+def test_covariates_of_arrays_are_named_by_position(tmp_path):
+    X, y, _ = confounded()
+    values = X.drop(columns="site").to_numpy()
+    selector = UBayFSSelector(adjust_for="x0", n_models=10, max_features=2, random_state=0).fit(values, y)
+    assert not selector.get_support()[0]
+    assert selector.transform(values).shape == (80, 2)
+    assert selector.redecide(X=values, max_features=1).get_support().sum() == 1
+    np.save(tmp_path / "table.npy", values)
+    mapped = clone(selector).fit(tmp_path / "table.npy", y)
+    np.testing.assert_array_equal(mapped.get_support(), selector.get_support())
+
+
+@pytest.mark.parametrize("adjust_for", [np.zeros((80, 1)), [1, 2], ["nobody"]], ids=["values", "numbers", "unknown"])
+def test_the_estimator_takes_names_of_covariates_only(adjust_for):
+    X, y, _ = confounded()
+    with pytest.raises(InputError) as caught:
+        UBayFSSelector(adjust_for=adjust_for, n_models=2).fit(X, y)
+    assert caught.value.argument == "adjust_for"

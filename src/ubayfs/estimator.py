@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ._arguments import FeatureIndex, Mask, RandomState, check_int, did_you_mean
+from ._arguments import FeatureIndex, Ints, Mask, RandomState, check_int, did_you_mean, mask_of
 from .constraints import as_constraints
 from .constraints.sizes import max_size
 from .constraints.supported import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
 from .data.feature_data import FeatureData
+from .data.mapped_array import map_table
 from .data.missing import MAX_MISSING
 from .ensemble.features_per_model import check_per_model, features_per_model
 from .ensemble.progress import Progress
@@ -69,6 +71,9 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         on: it takes the chosen columns as they are.
     max_missing : float in [0, 1], default 0.5
         With "available" and "median": features of which a larger share is missing cannot be chosen.
+    adjust_for : str or list of str, optional
+        Columns of X (x0, x1, ... of an array; of AnnData: of `obs`) that are covariates, such as age or batch: features
+        are chosen for what they tell beyond them, and :meth:`transform` never selects them. See docs/confounders.md.
     optimizer : {"exact", "genetic"} or Optimizer, default "exact"
     min_votes : int, default 0
         Features that fewer runs chose cannot be selected.
@@ -129,6 +134,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         task: str | None = None,
         missing: str = "error",
         max_missing: float = MAX_MISSING,
+        adjust_for: str | Sequence[str] | None = None,
         optimizer: Any = "exact",
         min_votes: int = 0,
         time_limit: float | None = None,
@@ -152,6 +158,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.task = task
         self.missing = missing
         self.max_missing = max_missing
+        self.adjust_for = adjust_for
         self.optimizer = optimizer
         self.min_votes = min_votes
         self.time_limit = time_limit
@@ -184,14 +191,17 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 "selector='laplacian'.",
                 argument="y",
             )
-        rule, most = self.missing, self.max_missing
-        data = FeatureData.from_table(X, y, task=self.task, groups=groups, missing=rule, max_missing=most)
+        if self.adjust_for is not None and isinstance(X, str | os.PathLike):
+            X = map_table(os.path.abspath(os.fsdecode(X)))
+        reading = {name: getattr(self, name) for name in ("task", "missing", "max_missing")}
+        data = FeatureData.from_table(X, y, groups=groups, adjust_for=self._covariates(), **reading)
         Decision(**self._decision(1)).check(data.feature_names)
         # From here on an earlier fit is forgotten, so that a later error cannot leave parts of both.
         for result in ("evidence_", "noise_", "posterior_", "selection_"):
             self.__dict__.pop(result, None)
         # The values are checked above, with messages that name columns; this records the names and their number.
         validate_data(self, _with_names(X, data), skip_check_array=True)
+        self._columns = _columns_of(X, data)
         self._fit_params = self.get_params(deep=False)
         ensemble = {name: getattr(self, name) for name in ("selector", "n_models", "train_size")}
         ensemble["n_features_per_model"] = self._features_per_model(data.n_features)
@@ -220,9 +230,14 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         reduced : array, DataFrame or sparse matrix of shape (n_samples, n_selected)
             Sparse if X is. Of AnnData, the columns of its `X` that are named like the selected features.
         """
+        check_is_fitted(self)
+        if hasattr(X, "columns") and len(self._columns) < self.n_features_in_:  # covariates may be text, or missing
+            validate_data(self, X, reset=False, skip_check_array=True)
+            chosen = X[[X.columns[position] for position in np.flatnonzero(self._get_support_mask())]]
+            finite = True if self.missing == "error" else "allow-nan"
+            return check_array(chosen, ensure_all_finite=finite, ensure_min_features=0)
         if not is_anndata(X):
             return super().transform(X)
-        check_is_fitted(self)
         values, names, *_ = parts_of(X)
         return values[:, FeatureIndex(list(names)).positions(self.selection_.features, "selection")]
 
@@ -248,7 +263,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         # Later set_params must not mix with results of the fit.
         copy: UBayFSSelector = clone(self).set_params(**{**self._fit_params, **changes})
         copy._fit_params = copy.get_params(deep=False)
-        for learned in ("n_features_in_", "feature_names_in_", "evidence_", "noise_"):
+        for learned in ("n_features_in_", "feature_names_in_", "evidence_", "noise_", "_columns"):
             if hasattr(self, learned):
                 setattr(copy, learned, getattr(self, learned))
         reused = (
@@ -281,13 +296,22 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self)
-        return self.selection_.mask.copy()
+        return mask_of(self._columns[self.selection_.mask], self.n_features_in_)
 
     def _needs_target(self) -> bool:
         try:
             return any("unsupervised" not in selector.tasks for selector in as_selector(self.selector))
         except InputError:
             return False  # fit reports the selector; tags must not fail
+
+    def _covariates(self) -> list[str] | None:
+        names = [self.adjust_for] if isinstance(self.adjust_for, str) else self.adjust_for
+        if names is None:
+            return None
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            rule = f"must be names of columns of X; got {type(names).__name__}. collect_evidence takes values, too."
+            raise InputError.of("adjust_for", rule, names)
+        return list(names)
 
     def _features_per_model(self, n_features: int) -> int | str:
         check_per_model(self.n_features_per_model)
@@ -355,6 +379,15 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                 f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}.",
                 argument=name,
             )
+
+
+def _columns_of(X: Any, data: FeatureData) -> Ints:
+    """Return the positions in X of the features, which are all columns but covariates."""
+    if data.covariates is None or is_anndata(X):
+        return np.arange(data.n_features)
+    columns = X.columns if hasattr(X, "columns") else [f"x{position}" for position in range(np.shape(X)[1])]
+    features = set(data.feature_names)
+    return np.flatnonzero([str(label) in features for label in columns])
 
 
 def _with_names(X: Any, data: FeatureData) -> Any:

@@ -118,8 +118,7 @@ class FeatureData:
             path = os.path.abspath(os.fsdecode(X))
             X = map_table(path)
         parts, covariates = take_covariates(parts_of(X, y, groups, target, layer), adjust_for)
-        if covariates is not None:
-            path = None
+        path = path if parts.values is X else None
         y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
             check_aligned(name, labeled, parts.samples)
@@ -165,7 +164,10 @@ class FeatureData:
         """
         data = X
         if not isinstance(X, FeatureData):
-            known = set(map(str, getattr(X, "columns", ())))
+            columns = getattr(X, "columns", None)
+            if columns is None and np.ndim(X) == 2 and np.shape(X)[1] > len(feature_names):
+                columns = [f"x{position}" for position in range(np.shape(X)[1])]
+            known = set() if columns is None else set(map(str, columns))
             own = [name for name in adjust_for if name in known] or None
             data = cls.from_table(X, missing=missing or "error", max_missing=1.0, adjust_for=own)
         names = np.asarray(feature_names, dtype=object)
