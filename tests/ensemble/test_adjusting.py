@@ -8,9 +8,13 @@ from sklearn.linear_model import LogisticRegression
 
 from ubayfs import Evidence, InputError, collect_evidence, decide, max_size
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.survival import Survival
+from ubayfs.data.target import TASKS
 from ubayfs.ensemble.subsampling import plan_subsamples
 from ubayfs.exceptions import EnsembleError
 from ubayfs.selectors.registry import SELECTORS
+
+EXACT = ("fisher", "mrmr", "cox")
 
 
 def planted(seed=0, n=120, p=60):
@@ -48,18 +52,14 @@ def target_of(task, X, y, Z):
         "multiclass": y + (X[:, 0] > 1),
         "multilabel": np.c_[y, X[:, 3] > 1].astype(int),
         "regression": 20 * X[:, 0] + Z["age"].to_numpy(),
+        "survival": Survival(np.exp(-X[:, 0] - Z["age"].to_numpy() / 30), np.arange(len(y)) % 3 > 0),
         "unsupervised": None,
     }[task]
 
 
 @pytest.mark.parametrize(
     ("name", "task"),
-    [
-        (name, task)
-        for name in sorted(SELECTORS)
-        for task in ("binary", "multiclass", "multilabel", "regression", "unsupervised")
-        if task in SELECTORS[name].tasks
-    ],
+    [(name, task) for name in sorted(SELECTORS) for task in TASKS if task in SELECTORS[name].tasks],
 )
 def test_every_selector_adjusts_for_every_task(name, task):
     X, y, Z = planted(n=60, p=20)
@@ -70,9 +70,9 @@ def test_every_selector_adjusts_for_every_task(name, task):
     assert found.counts[7] == 0
     assert found.counts.sum() > 0
     assert found.adjust_for == ("age", "batch")
-    assert found.settings["on_residuals"] == ([] if name in ("fisher", "mrmr") else [name])
+    assert found.settings["on_residuals"] == ([] if name in EXACT else [name])
     codes = [advice.code for advice in found.advice]
-    assert ("adjusted_on_residuals" in codes) is (name not in ("fisher", "mrmr"))
+    assert ("adjusted_on_residuals" in codes) is (name not in EXACT)
     assert ("adjusted_without_target" in codes) is (task == "unsupervised")
 
 

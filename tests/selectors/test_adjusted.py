@@ -6,9 +6,11 @@ from scipy import sparse
 
 from ubayfs.data.covariates import basis_of
 from ubayfs.data.sparse_columns import SparseColumns
+from ubayfs.data.survival import Survival
 from ubayfs.data.target import Target, read_target
 from ubayfs.exceptions import UBayFSError
 from ubayfs.selectors.adjusted import Residuals, associations_beyond, share_beyond, without_covariates
+from ubayfs.selectors.cox import Cox
 from ubayfs.selectors.fisher import Fisher, _share_between_classes
 from ubayfs.selectors.mrmr import MRMR, mutual_information
 from ubayfs.selectors.scoring import run_scores
@@ -202,3 +204,38 @@ def test_residuals_are_those_of_least_squares_and_gaps_have_nothing(data):
     single = without_covariates(values.astype(np.float32), basis)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single[:, 0], found[:, 0], atol=1e-5)
+
+
+@pytest.fixture
+def survival(data):
+    X, Z, score, subsamples = data
+    rng = np.random.default_rng(8)
+    time = rng.exponential(np.exp(-0.5 * score))
+    censored = rng.exponential(2 * np.median(time), N)
+    return X, Z, read_target(Survival(np.minimum(time, censored), time <= censored), N, None), subsamples
+
+
+def test_survival_beyond_covariates_is_what_scikit_survival_leaves(survival):
+    linear_model = pytest.importorskip("sksurv.linear_model")
+    X, Z, target, subsamples = survival
+    found = run_scores(share_beyond(Residuals(Z, subsamples), target), subsamples, X)
+    rows = subsamples[0]
+    A = basis_of(Z[rows])
+    model = linear_model.CoxPHSurvivalAnalysis(ties="breslow", tol=1e-13, n_iter=200)
+    model.fit(A[:, 1:], target.labels[rows])
+    hazards = model.cum_baseline_hazard_(target.time[rows]) * np.exp(model.predict(A[:, 1:]))
+    left, x = residual(A, target.event[rows] - hazards), residual(A, X[rows])
+    want = (left @ x) ** 2 / (left @ left) / (x**2).sum(axis=0)
+    np.testing.assert_allclose(found[0], want, atol=1e-6)
+
+
+@pytest.mark.parametrize("selector", [Cox(), MRMR()], ids=lambda selector: selector.name)
+def test_survival_selectors_adjust(survival, selector):
+    X, Z, target, subsamples = survival
+    X = np.array(X)
+    X[:, 0] = Z[:, 0]
+    found = selector.select_adjusted(X, target, Z, subsamples, 4, [np.random.default_rng(0)] * M)
+    shares = run_scores(share_beyond(Residuals(Z, subsamples), target), subsamples, X)
+    for picks, own in zip(found, shares, strict=True):
+        assert picks[0] == np.argmax(own)
+        assert 0 not in picks

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask, did_you_mean
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, UBayFSError
 from .anndata_object import Parts
 from .groups import check_aligned
+from .hazards import fit_cox
 from .missing import samples_of
 from .target import CLASSIFICATION, Target, check_length
 
@@ -123,12 +124,16 @@ def outside(basis: Floats, values: Floats) -> Floats:
     return values
 
 
-def target_columns(target: Target, samples: Any = slice(None)) -> Floats:
+def target_columns(basis: Floats, target: Target, samples: Any = slice(None)) -> Floats:
     """Return the target of some samples as columns of numbers: 0/1 of each class, labels, or the target itself.
 
-    Ordered classes are one column, their position in the order.
+    Ordered classes are one column, their position in the order; survival is that of the martingale residuals of Cox's
+    model of the covariates.
     """
     values = np.asarray(target.values)[samples]
+    if target.task == "survival":
+        Z = basis[:, 1:] * np.sqrt(len(basis))
+        return fit_cox(Z, target.time[samples], target.event[samples]).residual[:, None]
     if target.task in CLASSIFICATION and not target.ordered:
         first = 1 if target.n_classes == 2 else 0
         return (values[:, None] == np.arange(first, target.n_classes)).astype(np.float64)
@@ -140,7 +145,7 @@ def target_left(basis: Floats, target: Target, samples: Any = slice(None)) -> tu
 
     Columns of the target are scaled, so that their largest distance from the mean is 1.
     """
-    columns = target_columns(target, samples)
+    columns = target_columns(basis, target, samples)
     for _ in range(2):
         columns = columns - columns.mean(axis=0)
         largest = np.abs(columns).max(axis=0)
@@ -160,7 +165,10 @@ def covariate_advice(covariates: Covariates, target: Target) -> tuple[Advice, ..
     notes = [*covariates.notes, *(Advice("constant_covariate", {"names": constant}) for _ in constant[:1])]
     if target.values is None:
         return (*notes, Advice("adjusted_without_target", {"names": covariates.names}))
-    share, _ = target_left(covariates.basis, target)
+    try:
+        share, _ = target_left(covariates.basis, target)
+    except UBayFSError:  # Cox's model has no fit
+        share = 0.0
     names = ", ".join(map(repr, covariates.names))
     if n_samples - rank < 2 or share < DETERMINED:
         many = f" {rank - 1} coded columns are too many for {n_samples} samples." if 2 * rank > n_samples else ""

@@ -19,6 +19,7 @@ from ..data.covariates import DETERMINED, DETERMINED_FEATURE, basis_of, outside,
 from ..data.matrix import feature_chunks
 from ..data.target import Target
 from ..exceptions import UBayFSError
+from ._directions import check_events
 from ._subsample import power_of_two, standardized
 from .scoring import Centering, Statistic, has_digits, median_centering, run_scores, varying_in
 
@@ -70,6 +71,8 @@ class Residuals:
 
     def of_target(self, target: Target) -> list[Floats]:
         """Return what is left of the target in each run, of shape (n_samples_of_run, n_columns)."""
+        if target.task == "survival":
+            check_events(target, self.subsamples)
         found = []
         for basis, rows in zip(self._own, self.subsamples, strict=True):
             share, left = target_left(basis, target, rows)

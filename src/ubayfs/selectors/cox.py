@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .._arguments import Array, Generators, Ints, Mask
+from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import Target
 from ._directions import correlation_with, residual_directions
+from .adjusted import Residuals, share_beyond
 from .base import ElementarySelector
 from .scoring import best_of_each_run
 
@@ -25,7 +26,8 @@ class Cox(ElementarySelector):
     features that are 0 in all but a few samples.
 
     A feature with missing values is compared on the samples that have it, and the squared correlation counts by their
-    share. It is not the fit of a Cox model per feature; the order is close to that, and all runs take one product.
+    share. With covariates the residuals are those of Cox's model of these, and both sides are what covariates leave. It
+    is not the fit of a Cox model per feature; the order is close to that, and all runs take one product.
     """
 
     name: ClassVar[str] = "cox"
@@ -33,8 +35,15 @@ class Cox(ElementarySelector):
     joint: ClassVar[bool] = True
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
+    adjusts: ClassVar[bool] = True
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from three matrix products."""
         statistic = correlation_with(residual_directions(target, subsamples), subsamples)
         return best_of_each_run(statistic, X, subsamples, n_features)
+
+    def select_adjusted(
+        self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
+    ) -> list[Ints]:
+        """Choose features by their correlation, beyond covariates, with the residuals of Cox's model of these."""
+        return best_of_each_run(share_beyond(Residuals(design, subsamples), target), X, subsamples, n_features)
