@@ -17,7 +17,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo app test test-minimum test-all bench equivalence experiments lint clean
+.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence experiments lint clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -36,6 +36,15 @@ test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experim
 
 test-all:  ## Run all tests on every Python from 3.10 to 3.13 that is found, and with the oldest packages (TESTS=tests/cli: some)
 	@WORKERS='$(WORKERS)' TESTS='$(TESTS)' .ci/test-all
+
+coverage: $(VENV)/.installed-coverage $(VENV)/.installed-experiments  ## Run all tests and show the lines of src/ubayfs that none of them runs
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --cov=ubayfs --cov-report=term-missing:skip-covered --cov-report=html $(TESTS)
+
+# Built anew each time: a page that is gone must not stay. -W: every warning is an error, a broken link among them.
+docs: $(VENV)/.installed-docs  ## Build the documentation site, offline: docs/_build/html/index.html
+	rm -rf docs/_build docs/gallery docs/api/names docs/api/modules docs/api/examples
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 # The other tools are optional: the table says which of them could not be imported.
 bench: $(VENV)/.installed-plot  ## Measure beside other tools, 15 minutes (QUICK=1: one; MILLION=1: also a million features)
@@ -56,7 +65,7 @@ lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/mypy
 
 clean:  ## Remove the environments and everything else that can be made again
-	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output app_output experiments_output experiments_output_quick build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output app_output experiments_output experiments_output_quick build dist htmlcov docs/_build docs/gallery docs/api/names docs/api/modules docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for all targets; a stamp per extra remembers what is installed in it.

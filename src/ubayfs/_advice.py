@@ -12,21 +12,68 @@ from typing import Any, ClassVar
 
 
 class UBayFSWarning(UserWarning):
-    """Base of every warning that the package issues; `advice` has what it is about as a value."""
+    """Base of every warning that the package issues; `advice` has what it is about as a value.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import ubayfs
+    >>> evidence = ubayfs.Evidence.from_sets([[1, 0]], ["radius", "area"])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     selection = ubayfs.decide(evidence)
+    >>> [warning.message.advice.code for warning in caught]
+    ['size_not_limited', 'without_votes']
+    """
 
     advice: Advice | None = None
 
 
 class EnsembleWarning(UBayFSWarning):
-    """Elementary runs failed or were cancelled."""
+    """Elementary runs failed or were cancelled.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import ubayfs
+    >>> def fragile(X, y, n_features, rng):
+    ...     if rng.random() < 0.2:
+    ...         raise ValueError("no luck")
+    ...     return [0]
+    >>> X, y = [[1, 2], [3, 5], [5, 7], [6, 8]], [0, 1, 0, 1]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     evidence = ubayfs.collect_evidence(X, y, fragile, n_models=20, n_features_per_model=1, random_state=0)
+    >>> caught[0].category.__name__, len(evidence.failures) > 0
+    ('EnsembleWarning', True)
+    """
 
 
 class OptimizationWarning(UBayFSWarning):
-    """The answer needs a second look: time limit, unlimited size, members without a vote."""
+    """The answer needs a second look: time limit, unlimited size, members without a vote.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import ubayfs
+    >>> evidence = ubayfs.Evidence.from_sets([[1, 0, 0]], ["radius", "area", "texture"])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     selection = ubayfs.decide(evidence, constraints=ubayfs.exact_size(2, rho=10))
+    >>> [(warning.category.__name__, warning.message.advice.code) for warning in caught]
+    [('OptimizationWarning', 'without_votes')]
+    """
 
 
 class ConvergenceWarning(UBayFSWarning):
-    """Markov chains do not agree; their means cannot be trusted yet."""
+    """Markov chains do not agree; their means cannot be trusted yet.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> issubclass(ubayfs.ConvergenceWarning, ubayfs.UBayFSWarning)
+    True
+    """
 
 
 # Notes, such as those on how data were read: advice that never warns, since nothing is wrong.

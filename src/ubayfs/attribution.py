@@ -1,4 +1,12 @@
-"""What a set rests on: members that are there by the data, by the prior, by the constraints; and how sure each is."""
+"""What a set rests on: members that are there by the data, by the prior, by the constraints; and how sure each is.
+
+>>> from ubayfs import Evidence, decide, max_size
+>>> from ubayfs.attribution import attribution
+>>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+>>> selection = decide(evidence, weights={"area": 5}, constraints=max_size(1, rho=10))
+>>> attribution(selection).reasons("area")
+('prior',)
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 Why a feature was added or removed is not guessed from numbers but tried out: the first decision is made again with only
 the evidence, only the prior, or only the constraints of the second. A change that shows then already has its cause; one
 that shows in none of the three needs several of them together.
+
+>>> from ubayfs.comparison import compare
+>>> from ubayfs.results import read_result
+>>> print(compare(read_result("results"), read_result("five")))  # doctest: +SKIP
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
     selection_ : Selection
         The chosen set with its value, bound, metrics and alternatives. It does not keep the data.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str of shape (n_features,)
         When X is a frame.
 
     Examples

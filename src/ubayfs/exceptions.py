@@ -65,7 +65,17 @@ def shortened(text: str, limit: int = 2000) -> str:
 
 
 class UBayFSError(Exception):
-    """Base of every error that the package raises on purpose."""
+    """Base of every error that the package raises on purpose.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> try:
+    ...     ubayfs.max_size(-1)
+    ... except ubayfs.UBayFSError as error:
+    ...     print(error)
+    max_size: n must be a whole number >= 0; got -1.
+    """
 
 
 class InputError(UBayFSError, ValueError):
@@ -81,6 +91,15 @@ class InputError(UBayFSError, ValueError):
     rule : str, optional
         The message without the name of the argument in front, for callers that name its place themselves; default:
         the whole message.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> try:
+    ...     ubayfs.collect_evidence([[1, 2], [3, 4]], [0, 1], n_models=0)
+    ... except ubayfs.InputError as error:
+    ...     print(error.argument, error.value)
+    n_models 0
     """
 
     longest: ClassVar[int] = 2000  # characters of a message
@@ -112,6 +131,15 @@ class ConstraintError(InputError):
         Position of the constraint in the list that was resolved, from 0.
     against : str or None
         Another argument that the argument in question does not fit; either of them may be wrong.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> try:
+    ...     ubayfs.maximize([0.6, 0.4], ubayfs.require("raduis"), feature_names=["radius", "area"])
+    ... except ubayfs.ConstraintError as error:
+    ...     print(error)
+    require names 'raduis', which is not a feature. Did you mean 'radius'?
     """
 
     position: int | None = None
@@ -129,6 +157,16 @@ class InfeasibleError(InputError):
         Positions of the constraints that these inequalities belong to, in the list that was resolved, ascending.
     reduced : bool
         False when a limit ended the search for the group early: then it may hold inequalities that do not matter.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> hard = float("inf")
+    >>> try:
+    ...     ubayfs.maximize([0.6, 0.3, 0.1], [ubayfs.max_size(1, rho=hard), ubayfs.require([0, 1])])
+    ... except ubayfs.InfeasibleError as error:
+    ...     print(error.labels)
+    ('max-size 1', 'require x0', 'require x1')
     """
 
     def __init__(
@@ -184,6 +222,20 @@ class StudyError(InputError):
     ----------
     problems : tuple of Problem
         All that was found, in the order of the file; each has its message, path and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import ubayfs
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "study.yaml")
+    ...     _ = path.write_text("evidence: {n_model: 100}", encoding="utf-8")
+    ...     try:
+    ...         ubayfs.study.load_study(path)
+    ...     except ubayfs.StudyError as error:
+    ...         print([problem.path for problem in error.problems])
+    [('data', 'path'), ('evidence', 'n_model')]
     """
 
     longest = 10**6  # each of its problems is short
@@ -194,12 +246,37 @@ class StudyError(InputError):
 
 
 class EnsembleError(UBayFSError, RuntimeError):
-    """The ensemble could not be run, or its stored parts do not fit together."""
+    """The ensemble could not be run, or its stored parts do not fit together.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> evidence = ubayfs.Evidence.from_sets([[1, 0]], ["radius", "area"])
+    >>> try:
+    ...     ubayfs.Evidence.join({"part 1": evidence})
+    ... except ubayfs.EnsembleError as error:
+    ...     print(error)
+    part 1 is not a part of an ensemble, but evidence that needs no merging.
+    """
 
 
 class OptimizationError(UBayFSError, RuntimeError):
-    """No set that keeps the hard constraints was found; none was proved impossible either."""
+    """No set that keeps the hard constraints was found; none was proved impossible either.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> issubclass(ubayfs.OptimizationError, ubayfs.UBayFSError)
+    True
+    """
 
 
 class MissingDependencyError(UBayFSError, ImportError):
-    """An optional package is needed; the message names the line that installs it."""
+    """An optional package is needed; the message names the line that installs it.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> issubclass(ubayfs.MissingDependencyError, ImportError)
+    True
+    """

@@ -1,6 +1,11 @@
 """Measures of feature sets (stability, similarity, redundancy, agreement with a ground truth) and of risks of events.
 
 Nothing is rounded.
+
+>>> from ubayfs.metrics import jaccard
+>>> jaccard([[1, 1, 0], [1, 0, 1]])
+array([[1.        , 0.33333333],
+       [0.33333333, 1.        ]])
 """
 
 from __future__ import annotations

@@ -98,6 +98,19 @@ class Selection(Shown):
         None after :meth:`from_dict`; then other sets cannot be evaluated.
     advice : tuple of Advice
         What a careful reader must know about the decision: early end, unlimited size, members without votes.
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide, max_size
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+    >>> selection = decide(evidence, constraints=max_size(1, rho=10))
+    >>> selection.features, selection.gap
+    (('radius',), 0.0)
+    >>> selection.table()
+       feature  count  weight  importance  chosen
+    0   radius      2    0.01    0.663366    True
+    1     area      1    0.01    0.333333   False
+    2  texture      0    0.01    0.003300   False
     """
 
     best: FeatureSet

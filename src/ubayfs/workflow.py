@@ -2,6 +2,12 @@
 
 The arguments of a decision stand here, once: a field of :class:`Decision`, with its check, and a parameter of
 :func:`decide`, with its description. Estimator, study, command line and comparison take them from there.
+
+>>> from ubayfs import Evidence, max_size
+>>> from ubayfs.workflow import Decision
+>>> decision = Decision(constraints=[max_size(1, rho=10)])
+>>> decision.make(Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])).features
+('radius',)
 """
 
 from __future__ import annotations

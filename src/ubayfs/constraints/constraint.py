@@ -43,6 +43,15 @@ class Constraint(Shown):
         answer is the same.
     note : str
         What the user wrote, where that is more telling than the arguments, such as ``radius*``.
+
+    Examples
+    --------
+    >>> from ubayfs import max_size
+    >>> constraint = max_size(10, rho=0.5)
+    >>> constraint.kind, dict(constraint.arguments)
+    ('max_size', {'n': 10, 'rho': 0.5})
+    >>> constraint == max_size(10, rho=0.5)
+    True
     """
 
     kind: str

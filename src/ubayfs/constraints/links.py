@@ -129,7 +129,16 @@ def implies(
 def at_least_one(
     features: Items, rho: float = 1.0, on: str = "features", *, price: float | None = None
 ) -> dict[str, Any]:
-    """Select at least one of these features: one inequality."""
+    """Select at least one of these features: one inequality.
+
+    Examples
+    --------
+    >>> from ubayfs import at_least_one, maximize, max_size
+    >>> at_least_one(["CD3", "CD8"])
+    at_least_one(['CD3', 'CD8'])
+    >>> maximize([0.5, 0.3, 0.2], [max_size(1, rho=9), at_least_one([1, 2], rho=9)]).indices.tolist()
+    [1]
+    """
     return _linked(features, rho, on, price)
 
 
@@ -159,7 +168,16 @@ def require(
 def exclude(
     features: Items, rho: float = math.inf, on: str = "features", *, price: float | None = None
 ) -> dict[str, Any]:
-    """Do not select these features: one inequality each; hard unless it has a finite `rho` or a `price`."""
+    """Do not select these features: one inequality each; hard unless it has a finite `rho` or a `price`.
+
+    Examples
+    --------
+    >>> from ubayfs import exclude, maximize, max_size
+    >>> exclude("ACTB")
+    exclude(['ACTB'])
+    >>> maximize([0.5, 0.3, 0.2], [max_size(1), exclude([0])]).indices.tolist()
+    [1]
+    """
     return _linked(features, rho, on, price)
 
 

@@ -49,7 +49,14 @@ def max_size(n: Annotated[int | str, 0], rho: float = 1.0, *, price: float | Non
 
 @builder(partial(_limited, sign=-1.0, text="min-size"))
 def min_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
-    """Select at least `n` features: one inequality of minus ones."""
+    """Select at least `n` features: one inequality of minus ones.
+
+    Examples
+    --------
+    >>> from ubayfs import log_admissibility, min_size
+    >>> log_admissibility([[1, 1, 0], [1, 0, 0]], min_size(2))  # satisfied by two, violated by one
+    array([ 0.        , -0.62011451])
+    """
     return _size(n, rho, price)
 
 
@@ -69,7 +76,14 @@ def _either(n: int, number: int) -> str:
 
 @builder(_exactly)
 def exact_size(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
-    """Select exactly `n` features: one inequality for at most, one for at least."""
+    """Select exactly `n` features: one inequality for at most, one for at least.
+
+    Examples
+    --------
+    >>> from ubayfs import exact_size, maximize
+    >>> maximize([0.5, 0.3, 0.2], exact_size(2)).indices.tolist()
+    [0, 1]
+    """
     return _size(n, rho, price)
 
 
@@ -150,5 +164,13 @@ def _number_of_blocks(context: Context, n: int, rho: float) -> Inequalities:
 
 @builder(_number_of_blocks)
 def max_blocks(n: int, rho: float = 1.0, *, price: float | None = None) -> dict[str, Any]:
-    """Select features of at most `n` blocks: one inequality on blocks."""
+    """Select features of at most `n` blocks: one inequality on blocks.
+
+    Examples
+    --------
+    >>> from ubayfs import max_blocks, maximize
+    >>> blocks = {"blood": [0, 1], "imaging": [2]}
+    >>> maximize([0.5, 0.2, 0.3], max_blocks(1), blocks=blocks).indices.tolist()
+    [0, 1]
+    """
     return _size(n, rho, price)

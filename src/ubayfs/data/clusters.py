@@ -23,7 +23,7 @@ _APART = 2.0
 def cluster_features(X: Any, threshold: float = 0.9) -> Blocks:
     """Group features that measure the same thing: within a cluster, all pairs are correlated above a threshold.
 
-    Clusters are those of complete linkage on 1 - |r|, r Pearson's correlation over the samples that have both values.
+    Clusters are those of complete linkage on ``1 - |r|``, r Pearson's correlation over samples that have both values.
 
     Parameters
     ----------

@@ -66,6 +66,15 @@ class Evidence(Shown):
         settings of its ``"parts"``.
     notes : tuple of Advice
         What must be known about the data that the runs saw.
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+    >>> evidence
+    Evidence(n_models=2, n_features=3, failures=0)
+    >>> evidence.counts
+    array([2, 1, 0])
     """
 
     sets: sparse.csr_array

@@ -2,6 +2,10 @@
 
 `scale` has the words of relevance, `rows` reads every source, `matching` is the one way from names to features, and
 `tied` puts rows and features together.
+
+>>> from ubayfs import read_knowledge
+>>> [row.feature for row in read_knowledge("TP53, MYC", weight="likely").rows]
+['TP53', 'MYC']
 """
 
 from .matching import Aliases, NameMatcher

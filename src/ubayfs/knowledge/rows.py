@@ -87,6 +87,13 @@ class Knowledge:
         The headings of a table.
     unused : tuple of str
         Those of columns that mean nothing here.
+
+    Examples
+    --------
+    >>> from ubayfs import read_knowledge
+    >>> knowledge = read_knowledge(["TP53", "MYC"], weight="likely")
+    >>> knowledge.columns
+    ('feature', 'weight')
     """
 
     name: str

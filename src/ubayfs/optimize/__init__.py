@@ -3,6 +3,13 @@
 `Exact` finds it with a proof: exact (the method and why it is right) -> size_bounds, local_search, tabu_search,
 presolve -> block_decomposition -> cells -> program, row_grid. `Genetic` is the paper's method: genetic -> algorithm1.
 Both are used through `base`; alternatives lists further sets, infeasibility explains why there is none.
+
+>>> from ubayfs import maximize, max_size
+>>> from ubayfs.optimize import OPTIMIZERS, Exact
+>>> sorted(OPTIMIZERS)
+['exact', 'genetic']
+>>> maximize([0.5, 0.3, 0.2], max_size(1, rho=10), optimizer=Exact(time_limit=10)).indices.tolist()
+[0]
 """
 
 from __future__ import annotations

@@ -93,6 +93,13 @@ class Exact:
         Positions of features: a set that may be close to the best one, such as ``selection.indices`` of an earlier
         decision. It makes deciding again faster and the answer no less exact; only among sets of equal score may
         another one be found.
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, Exact, decide, max_size
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+    >>> decide(evidence, constraints=max_size(1, rho=10), optimizer=Exact(time_limit=60)).gap
+    0.0
     """
 
     time_limit: float | None = None

@@ -42,6 +42,14 @@ class Genetic:
         the best set that each chain passes through, where chains begin with the required features; features that hard
         inequalities allow only together are one unit here and in all generations
         (:func:`~ubayfs.optimize.algorithm1.feasible_start`).
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, Genetic, decide, max_size
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+    >>> optimizer = Genetic(n_sets=20, n_generations=20)
+    >>> decide(evidence, constraints=max_size(1, rho=10), optimizer=optimizer, random_state=0).features
+    ('radius',)
     """
 
     n_sets: int = 100

@@ -1,4 +1,12 @@
-"""Priors: weights and evidence become a posterior over feature importances."""
+"""Priors: weights and evidence become a posterior over feature importances.
+
+>>> from ubayfs import Evidence
+>>> from ubayfs.priors import PRIORS
+>>> sorted(PRIORS)
+['dirichlet', 'generalized', 'hyperdirichlet']
+>>> PRIORS["dirichlet"]().update(Evidence.from_sets([[1, 1, 0], [1, 0, 0]]), weights=1.0).mean
+array([0.5       , 0.33333333, 0.16666667])
+"""
 
 from __future__ import annotations
 

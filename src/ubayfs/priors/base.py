@@ -72,6 +72,17 @@ class Posterior(Shown, ABC):
         None where the mean is a closed form.
     knowledge : PriorKnowledge or None
         What was stated of features, beside their weights.
+
+    Examples
+    --------
+    >>> from ubayfs import Dirichlet, Evidence
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+    >>> posterior = Dirichlet().update(evidence, weights=1.0)
+    >>> posterior.mean
+    array([0.5       , 0.33333333, 0.16666667])
+    >>> posterior.total
+    6.0
+    >>> lower, upper = posterior.credible_interval(0.9)
     """
 
     prior: str

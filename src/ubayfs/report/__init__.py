@@ -2,6 +2,13 @@
 
 `content` puts a summary into sections (`tables` has its tables), `document` defines the parts of sections, `html` and
 `markdown` write them, `writing` has the other formats. `cards` has what values show of themselves in notebooks.
+
+>>> from ubayfs import Evidence, decide, max_size
+>>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+>>> selection = decide(evidence, constraints=max_size(1, rho=10))
+>>> from ubayfs.report import render_markdown
+>>> from ubayfs.summary import summarize
+>>> report = render_markdown(summarize(selection))
 """
 
 from __future__ import annotations

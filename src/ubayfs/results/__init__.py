@@ -2,6 +2,12 @@
 
 `result` is a decision with its reports, `stored_evidence` an ensemble or a part of one with its study.
 `file_set` writes several files as one: manifest of digests, lock, and what finishes an interrupted replacement.
+
+A directory that ``ubayfs select`` or ``ubayfs decide`` wrote is read by
+
+>>> from ubayfs.results import read_result
+>>> stored = read_result("results")  # doctest: +SKIP
+>>> stored.selection.features  # doctest: +SKIP
 """
 
 from .result import Result, StoredResult, check_directory, read_result, reserve, stored_at, write_result

@@ -1,4 +1,9 @@
-"""Elementary selectors: each chooses a few features on a subsample of the data."""
+"""Elementary selectors: each chooses a few features on a subsample of the data.
+
+>>> from ubayfs.selectors import SELECTORS
+>>> sorted(name for name, selector in SELECTORS.items() if "regression" in selector.tasks)
+['hsic', 'laplacian', 'lasso', 'mrmr', 'rfe', 'tree']
+"""
 
 from .adapters import as_selector, check_task, describe
 from .base import ElementarySelector, PerRunSelector

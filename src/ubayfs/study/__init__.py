@@ -1,6 +1,12 @@
 """Study files: data, ensemble, knowledge, constraints and decision in one YAML file that reproduces a result.
 
 `schema` has the keys, `study` the value that is read and written, `resolve` ties it to its data and finds all problems.
+
+>>> from ubayfs import max_size
+>>> from ubayfs.study import DataSection, Study
+>>> study = Study(DataSection("cells.csv", target="diagnosis"), constraints=[max_size(5)])
+>>> study.constraints
+(max_size(5),)
 """
 
 from .components import Named

@@ -3,6 +3,14 @@
 `facts` (data, ensemble, prior, constraints), `members` (chosen features, alternatives) and `trust_facts` (what other
 samples would say) compute values with codes and numbers; the modules of sentences alone make text. Reports and the
 command line only render.
+
+>>> from ubayfs import Evidence, decide, max_size
+>>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+>>> selection = decide(evidence, constraints=max_size(1, rho=10))
+>>> from ubayfs.summary import summarize
+>>> summary = summarize(selection)
+>>> summary["proved"], summary["gap"]
+(True, 0.0)
 """
 
 from __future__ import annotations

@@ -47,6 +47,14 @@ def annotate(adata: Any, evidence: Evidence, selection: Selection | None = None,
     InputError
         If a feature is not among `var_names`, or the selection is about other features than the evidence; nothing is
         written then.
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, annotate
+    >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], adata.var_names)  # doctest: +SKIP
+    >>> annotate(adata, evidence)  # doctest: +SKIP
+    >>> adata.var["ubayfs_votes"].tolist()  # doctest: +SKIP
+    [2, 1, 0]
     """
     if not is_anndata(adata):
         raise InputError.of("adata", f"must be an AnnData object; got {type(adata).__name__}.", adata)

@@ -57,7 +57,7 @@ def read_data(
     sheet: str | None = None,
     **more: Any,
 ) -> FeatureData:
-    """Read data from files as laboratories have them.
+    r"""Read data from files as laboratories have them.
 
     Parameters
     ----------
@@ -99,6 +99,20 @@ def read_data(
         If a file cannot be read.
     StudyError
         If the files do not fit together, or columns cannot have their roles: all problems at once.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from ubayfs import read_data
+    >>> with TemporaryDirectory() as folder:
+    ...     genes = Path(folder, "genes.csv")
+    ...     _ = genes.write_text("gene,S1,S2,S3,S4\nTP53,5,4,8,9\nMYC,2,3,2,3\n", encoding="utf-8")
+    ...     clinic = Path(folder, "clinic.csv")
+    ...     _ = clinic.write_text("sample,status\nS1,ill\nS2,ill\nS3,well\nS4,well\n", encoding="utf-8")
+    ...     data = read_data(genes, samples=clinic, features_in="rows", target="status")
+    >>> data.feature_names.tolist(), data.sample_names.tolist()
+    (['TP53', 'MYC'], ['S1', 'S2', 'S3', 'S4'])
     """
     table = read_files(
         path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,

@@ -3,6 +3,15 @@
 `procedure` has what is repeated, `repeats` does it; `noise`, `reproducibility` and `cross_validation` are made of that.
 `redecide` changes one decision: substitutes, features that are left out, costs of constraints, agreement with weights;
 `questions` are what an expert should be asked.
+
+>>> from ubayfs import Evidence, decide, max_size
+>>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
+>>> selection = decide(evidence, constraints=max_size(1, rho=10))
+>>> from ubayfs.trust import left_out, substitutes
+>>> [(found.feature, found.added) for found in substitutes(selection)]
+[('radius', ('area',))]
+>>> [(found.feature, found.because) for found in left_out(selection, n=1)]
+[('area', 'rival')]
 """
 
 from .agreement import Agreement, agreement

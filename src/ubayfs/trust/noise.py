@@ -96,6 +96,21 @@ class Noise(Shown):
     n_models : int
         Models of the evidence.
     null : NullEnsembles
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ubayfs import collect_evidence, decide, estimate_noise, max_size
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = rng.normal(size=(60, 40))
+    >>> X[:, :4] += 2 * y[:, None]
+    >>> evidence = collect_evidence(X, y, n_models=20, n_features_per_model=4, random_state=0)
+    >>> noise = estimate_noise(X, y, evidence=evidence, random_state=0)
+    >>> noise.passes, noise.supported
+    (True, 4)
+    >>> noise.estimate(decide(evidence, constraints=max_size(2, rho=10))).n_data
+    2
     """
 
     feature_names: Array

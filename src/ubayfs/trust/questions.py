@@ -65,6 +65,15 @@ class Question:
         The same as a share of the votes that the answer is worth, from 0 to 1: how close the call is.
     proved : bool
         Whether the changed set is proved to be the best one, and no other feature ranks before this one unseen.
+
+    Examples
+    --------
+    >>> from ubayfs import Evidence, decide, max_size, questions
+    >>> sets = [[1, 1, 0, 0]] * 20 + [[1, 0, 1, 0]] * 15 + [[1, 0, 0, 1]] * 5
+    >>> selection = decide(Evidence.from_sets(sets, ["crp", "il6", "tnf", "age"]), constraints=max_size(2, rho=10))
+    >>> first = questions(selection)[0]
+    >>> first.feature, first.word, first.added, first.removed
+    ('il6', 'unlikely', ('tnf',), ('il6',))
     """
 
     feature: str

@@ -70,6 +70,18 @@ class Reproducibility(Shown):
         Splits that were asked for.
     failures : tuple of str
         Why further splits are left out: no ensemble, or no set under the constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ubayfs import max_size, reproduce
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 30)
+    >>> X = rng.normal(size=(60, 40))
+    >>> X[:, :2] += 3 * y[:, None]
+    >>> found = reproduce(X, y, n_models=10, n_splits=4, constraints=max_size(2, rho=np.inf), random_state=0)
+    >>> found.size, found.labels[:3].tolist()
+    (2, ['usually', 'usually', 'rarely'])
     """
 
     feature_names: Array

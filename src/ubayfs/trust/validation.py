@@ -118,6 +118,21 @@ class Validation(Shown):
         Where and why something could not be done.
     cancelled : bool
         Whether the caller ended it early.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ubayfs import max_size, validate
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 20)
+    >>> X = rng.normal(size=(40, 20))
+    >>> X[:, :2] += 3 * y[:, None]
+    >>> limit = max_size(2, rho=np.inf)
+    >>> validation = validate(X, y, n_models=5, constraints=limit, cv=2, n_repeats=1, baselines=[], random_state=0)
+    >>> validation.main_metric, validation.n_done
+    ('auc', 2)
+    >>> bool(validation.scores["mean"][0] > 0.9)
+    True
     """
 
     task: str

@@ -1,0 +1,29 @@
+"""
+Are there enough models?
+========================
+
+How the votes of the chosen features, and of those that just missed, develop as models are added. Where lines still
+cross, a larger ensemble may change the answer.
+"""
+
+# %%
+
+from sklearn.datasets import load_breast_cancer
+
+import ubayfs
+from ubayfs.plotting import ConvergenceDisplay
+
+X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+evidence = ubayfs.collect_evidence(X, y, "tree", n_models=100, n_features_per_model=5, random_state=0)
+selection = ubayfs.decide(evidence, constraints=ubayfs.max_size(4, rho=float("inf")))
+stability = ubayfs.stability(evidence.sets)
+print(f"stability of the models {stability.value:.2f} ({stability.lower:.2f} to {stability.upper:.2f})")
+ConvergenceDisplay.from_selection(selection).plot()
+
+# %%
+# More models can be added without repeating any: evidence with other seeds is merged.
+
+more = evidence.merge(ubayfs.collect_evidence(X, y, "tree", n_models=100, n_features_per_model=5, random_state=1))
+print(more)
+again = ubayfs.decide(more, constraints=ubayfs.max_size(4, rho=float("inf")))
+print(f"the same set: {set(again.features) == set(selection.features)}")

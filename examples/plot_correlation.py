@@ -1,0 +1,37 @@
+"""
+Features that say the same
+==========================
+
+Of features that measure the same thing one is enough. Three ways to say so: forbid pairs above a correlation, allow
+one of each cluster, or leave it to the price.
+"""
+
+# %%
+# Without any rule, three of the five chosen features are names for the size of a nucleus.
+
+from sklearn.datasets import load_breast_cancer
+
+import ubayfs
+from ubayfs.plotting import CorrelationDisplay
+
+X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+evidence = ubayfs.collect_evidence(X, y, "fisher", n_models=50, n_features_per_model=12, random_state=0)
+five = ubayfs.max_size(5, rho=float("inf"))
+plain = ubayfs.decide(evidence, constraints=five, X=X)
+CorrelationDisplay.from_selection(plain, X).plot()
+
+# %%
+# Pairs with a correlation above 0.8 are penalized, the more the closer they are to 1:
+
+apart = ubayfs.decide(evidence, constraints=[five, ubayfs.decorrelate(0.8)], X=X, min_votes=1)
+CorrelationDisplay.from_selection(apart, X).plot()
+
+# %%
+# Clusters, in which every two features correlate above 0.9, and one feature of each:
+
+clusters = ubayfs.cluster_features(X, threshold=0.9)
+for name, members in clusters.members.items():
+    print(f"{name}: {', '.join(members)}")
+one_each = ubayfs.decide(evidence, constraints=[five, ubayfs.max_per_cluster(rho=float("inf"))], X=X, min_votes=1)
+for title, selection in {"no rule": plain, "decorrelate": apart, "one per cluster": one_each}.items():
+    print(f"{title:<16} mean correlation {selection.metrics.redundancy:.2f}: {', '.join(selection.features)}")

@@ -1,0 +1,26 @@
+"""
+How sure is the ensemble?
+=========================
+
+The posterior importance of each feature, with its credible interval. It describes the ensemble on these samples: it
+narrows with the number of models, not with the number of samples.
+"""
+
+# %%
+
+from sklearn.datasets import load_breast_cancer
+
+import ubayfs
+from ubayfs.plotting import PosteriorDisplay
+
+X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+evidence = ubayfs.collect_evidence(X, y, n_models=60, n_features_per_model=5, random_state=0)
+selection = ubayfs.decide(evidence, weights={"worst texture": 20}, constraints=ubayfs.max_size(5, rho=float("inf")))
+PosteriorDisplay.from_selection(selection, level=0.9).plot()
+
+# %%
+# Deciding on draws from the posterior, instead of on its mean, tells how often each feature would be chosen.
+
+chosen_in = ubayfs.selection_probabilities(selection, n_draws=50, random_state=0)
+for name in selection.features:
+    print(f"{name}: {chosen_in[X.columns.get_loc(name)]:.2f}")

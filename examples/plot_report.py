@@ -1,0 +1,49 @@
+"""
+From a selection to a report
+============================
+
+A report is a rendering of a summary, and a summary is made of plain values. The command line writes it by itself; in
+Python it takes three lines.
+"""
+
+# %%
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import ubayfs
+from ubayfs.plotting import read_displays
+from ubayfs.report import render_html
+from ubayfs.summary import summarize
+from ubayfs.trust.trust import Trust
+
+rng = np.random.default_rng(1)
+y = np.repeat([0, 1], 40)
+X = rng.normal(size=(80, 100))
+X[:, :4] += 1.5 * y[:, None]
+evidence = ubayfs.collect_evidence(X, y, n_models=50, random_state=0)
+selection = ubayfs.decide(evidence, weights={"x1": "likely"}, constraints=ubayfs.max_size(5, rho=np.inf), X=X)
+noise = ubayfs.estimate_noise(X, y, evidence=evidence, random_state=0)
+
+# %%
+# The summary has everything that a report says, as values: to be stored as JSON, or to be used in a report of your
+# own.
+
+summary = summarize(selection, X, trust=Trust(noise=noise), n_draws=0)
+for fact in summary["facts"]:
+    print(fact["question"], fact["value"] or "not examined")
+
+# %%
+# One HTML file, with its figures inside, to show to a colleague:
+
+with TemporaryDirectory() as folder:
+    report = Path(folder, "report.html")
+    report.write_text(render_html(summary), encoding="utf-8")
+    print(f"{report.name} has {len(summary['displays'])} figures")
+
+# %%
+# Each of them can also be drawn by itself:
+
+read_displays(summary["displays"])["evidence"].plot()

@@ -1,0 +1,52 @@
+"""The documentation site leaves nothing out: a page and an example for every public name, a place for every page."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import ubayfs
+
+DOCS = Path(__file__).parents[1] / "docs"
+GENERATED = ("gallery", "_build", "names", "modules", "examples")
+
+
+def listed(page):
+    """Return the entries of the lists of names in a page of the reference."""
+    return re.findall(r"^   (\w+)$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_public_name_has_one_page():
+    names = listed("api/index.rst")
+    assert sorted(names) == sorted({*ubayfs.__all__, *ubayfs._MODULES} - {"__version__"})
+
+
+@pytest.mark.parametrize("name", sorted(set(ubayfs.__all__) - {"__version__"}))
+def test_every_public_name_has_an_example(name):
+    documentation = inspect.getdoc(getattr(ubayfs, name))
+    heading, _, example = documentation.partition("\nExamples\n--------\n")
+    assert heading
+    assert ">>> " in example
+
+
+@pytest.mark.parametrize("name", sorted(ubayfs._MODULES))
+def test_every_public_module_has_an_example(name):
+    assert "\n>>> " in getattr(ubayfs, name).__doc__
+
+
+def test_every_page_is_in_one_list_of_contents():
+    """Sphinx says so too, but only when the site is built."""
+    pages = [path for path in DOCS.rglob("*.md") if not set(path.relative_to(DOCS).parts) & set(GENERATED)]
+    entries = []
+    for path in pages:
+        for content in re.findall(r"^:::\{toctree\}\n(.*?)^:::$", path.read_text(encoding="utf-8"), re.M | re.S):
+            entries += [path.parent / line for line in content.split("\n") if line and not line.startswith(":")]
+    found = [str(entry.relative_to(DOCS)) for entry in entries]
+    assert len(found) == len(set(found))
+    assert set(found) >= {str(path.relative_to(DOCS).with_suffix("")) for path in pages} - {"index"}
+
+
+@pytest.mark.parametrize("path", [*DOCS.glob("_static/*.css"), DOCS / "conf.py"], ids=lambda path: path.name)
+def test_the_site_loads_nothing_from_elsewhere(path):
+    assert not re.search(r"https?://|@import", path.read_text(encoding="utf-8"))
