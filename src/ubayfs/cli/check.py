@@ -45,12 +45,20 @@ def run(arguments: argparse.Namespace) -> None:
 def _data(resolved: ResolvedStudy) -> list[str]:
     import numpy as np
 
+    from ..data.hazards import median_follow_up
+    from ..summary.sentences import target_words
+
     section, data = resolved.study.data, resolved.data
     assert data is not None
     target = data.target
     lines = [f"data        {section.source}: {data.n_samples:,} samples, {data.n_features:,} features"]
     classes = ", ".join(f"{name} {count}" for name, count in target.class_counts)
-    lines.append(f"target      {section.target or 'none'}, task {target.task}{classes and ': ' + classes}")
+    named = target_words(section.target) or "none"
+    lines.append(f"target      {named}, task {target.task}{classes and ': ' + classes}")
+    if target.task == "survival":
+        follow_up = median_follow_up(target.time, target.event)
+        median = "not reached" if follow_up is None else f"{follow_up:g}"
+        lines.append(f"follow-up   {target.time.min():g} to {target.time.max():g}, median {median}")
     if data.groups is not None:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from .console import echo, shell_command
 
@@ -23,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", help="column of the sample ids, or of the features if they are in rows")
     parser.add_argument("--encoding", help="of text that is not UTF-8, such as latin-1")
     parser.add_argument("--target", help="column to explain; without it the file lists candidates")
+    parser.add_argument("--time", metavar="COLUMN", help="of survival: the time to the event or the last observation")
+    parser.add_argument("--event", metavar="COLUMN", help="of survival: whether the event happened then")
     parser.add_argument("--sheet", help="sheet of an Excel file")
     parser.add_argument("-o", "--output", type=Path, default=Path("study.yaml"), help="default: study.yaml")
     parser.add_argument("--force", action="store_true", help="replace the study file if there is one")
@@ -42,9 +45,10 @@ def run(arguments: argparse.Namespace) -> None:
     output: Path = arguments.output
     if output.exists() and not arguments.force:
         raise InputError(f"{output} exists already. Choose another name with -o, or replace it with --force.")
+    target = _target(arguments)
     found = inspect_files(
         arguments.data, samples=arguments.samples, sheet=arguments.sheet, features_in=arguments.features_in,
-        id=arguments.id, encoding=arguments.encoding, target=arguments.target,
+        id=arguments.id, encoding=arguments.encoding, target=target,
     )  # fmt: skip
     table = found.table
     sheet = arguments.sheet or (found.sheet if found.other_sheets else None)
@@ -55,7 +59,7 @@ def run(arguments: argparse.Namespace) -> None:
     paths = {block: moved(path) for block, path in found.files.items()}
     layout = found.keys if arguments.samples is None else {"samples": moved(arguments.samples), **found.keys}
     data_path = paths if len(paths) > 1 else next(iter(paths.values()))
-    text, roles = starter_text(table, data_path, arguments.target, sheet, layout)
+    text, roles = starter_text(table, data_path, target, sheet, layout)
     if not output.parent.is_dir():
         raise InputError(f"there is no directory {output.parent} to write {output.name} to; make it first.")
     write_atomically(output, text.encode())
@@ -66,9 +70,24 @@ def run(arguments: argparse.Namespace) -> None:
         echo(f"The data are those of the sheet {sheet!r}; other sheets: {quoted(found.other_sheets)}.")
     if roles.is_undecided:
         echo(f"Which column is the target? It may be {quoted(roles.candidates)}; name it in the file.")
-    elif arguments.target is None:
-        if roles.target is None:
+    elif target is None:
+        if roles.is_unsupervised:
             echo("No target was found; if there is one, name it in the file.")
+        elif roles.survival is not None:
+            echo(f"The target seems to be survival ({roles.survival}); correct the file if it is something else.")
         else:
             echo(f"The target seems to be {roles.target!r}; correct the file if it is another column.")
     echo(f"Wrote {output}. Next: edit it, then run: {shell_command('ubayfs', 'check', output)}")
+
+
+def _target(arguments: argparse.Namespace) -> Any:
+    """Return the column to explain, or those of time and event; None if none is given."""
+    from ..data.reading_rules import SurvivalColumns, as_target
+    from ..exceptions import InputError
+
+    parts = {part: column for part in ("time", "event") if (column := getattr(arguments, part)) is not None}
+    if parts and arguments.target is not None:
+        raise InputError.of("--target", "is given beside --time and --event; give one or the other.")
+    if parts:
+        return SurvivalColumns.of("--time and --event", parts)
+    return None if arguments.target is None else as_target("--target", arguments.target)

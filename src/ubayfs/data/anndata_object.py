@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from .._arguments import Mask, did_you_mean
 from ..exceptions import Advice, InputError
 from .missing import samples_of
+from .reading_rules import SurvivalColumns, target_columns
 
 # What to do instead of naming a part of an AnnData object.
 _OTHERWISE = {
@@ -66,7 +67,7 @@ def _with_target(parts: Parts, target: Any) -> Parts:
     present: Mask = np.logical_not(absent)
     if present.all() or absent.all():
         return parts
-    column = target if isinstance(target, str) else ", ".join(target)
+    column = ", ".join(target_columns(target))
     samples = [str(name) for name in parts.samples.index[absent]]
     facts = {"column": column, "n_samples": len(samples), "samples": samples, "n_left": int(present.sum())}
     if groups is not None and np.ndim(groups) > 0 and len(groups) == n_samples:  # else refused later
@@ -92,9 +93,13 @@ def _values(adata: Any, layer: str | None) -> Any:
 
 def _columns(adata: Any, argument: str, names: Any) -> Any:
     """Return a column of obs by its name, or several as a matrix."""
-    listed = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    if isinstance(names, Mapping):
+        names = SurvivalColumns.of(argument, names)
+    listed = target_columns(names) if isinstance(names, Iterable) else [names]
     for name in listed:
         _check_known(argument, name, adata.obs.columns, "column of obs")
+    if isinstance(names, Mapping):
+        return adata.obs[listed].set_axis(list(names), axis=1)
     return adata.obs[listed[0]] if len(listed) == 1 else adata.obs[listed].to_numpy()
 
 

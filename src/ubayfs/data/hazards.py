@@ -173,6 +173,19 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
     raise UBayFSError("Cox's model did not converge: some feature tells perfectly who has the event first.")
 
 
+def median_follow_up(time: Array, event: Array) -> float | None:
+    """Return the median time for which samples were followed, had there been no events; None if it is not reached.
+
+    Examples
+    --------
+    >>> median_follow_up([1, 2, 3, 4], [1, 0, 0, 0])
+    3.0
+    """
+    curve = kaplan_meier(time, event, of_censoring=True)
+    reached = np.flatnonzero(curve.values <= 0.5)
+    return float(curve.times[reached[0]]) if len(reached) else None
+
+
 class Curve(NamedTuple):
     """A step function of time: its value from each of these times on; each of shape (n_times,)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..exceptions import InputError
@@ -14,6 +15,53 @@ DUPLICATE_RULES = ("error", "first", "mean", "max_variance", "suffix")
 DETECTION_RULES = ("half", "missing", "limit")
 # How feature names that look like dates may be taken.
 FEATURES_AS = ("as_is",)
+
+
+class SurvivalColumns(dict[str, str]):
+    """The columns of a survival target by their parts, time and event; as text ``time=days, event=status``."""
+
+    def __str__(self) -> str:
+        return ", ".join(f"{part}={column}" for part, column in self.items())
+
+    @classmethod
+    def of(cls, name: str, given: Mapping[str, Any]) -> SurvivalColumns:
+        """Check that both parts are there, and no other."""
+        parts = {str(part).strip(): column for part, column in given.items()}
+        listed = ", ".join(parts)
+        if set(parts) & {"entry", "start", "stop"}:
+            rule = f"must have a time and an event; got {listed}. Delayed entry (left truncation) is not supported."
+        elif set(parts) & {"lower", "upper", "left", "right"}:
+            rule = f"must have a time and an event; got {listed}. Interval censoring is not supported."
+        elif set(parts) != {"time", "event"} or not all(isinstance(c, str) and c.strip() for c in parts.values()):
+            rule = f"must be {{time: COLUMN, event: COLUMN}} for survival; got {dict(given)!r}."
+        else:
+            return cls(time=parts["time"].strip(), event=parts["event"].strip())
+        raise InputError.of(name, rule, given)
+
+
+def as_target(name: str, columns: Any) -> str | tuple[str, ...] | SurvivalColumns:
+    """Return the column of a target, several of a multi-label one, or time and event of survival.
+
+    Examples
+    --------
+    >>> as_target("target", ["time=days", "event=status"])
+    {'time': 'days', 'event': 'status'}
+    """
+    if isinstance(columns, Mapping):
+        return SurvivalColumns.of(name, columns)
+    listed = columns.split(",") if isinstance(columns, str) and columns.startswith("time=") else columns
+    listed = (listed,) if isinstance(listed, str) else tuple(listed)
+    parts = [str(column).strip().partition("=") for column in listed]
+    if len(parts) > 1 and {part for part, equals, _ in parts if equals} & {"time", "event"}:
+        return SurvivalColumns.of(name, {part: column for part, _, column in parts})
+    return listed[0] if len(listed) == 1 else listed
+
+
+def target_columns(target: str | Iterable[str] | None) -> list[str]:
+    """Return the names of all columns of a target."""
+    if isinstance(target, Mapping):
+        return list(target.values())
+    return [target] if isinstance(target, str) else list(target or ())
 
 
 def default_keep(missing: str) -> str:

@@ -50,7 +50,7 @@ def collect_evidence(
     on_progress: Progress | bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     part: tuple[int, int] | None = None,
-    target: str | Sequence[str] | None = None,
+    target: str | Sequence[str] | Mapping[str, str] | None = None,
     layer: str | None = None,
     missing: str = "error",
     max_missing: float = MAX_MISSING,
@@ -98,7 +98,8 @@ def collect_evidence(
         ``(3, 20)`` does the third of 20 parts of the ensemble, for example in a job of its own; it needs a
         `random_state`. :meth:`Evidence.join` puts all parts together to what one call finds.
     target : str or sequence of str, optional
-        Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for a multi-label task.
+        Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for a multi-label task,
+        ``{"time": ..., "event": ...}`` for survival.
     layer : str, optional
         Of AnnData: the layer that holds the values, instead of `X`.
     missing : {"error", "available", "drop_rows", "drop_columns", "median"}

@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.scores import interval_text, method_name, metric_name
-from ..summary.sentences import MARKS
+from ..summary.sentences import MARKS, target_words
 from ..summary.trust_sentences import cost_text, why_out
 from .document import Cell, Column, Table
 
@@ -45,6 +45,7 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
         "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
+        "hazard_ratio": (Column("Hazard per SD"), lambda r: Cell(_hazard(r["hazard_ratio"]))),
         "half_low": (Column("On half of the samples", True), lambda r: Cell(_shares(r))),
         "q": (Column("q", True), lambda r: Cell(_q(r["q"]))),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
@@ -57,6 +58,13 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     if ensemble is None:
         columns["importance"] = _IMPORTANCE
     return _known("Chosen features, most important first", summary["chosen"], columns)
+
+
+def _hazard(ratio: float | None) -> str:
+    """Return what one standard deviation more does to the hazard."""
+    if ratio is None:
+        return ""
+    return f"{ratio:.2f} times, {'higher' if ratio > 1 else 'lower'} risk"
 
 
 def _q(q: float) -> str:
@@ -309,12 +317,13 @@ def data(summary: Record) -> tuple[Table, ...]:
         "Data",
         {
             "File": found["file"],
-            "Target": found["target"],
+            "Target": target_words(found["target"]),
             "Samples": f"{found['n_samples']:,}" if found["n_samples"] else "",
             "Features": f"{found['n_features']:,}",
             "Task": found["task"],
             **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
             **({task.numbers_title: _range(spread)} if spread else {}),
+            "Median follow-up": rounded(found["follow_up"]) if found.get("follow_up") is not None else "",
             "Groups": f"{found['groups']:,}; samples of one group stay together" if found["groups"] is not None else "",
             "Missing values": "" if found["missing"] is None else found["missing"]["words"],
             "Constant features": named + (f" and {more:,} more" if more else ""),

@@ -34,6 +34,7 @@ import numpy as np
 from .._files import as_path, read_json, write_atomically
 from .._plain import listing
 from ..data.feature_data import FeatureData
+from ..data.reading_rules import target_columns
 from ..ensemble.collect import versions
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError, UBayFSError
@@ -361,6 +362,5 @@ def _reduced(table: Table, result: Result) -> pd.DataFrame:
             f"{table.path} has no column {absent[0]!r}, which was chosen: it is not the table of this selection, so "
             "that no reduced table can be made of it."
         )
-    targets = (section.target,) if isinstance(section.target, str) else section.target or ()
-    staying = {*chosen, *targets, section.groups, *table.annotations}
+    staying = {*chosen, *target_columns(section.target), section.groups, *table.annotations}
     return table.frame[[name for name in table.frame.columns if name in staying or matches(name, section.ignore)]]

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .._arguments import check_choice, check_int, nearest
+from ..data.reading_rules import SurvivalColumns, as_target
 from ..ensemble.collect import check_ensemble
 from ..exceptions import InputError
 from ..optimize import OPTIMIZERS, as_optimizer
@@ -68,13 +69,15 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
     return tuple(text(name, entry) for entry in value or ())
 
 
-def columns(name: str, value: Any) -> str | tuple[str, ...]:
-    """Return a column, or several (a multi-label target)."""
-    several = texts(name, value)
+def columns(name: str, value: Any) -> str | tuple[str, ...] | SurvivalColumns:
+    """Return a column, several (a multi-label target), or those of time and event."""
+    several = () if isinstance(value, Mapping) else texts(name, value)
+    if isinstance(value, Mapping):
+        return as_target(name, value)
     if not several:
         rule = f"must name a column; got {value!r}. Leave it out for an unsupervised selection."
         raise InputError.of(name, rule, value)
-    return several[0] if len(several) == 1 else several
+    return as_target(name, several[0] if len(several) == 1 else several)
 
 
 def figures(name: str, value: Any) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from ..constraints.supported import with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
+from ..data.reading_rules import target_columns
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.subsampling import subsample_errors
@@ -381,6 +382,6 @@ def _may_mean(pattern: str, name: str) -> bool:
 
 def _samples_only(table: Table, section: DataSection) -> Table:
     """Return a table with target and groups, and a feature that is right."""
-    targets = [section.target] if isinstance(section.target, str) else list(section.target or ())
+    targets = target_columns(section.target)
     frame = table.frame[targets + [section.groups] * (section.groups is not None)]
     return replace(table, frame=frame.assign(**{"".join(frame) + " feature": np.arange(len(frame))}))

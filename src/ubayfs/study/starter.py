@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import did_you_mean
+from ..data.reading_rules import SurvivalColumns, target_columns
 from ..ensemble.features_per_model import features_per_model
 from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY_PRICE, VOTES
 from .names import PrefixBlocks
 from .schema import SECTIONS
+from .survival_roles import infer_survival, n_events
 from .yaml_io import dump_scalar
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..tables import Table
+
+Target = str | SurvivalColumns | None
 
 # Words in names of columns, the most telling first.
 _TARGET_WORDS = (
@@ -65,7 +69,7 @@ constraints:
 
 
 def template(
-    table: Table, data_path: Any, target: str | None = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
+    table: Table, data_path: Any, target: Target = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
 ) -> str:
     """Return a commented study file for a table.
 
@@ -74,8 +78,8 @@ def template(
     table : Table
     data_path : str or path
         How the file shall name the table: relative to its own folder. Several by the names of their blocks.
-    target : str, optional
-        Column to explain; default: the likeliest one.
+    target : str or SurvivalColumns, optional
+        Column to explain, or those of time and event; default: the likeliest one.
     sheet : str, optional
         Sheet of an Excel file that the table was read from.
     layout : mapping
@@ -91,13 +95,13 @@ def template(
 
 
 def starter_text(
-    table: Table, data_path: Any, target: str | None = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
+    table: Table, data_path: Any, target: Target = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
 ) -> tuple[str, ColumnRoles]:
     """Return what :func:`template` returns, and the roles of the columns that were inferred for it."""
     roles = infer_columns(table, target)
     n = max(1, min(_SIZE, len(roles.features) // 2))
     per_model = str(features_per_model(None, len(roles.features)))
-    selector = "laplacian" if roles.target is None and not roles.is_undecided else "mrmr"
+    selector = "laplacian" if roles.is_unsupervised else "mrmr"
     ensemble = ("selector", "n_models", "train_size", "n_features_per_model", "seed")
     parts = [
         _HEADER,
@@ -164,6 +168,10 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
         return question + _line(
             "data", "target", dump_scalar(TO_BE_CHOSEN), f"; for example {_listed(roles.candidates, 5)}"
         )
+    if roles.survival is not None:
+        columns = ", ".join(f"{part}: {dump_scalar(column)}" for part, column in roles.survival.items())
+        n = n_events(table, **roles.survival)
+        return _line("data", "target", f"{{{columns}}}", f"{'; a guess' if inferred else ''}: {n} events")
     if roles.target is None:
         return _line("data", "target", "NAME", "; none was found, so the study is unsupervised", active=False)
     counts = with_targets(table, [roles.target], roles.task)[0].frame[roles.target].value_counts()
@@ -242,37 +250,51 @@ class ColumnRoles:
     features: tuple[str, ...]
     separator: str | None  # that splits names into a block and the rest
     n_missing: int  # empty cells among the features
+    survival: SurvivalColumns | None = None  # time and event, if these are the target
+
+    @property
+    def is_unsupervised(self) -> bool:
+        """Whether no column seems to be a target."""
+        return self.target is None and self.survival is None and not self.is_undecided
 
     @property
     def is_undecided(self) -> bool:
         """Whether a person has to choose the target: without one the classes would be features."""
-        return self.target is None and bool(self.candidates)
+        return self.target is None and self.survival is None and bool(self.candidates)
 
 
-def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
+def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     """Infer the roles of the columns; a target that is given stays."""
     from ..tables.columns import is_number_type
     from ..tables.table import quoted
 
     frame = table.frame
     columns = [str(name) for name in frame.columns]
-    if target is not None and target not in columns:
-        hint = did_you_mean(target, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
-        rule = f"must be a column of {table.path}; got {target!r}.{hint}"
-        raise InputError.of("target", rule, target)
+    for name in target_columns(target):
+        if name not in columns:
+            hint = did_you_mean(name, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
+            rule = f"must be a column of {table.path}; got {name!r}.{hint}"
+            raise InputError.of("target", rule, name)
+    possible = [name for name in columns if not table.annotations or name in table.annotations]
+    survival, similar = infer_survival(table, possible) if target is None else (None, [])
+    if isinstance(target, SurvivalColumns):
+        survival, target = target, None
+    taken = {*target_columns(survival), *target_columns(target)}
     words = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if not is_number_type(dtype)]
     text = {name for name in words if _is_text(frame[name], table.decimal)}
-    ids = {name for name in columns if name != target and _is_id(name, frame, name in text, table.decimal)}
+    ids = {name for name in columns if name not in taken and _is_id(name, frame, name in text, table.decimal)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
-    if target is None and candidates:
+    if survival is not None:
+        candidates, codes = [], []
+    elif target is None and candidates:
         target = candidates[0]
     elif target is None and len(codes) == 1:  # the only column of classes
         target = codes[0]
     candidates += codes
-    groups = next((name for name in columns if name not in ids | {target} and _is_groups(name, frame)), None)
-    roles = {target, groups, *table.annotations}
-    ignored = tuple(name for name in columns if name not in roles and name in ids | text)
+    groups = next((name for name in columns if name not in ids | taken | {target} and _is_groups(name, frame)), None)
+    roles = {target, groups, *taken, *table.annotations}
+    ignored = tuple(name for name in columns if name not in roles and name in ids | text | set(similar))
     features = tuple(name for name in columns if name not in roles and name not in ignored)
     others = tuple(name for name in candidates if name not in (target, groups))[:_MOST_CANDIDATES]
     return ColumnRoles(
@@ -284,6 +306,7 @@ def infer_columns(table: Table, target: str | None = None) -> ColumnRoles:
         features,
         _separator(features),
         int(frame[list(features)].isna().to_numpy().sum()),
+        survival,
     )
 
 

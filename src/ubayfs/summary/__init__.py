@@ -31,6 +31,7 @@ from ..plotting import Correlations, ReportData, report_displays
 from ..selection import Selection, check_selection
 from . import facts, members, sentences, trust_facts, trust_sentences
 from .facts import advice_facts, constraint_facts
+from .relations import with_relations
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -170,7 +171,10 @@ def summarize(
         "level": members.LEVEL,
         "n_draws": n_decided,
         "chosen": members.with_uncertainty(
-            trust_facts.with_substitutes(given["chosen"], explained["substitutes"]), selection, chance, random_state
+            trust_facts.with_substitutes(with_relations(given["chosen"], table, earlier), explained["substitutes"]),
+            selection,
+            chance,
+            random_state,
         ),
         "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
         **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},

@@ -12,6 +12,7 @@ import numpy as np
 from .._arguments import Array
 from .._plain import number, plain, relaxation
 from ..data.feature_data import FeatureData
+from ..data.hazards import median_follow_up
 from ..decision_problem import Violation
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import most_features
@@ -37,6 +38,7 @@ _SELECTORS = {
     "hsic": "HSIC lasso",
     "laplacian": "Laplacian score",
     "fisher": "Fisher score",
+    "cox": "martingale correlation",
     "lasso": "Lasso",
     "tree": "Tree",
     "rfe": "RFE",
@@ -106,6 +108,7 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
         "task": settings.get("task"),
         "classes": [],
         "range": None,
+        "follow_up": None,
         "groups": None,
         "n_constant": None,
         "constant": [],
@@ -132,7 +135,9 @@ def _target_facts(data: FeatureData) -> dict[str, Any]:
     if target.numbers is not None:
         low, middle, high = np.quantile(target.numbers, [0, 0.5, 1])
         spread = {"lowest": number(low), "median": number(middle), "highest": number(high)}
-    return {"classes": [{"label": label, "count": count} for label, count in target.class_counts], "range": spread}
+    classes = [{"label": label, "count": count} for label, count in target.class_counts]
+    follow_up = median_follow_up(target.time, target.event) if target.task == "survival" else None
+    return {"classes": classes, "range": spread, "follow_up": follow_up}
 
 
 def _selector_name(recorded: str) -> str:

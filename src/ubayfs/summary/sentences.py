@@ -193,9 +193,20 @@ def _strictness(entry: Facts) -> str:
     return f"price {price_text(entry['price'], entry['price_votes'])}"
 
 
+def target_words(target: Any) -> str:
+    """Return the columns of a target in words.
+
+    >>> target_words({"time": "days", "event": "status"}), target_words(["a", "b"])
+    ('days, event status', 'a, b')
+    """
+    if isinstance(target, Mapping):
+        return f"{target['time']}, event {target['event']}"
+    return str(target) if isinstance(target, str) else ", ".join(map(str, target or ()))
+
+
 def _task(data: Facts) -> str:
     purpose = TASKS[data["task"]].purpose if data["task"] in TASKS else ""
-    target = f" ({data['target']})" if data["target"] and purpose else ""
+    target = f" ({target_words(data['target'])})" if data["target"] and purpose else ""
     samples = f" on {counted(data['n_samples'], 'sample')}" if data["n_samples"] else ""
     return (
         f"Which of {counted(data['n_features'], 'feature')} make the best set"

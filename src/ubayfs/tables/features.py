@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,6 +16,8 @@ from ..data.blocks import Blocks
 from ..data.class_sizes import folded_label
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING, Gaps, check_missing
+from ..data.reading_rules import SurvivalColumns, as_target, target_columns
+from ..data.survival import Survival
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
@@ -26,7 +28,7 @@ from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
 def read_features(
     table: Table,
     *,
-    target: str | Sequence[str] | None = None,
+    target: str | Sequence[str] | Mapping[str, str] | None = None,
     task: str | None = None,
     groups: str | None = None,
     ignore: str | Iterable[str] = (),
@@ -42,7 +44,8 @@ def read_features(
     ----------
     table : Table
     target : str or sequence of str, optional
-        Column that is to be explained; several 0/1 columns for a multi-label task. None: unsupervised.
+        Column that is to be explained; several 0/1 columns for a multi-label task; ``{"time": ..., "event": ...}``
+        for survival, see :class:`ubayfs.Survival`. None: unsupervised.
     task : str, optional
         Default: inferred from the target.
     groups : str, optional
@@ -70,30 +73,32 @@ def read_features(
     missing, max_missing = check_missing(missing, max_missing)
     if task is not None:
         check_choice("task", task, TASKS)
-    targets = _listed(target)
-    names, problems = feature_columns(table, target=target, groups=groups, ignore=ignore)
+    roles = None if target is None else as_target("target", target)
+    targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
+    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore)
+    if task is not None and (task == "survival") != (survival is not None):
+        rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
+        problems.append(Problem(rule, ("task",)))
+    task = task if survival is None else "survival"
     notes = [*table.notes, *_orientation_notes(table, targets)]
     names, more_notes = measurements(table, names)
     notes += more_notes
-    table, more_notes = with_targets(table, targets, task)
+    table, more_notes = with_targets(table, roles, task)
     notes += more_notes
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
     for name in targets:
         if name in table.frame:
-            problems += _target_problems(table, name, task)
+            problems += _target_problems(table, name, task, survival)
     if groups in table.frame:
         problems += _gap_problems(table, "groups", str(groups))
     read, more = _feature_values(table, names, missing, max_missing)
     if problems or more:
         raise TableError(table.path, problems + more)
-    y: Any = None
-    if targets:
-        values = table.frame[targets].iloc[read.rows]
-        y = values[targets[0]] if len(targets) == 1 else values.to_numpy()
     group_of_row = None if groups is None else table.frame[groups].iloc[read.rows].to_numpy()
     try:
+        y = _target_values(table, roles, read.rows)
         values, rule = freeze(np.asfortranarray(read.values)), "error" if read.complete else "available"
         data = FeatureData.from_table(values, y, task=task, groups=group_of_row, missing=rule, max_missing=1.0)
         return replace(
@@ -106,6 +111,17 @@ def read_features(
         )
     except InputError as error:
         raise TableError(table.path, [_data_problem(error, targets, groups)]) from error
+
+
+def _target_values(table: Table, roles: Any, rows: NDArray[np.intp]) -> Any:
+    """Return the target of some samples in the form of :func:`ubayfs.collect_evidence`."""
+    if roles is None:
+        return None
+    values = table.frame[target_columns(roles)].iloc[rows]
+    if isinstance(roles, SurvivalColumns):
+        time, event = (values[roles[part]] for part in ("time", "event"))
+        return Survival(cells.as_floats(time, table.decimal), event.to_numpy())
+    return values.iloc[:, 0] if values.shape[1] == 1 else values.to_numpy()
 
 
 def _blocks(table: Table, names: Sequence[str]) -> Blocks | None:
@@ -142,9 +158,12 @@ def measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advice
     return [name for name in names if name not in left_out] if left_out else names, notes
 
 
-def with_targets(table: Table, targets: Sequence[str], task: str | None) -> tuple[Table, list[Advice]]:
+def with_targets(table: Table, target: Any, task: str | None) -> tuple[Table, list[Advice]]:
     """Return the samples that have a target, with its labels in one spelling, and what was changed for it."""
-    targets = [name for name in targets if name in table.frame]
+    targets = [name for name in target_columns(target) if name in table.frame]
+    labeled = targets if task is None or TASKS[task].labeled else []
+    if isinstance(target, SurvivalColumns):
+        labeled = [name for name in targets if name == target["event"]]
     notes = []
     gaps = table.frame[targets].isna().to_numpy().any(axis=1)
     if gaps.any() and not gaps.all():
@@ -155,7 +174,7 @@ def with_targets(table: Table, targets: Sequence[str], task: str | None) -> tupl
         )
         notes.append(Advice("samples_without_target", facts))
         table = table.at(np.flatnonzero(~gaps))
-    for name in targets if task is None or TASKS[task].labeled else ():
+    for name in labeled:
         column, merged = _one_spelling(table.frame[name])
         if column.dtype.kind == "f" and (gaps.any() or table.unit == "sample") and (column % 1 == 0).all():
             column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
@@ -187,7 +206,10 @@ def _one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
 
 def _data_problem(error: InputError, targets: Sequence[str], groups: str | None) -> Problem:
     """Return an error of FeatureData as the problem of the column that it is about."""
-    role = {"y": "target", "task": "task", "groups": "groups"}.get(error.argument or "", "path")
+    roles = {"y": "target", "time": "target", "event": "target", "task": "task", "groups": "groups"}
+    role = roles.get(error.argument or "", "path")
+    if error.argument in ("time", "event"):
+        targets = targets[:1] if error.argument == "time" else targets[1:]
     named = {"path": [], "groups": [groups]}.get(role, targets)
     if not named:
         return Problem(str(error), (role,))
@@ -197,12 +219,12 @@ def _data_problem(error: InputError, targets: Sequence[str], groups: str | None)
 def feature_columns(
     table: Table,
     *,
-    target: str | Sequence[str] | None = None,
+    target: str | Sequence[str] | Mapping[str, str] | None = None,
     groups: str | None = None,
     ignore: str | Iterable[str] = (),
 ) -> tuple[list[str], list[Problem]]:
     """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
-    targets, patterns = _listed(target), _listed(ignore)
+    targets, patterns = target_columns(target), _listed(ignore)
     columns = table.frame.columns
     found = [("target", _absent(table, "target", name)) for name in targets if name not in columns]
     if groups is not None and groups not in columns:
@@ -253,20 +275,24 @@ def _hint(table: Table, name: str) -> str:
     return hint if hint.endswith("?") else f"{hint.removesuffix('.')}."
 
 
-def _target_problems(table: Table, name: str, task: str | None) -> list[Problem]:
+def _target_problems(
+    table: Table, name: str, task: str | None, survival: SurvivalColumns | None = None
+) -> list[Problem]:
     column = table.frame[name]
     problems: list[Problem] = []
     if column.isna().all():
         return [Problem(f"target column {name!r} has no value in any sample. Name another target column.", ("target",))]
     if task == "unsupervised":
         return problems
+    if survival is not None and name == survival["event"]:
+        return problems  # Survival has the rules
     bad = cells.offending(column, table.decimal)
     if task is not None and TASKS[task].numbers and bad.any():
         if bad.sum() < column.notna().sum():
             problems.append(cells.mixed_problem(table, name, bad, "target"))
         else:
             problems.append(Problem(f"target column {name!r} holds no numbers, which {task} needs.", ("target",)))
-    if column.nunique() == 1:
+    if column.nunique() == 1 and survival is None:
         value = column.dropna().unique().tolist()[0]  # 1 rather than np.int64(1)
         same = f"has the same value, {value!r}, in every sample: there is nothing to explain"
         problems.append(Problem(f"target column {name!r} {same}. Name another target column.", ("target",)))

@@ -24,6 +24,7 @@ from ..data.reading_rules import (
     KEEP_RULES,
     check_encoding,
     default_keep,
+    target_columns,
 )
 from ..exceptions import InputError, Problem
 from ..knowledge.damaged_names import symbols_before_damage
@@ -43,7 +44,7 @@ def read_data(
     samples: AnyPath | None = None,
     features_in: str = "columns",
     id: str | None = None,
-    target: str | Sequence[str] | None = None,
+    target: str | Sequence[str] | Mapping[str, str] | None = None,
     task: str | None = None,
     groups: str | None = None,
     ignore: str | Iterable[str] = (),
@@ -208,7 +209,7 @@ def lay_out(
     if described is not None:
         ids = [name for table in found.values() for name in table.frame.index]
         described = as_sheet(described, ids, id)
-    named = [name for role in roles for name in ([role] if isinstance(role, str) else role or ())]
+    named = [name for role in roles for name in target_columns(role)]
     return join(found, described, keep, named)
 
 
@@ -265,7 +266,7 @@ def inspect_files(
     samples: Path | None = None,
     features_in: str | None = None,
     id: str | None = None,
-    target: str | None = None,
+    target: str | Mapping[str, str] | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> InspectedFiles:
@@ -283,7 +284,8 @@ def inspect_files(
     known: list[str] = []
     if described is not None:
         known = as_names([*described.frame.columns, *described.frame.iloc[:, 0], *described.frame.index])
-    found = {block: features_in or likely_features_in(table, target, known) for block, table in tables.items()}
+    place = next(iter(target_columns(target)), None)
+    found = {block: features_in or likely_features_in(table, place, known) for block, table in tables.items()}
     if len(set(found.values())) > 1:
         shown = ", ".join(f"{files[block].name} in {where}" for block, where in found.items())
         rule = f"features seem to be {shown}; turn some of the files so that all are alike, or give --features-in."
