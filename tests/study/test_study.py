@@ -150,7 +150,7 @@ OTHER_SECTIONS = [
     ("selector: mrmr", "2, selector: is not a key of a study; got 'selector'."),
     ("evidense: {}", "2, evidense: is not a key of a study; got 'evidense'. Did you mean 'evidence'?"),
     ("evidence: 5", "2, evidence: must hold keys such as selector, n_models, train_size; got 5."),
-    ("evidence: {selector: mrmrr}", "2, evidence.selector: must be one of 'fisher', "),
+    ("evidence: {selector: mrmrr}", "2, evidence.selector: must be one of 'cox', 'fisher', "),
     ("evidence: {selector: []}", "2, evidence.selector: is an empty list"),
     ("evidence: {selector: {min_penalty: 1}}", "2, evidence.selector: needs the key 'name'"),
     ("evidence: {selector: {name: mrmr, x: 1}}", "2, evidence.selector.x: is not a setting of mrmr; got 'x'. Known:"),

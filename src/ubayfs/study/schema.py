@@ -79,8 +79,9 @@ class DataSection(Section):
         None, components.text, "sheet of an Excel file", default_text="the first", option=Option("--sheet")
     )
     target: str | tuple[str, ...] | dict[str, str] | None = setting(  # noqa: RUF009
-        None, components.columns, "column to explain; `{time: COLUMN, event: COLUMN}` for survival",
-        details="several for a multi-label task; on the command line `--target time=COLUMN,event=COLUMN`",
+        None, components.columns, "column to explain",
+        details="several for a multi-label task; `{time: COLUMN, event: COLUMN}` for survival, on the command line "
+        "`--target time=COLUMN,event=COLUMN`",
         default_text="none: unsupervised", always=True, option=Option("--target")
     )
     task: str | None = setting(
