@@ -9,6 +9,7 @@ METHODS = {
     "most votes": "most votes (without weights and constraints)",
     "random": "as many random features",
     "forest": "as many by a random forest",
+    "features alone": "our features without covariates",
 }
 
 

@@ -119,6 +119,7 @@ def validation_facts(found: Validation) -> dict[str, Any]:
     return {
         **_state(found.n_done, found.n_folds, found.failures),
         "metric": found.main_metric,
+        "adjust_for": list(found.adjust_for),
         **{key: ours[key] for key in ("predictor", "mean", "lower", "upper")},
         "scores": scores,
         "sizes": _records(found.sizes),

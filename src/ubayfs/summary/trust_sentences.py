@@ -9,6 +9,7 @@ from typing import Any
 from .._plain import counted, listing, rounded
 from ..plotting.scores import interval_text, method_name, metric_name, score_text
 from ..trust.prediction_metrics import METRICS
+from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
 
 Facts = Mapping[str, Any]
 
@@ -94,12 +95,26 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
     lines = [f"On samples not used for choosing: {name} {scored}. {name[0].upper()}{name[1:]}: {meaning}."]
     if guessing is not None and found["lower"] is not None and found["lower"] <= guessing:
         lines.append("That is not clearly better than guessing.")
-    return f"{name} {score_text(found['mean'])}", [*lines, *_closest(found)]
+    return f"{name} {score_text(found['mean'])}", [*lines, *_added(found), *_closest(found)]
+
+
+def _added(found: Facts) -> list[str]:
+    """Return what features add to covariates."""
+    row = next((row for row in _baselines(found) if row["method"] == COVARIATES_ALONE), None)
+    if row is None:
+        return []
+    covariates, name = listing(found["adjust_for"], len(found["adjust_for"])), metric_name(found["metric"])
+    low, high = row["difference_lower"], row["difference_upper"]
+    added = interval_text(row["difference"], low, high, "+")
+    unclear = low is None or high is None or low <= 0 <= high
+    more = " Whether the features add anything is not clear." if unclear else ""
+    alone = interval_text(row["mean"], row["lower"], row["upper"])
+    return [f"This is with {covariates} besides. These alone reach {name} {alone}; the features add {added}.{more}"]
 
 
 def _closest(found: Facts) -> list[str]:
     """Return how ours compares with the baseline that comes closest to it, or beats it."""
-    others = _baselines(found)
+    others = [row for row in _baselines(found) if row["method"] not in OF_COVARIATES]
     other_sets = [row for row in others if verdict(row) != _SAME_SETS] or others
     return [_compared(min(other_sets, key=lambda row: row["difference"]))] if others else []
 
@@ -285,7 +300,7 @@ def compared(found: Facts) -> list[str]:
 def validation_sentences(found: Facts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
     of_size = compared(found)[-1:] if found["one_se_size"] is not None else []
-    others = [_compared(row) for row in _baselines(found)]
+    others = [_compared(row) for row in _baselines(found) if row["method"] != COVARIATES_ALONE]
     score = predicts(found)[1]
     return [*(score[:-1] if others else score), *_rests_on("validation", found), *others, *of_size]
 

@@ -30,7 +30,7 @@ from .noise import SizedInParts, sized_in_parts
 from .predictors import RIDGE, Predictor, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
-from .validation import Validation
+from .validation import OF_COVARIATES, Validation
 
 # What seeds of a repeat are for, in their keys.
 _ASSIGN, _SHUFFLE, _FOLD = range(3)
@@ -71,7 +71,9 @@ def validate(
         with `predict_proba` or `decision_function`.
     baselines : bool or sequence of {"most votes", "random", "forest", "all features"}, default True
         What to compare with: as many features by most votes, without weights and constraints; at random; by importance
-        in a random forest; and all features, by the ridge predictor.
+        in a random forest; and all features, by the ridge predictor. With `adjust_for`, predictors get the covariates
+        besides the features of whichever set, and there are also "covariates alone" (what do features add to them?) and
+        "features alone" (the chosen ones without covariates).
     sizes : iterable of int, optional
         Also decide with each of these sizes as the largest, instead of all constraints on the size.
     control : bool, default False
@@ -140,11 +142,20 @@ class Options:
         check_ensemble(n_jobs=self.n_jobs)
         as_progress(self.on_progress, "folds")
         all_or_none = self.baselines is None or isinstance(self.baselines, bool)
-        names = (BASELINES if self.baselines else ()) if all_or_none else _several(self.baselines)
-        chosen = {check_choice("baselines", name, BASELINES) for name in names}
-        object.__setattr__(self, "baselines", tuple(name for name in BASELINES if name in chosen))
+        known = (*OF_COVARIATES, *BASELINES)
+        names = (known if self.baselines else ()) if all_or_none else _several(self.baselines)
+        chosen = {check_choice("baselines", name, known) for name in names}
+        object.__setattr__(self, "baselines", tuple(name for name in known if name in chosen))
         sizes = {check_int("sizes", size, low=1) for size in ([] if self.sizes is None else _several(self.sizes))}
         object.__setattr__(self, "sizes", tuple(sorted(sizes)))
+
+    def baselines_for(self, data: FeatureData) -> tuple[str, ...]:
+        """Return the baselines that there are with these data."""
+        possible = tuple(name for name in self.baselines if data.covariates is not None or name not in OF_COVARIATES)
+        if len(possible) < len(self.baselines) < len((*OF_COVARIATES, *BASELINES)):
+            rule = f"has {self.baselines[0]!r}, but there are no covariates; name them by adjust_for."
+            raise InputError.of("baselines", rule, self.baselines)
+        return possible
 
 
 def _several(given: Any) -> list[Any]:
@@ -170,6 +181,7 @@ def validate_procedure(
     seed = np.random.SeedSequence(plain_seed["entropy"], spawn_key=plain_seed["spawn_key"])
     predictors = as_predictors(options.predictor, data.target.task)
     check_folds(data, options.cv)
+    options = replace(options, baselines=options.baselines_for(data))
     decision.check(data.feature_names)
     if directory is not None:
         about = _identity(procedure, decision, knowledge, decide_for, predictors, options)
@@ -191,6 +203,7 @@ def validate_procedure(
         cv=options.cv,
         n_repeats=options.n_repeats,
         feature_names=tuple(map(str, data.feature_names)),
+        adjust_for=() if data.covariates is None else tuple(data.covariates.names),
         sets=tuple(outcome.chosen for outcome in own),
         records=joined(outcome.records for outcome in own),
         size_records=joined(outcome.size_records for outcome in own) if options.sizes else None,

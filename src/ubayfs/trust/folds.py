@@ -22,10 +22,20 @@ from ..ensemble.evidence import Evidence
 from ..exceptions import EnsembleError, InfeasibleError, InputError, UBayFSError
 from ..priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge
 from ..workflow import Decision
-from .predictors import FOREST, PREDICTION, RIDGE, Predictor, as_predictors, rotated, seeded, standardized
+from .predictors import (
+    FOREST,
+    PREDICTION,
+    RIDGE,
+    Predictor,
+    as_predictors,
+    covariates_of,
+    rotated,
+    seeded,
+    standardized,
+)
 from .procedure import Procedure, check_varies, smallest_class, take_samples
 from .repeats import Cancelled, Repeats
-from .validation import OURS, FoldScore
+from .validation import COVARIATES_ALONE, FEATURES_ALONE, OF_COVARIATES, OURS, FoldScore
 
 # Baselines, in the order of the table: the most votes without weights and constraints; random features; those that a
 # random forest finds most important; each as many as were chosen; and all features, by the ridge predictor.
@@ -88,12 +98,15 @@ def fold_strata(target: Target) -> Ints:
 def assign_folds(data: FeatureData, cv: int, rng: np.random.Generator) -> Ints:
     """Return the fold, 0 to cv - 1, whose test part each sample is in, of shape (n_samples,).
 
-    Folds of a stratum differ by at most one sample, and so do all folds; with groups as far as these allow it.
+    Folds of a stratum differ by at most one sample, and so do all folds; with groups as far as these allow it. Strata
+    are divided by levels of covariates.
     """
     strata = fold_strata(data.target)
     if data.groups is None:
         strata = rng.permutation(int(strata.max()) + 1)[strata]
-        order = np.lexsort((rng.random(len(strata)), strata))
+        levels = None if data.covariates is None else data.covariates.strata
+        within = [] if levels is None else [rng.permutation(int(levels.max()) + 1)[levels]]
+        order = np.lexsort((rng.random(len(strata)), *within, strata))
         folds = np.empty(len(strata), dtype=np.intp)
         folds[order] = np.arange(len(strata)) % cv
         return folds
@@ -201,13 +214,17 @@ class FoldEvaluation:
         decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
         decision = replace(decision, random_state=child(fold.seed, _DECISION), n_alternatives=0)
         selection = decision.make(evidence, train, knowledge=self.knowledge)
-        judge = _Judge(fold, train.target, fold.data.target.take(fold.test), ~evidence.constant)
+        truth = fold.data.target.take(fold.test)
+        judge = _Judge(fold, train.target, truth, ~evidence.constant, covariates_of(fold.data, fold.train, fold.test))
         chosen = tuple(selection.indices.tolist())
         records = [fold.records(OURS, own.name, judge.scores(own, chosen), len(chosen)) for own in self.predictors]
         if fold.control:
             return Outcome(chosen, joined(records))
         for method in self.baselines:
-            records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
+            if method in OF_COVARIATES:
+                records += judge.part(method, chosen, self.predictors)
+            else:
+                records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
         assert selection.posterior is not None  # there is evidence
         over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
         return Outcome(chosen, joined(records), over_sizes, failures)
@@ -240,6 +257,7 @@ class _Judge:
     target: Target  # of the training samples
     truth: Target  # of the test samples
     varying: Mask  # features that may be chosen, (n_features,)
+    covariates: tuple[Floats, Floats] | None  # of training and test samples: what every set gets besides
     known: dict[tuple[str, tuple[int, ...]], dict[str, float]] = field(default_factory=dict)
 
     def scores(self, predictor: Predictor, chosen: tuple[int, ...]) -> dict[str, float]:
@@ -252,8 +270,21 @@ class _Judge:
             )
         return self.known[key]
 
-    def _judged(self, predictor: Predictor, parts: tuple[Floats, Floats]) -> dict[str, float]:
+    def _judged(self, predictor: Predictor, parts: tuple[Floats, Floats], alone: bool = False) -> dict[str, float]:
+        if self.covariates is not None and not alone:
+            parts = np.hstack([self.covariates[0], parts[0]]), np.hstack([self.covariates[1], parts[1]])
         return predictor.scores(parts[0], self.target, parts[1], self.truth, self.fold.number(_PREDICTOR))
+
+    def part(
+        self, method: str, chosen: tuple[int, ...], predictors: Sequence[Predictor]
+    ) -> list[tuple[FoldScore, ...]]:
+        """Return the scores of covariates alone, or of chosen features alone."""
+        chosen = () if method == COVARIATES_ALONE else chosen
+        parts = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
+        return [
+            self.fold.records(method, own.name, self._judged(own, parts, method == FEATURES_ALONE), len(chosen))
+            for own in predictors
+        ]
 
     def baseline(
         self, method: str, size: int, counts: Array, predictors: Sequence[Predictor]

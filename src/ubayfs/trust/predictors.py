@@ -131,6 +131,16 @@ def standardized(data: FeatureData, train: Ints, test: Ints, columns: Any) -> tu
         empty = np.isnan(A).all(axis=0)
         middle = np.nanmedian(np.where(empty, 0.0, A), axis=0)
         A, B = (np.where(np.isnan(values), middle, values) for values in (A, B))
+    return _in_units(A, B)
+
+
+def covariates_of(data: FeatureData, train: Ints, test: Ints) -> tuple[Floats, Floats] | None:
+    """Return the coded covariates of training and test samples in units of the training samples; None without any."""
+    return None if data.covariates is None else _in_units(data.covariates.design[train], data.covariates.design[test])
+
+
+def _in_units(A: Floats, B: Floats) -> tuple[Floats, Floats]:
+    """Return columns of training and test samples in units of the training samples; those that do not vary are 0."""
     varies = A.min(axis=0, initial=np.inf) < A.max(axis=0, initial=-np.inf)
     center, scale = A.mean(axis=0), np.where(varies, A.std(axis=0), 1.0)
     return np.where(varies, (A - center) / scale, 0.0), np.where(varies, (B - center) / scale, 0.0)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 OURS = "ubayfs"
+# With covariates, which predictors get besides the features of every set, also: covariates without features, and our
+# features without covariates.
+COVARIATES_ALONE, FEATURES_ALONE = OF_COVARIATES = ("covariates alone", "features alone")
 # Of the interval of a mean over folds.
 LEVEL = 0.95
 
@@ -118,6 +121,8 @@ class Validation(Shown):
         Where and why something could not be done.
     cancelled : bool
         Whether the caller ended it early.
+    adjust_for : tuple of str
+        Covariates, which predictors got besides the features of every set.
 
     Examples
     --------
@@ -146,6 +151,7 @@ class Validation(Shown):
     control_records: tuple[FoldScore, ...] | None = None
     failures: tuple[str, ...] = ()
     cancelled: bool = False
+    adjust_for: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Validation(task={self.task!r}, metric={self.main_metric!r}, folds={self.n_done} of {self.n_folds})"
