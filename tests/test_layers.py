@@ -1,6 +1,7 @@
 """The architecture: every import inside the package points to a lower layer, or to a sibling without cycles."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -69,6 +70,11 @@ def module_sources():
     }
 
 
+def defines(source, name):
+    """Tell whether the source of a package has a name, by whatever way; lazy packages list theirs beside it."""
+    return "__getattr__" in source or re.search(rf"\b{re.escape(name)}\b", source) is not None
+
+
 def imports_of(module, source, known):
     """Return the modules of the package that a source imports, anywhere in it; packages as ``optimize.__init__``."""
     package = module.split(".")[:-1]
@@ -88,12 +94,15 @@ def imports_of(module, source, known):
             path = [part for part in parts[1:] if part]
             candidates = [[*path, name], [*path, name, "__init__"]] if name else []
             candidates += [path, [*path, "__init__"]]
-            found.add(next((".".join(c) for c in candidates if ".".join(c) in known), ".".join(path)))
+            module_of = next((".".join(c) for c in candidates if ".".join(c) in known), ".".join(path))
+            if name and module_of == ".".join([*path, "__init__"]) and not defines(known[module_of], name):
+                module_of = ".".join([*path, name])
+            found.add(module_of)
     return found
 
 
-def violations(imports):
-    """Return what is wrong with a graph of imports, in words."""
+def violations(imports, known=None):
+    """Return what is wrong with a graph of imports, in words; `known` are all modules, if it matters."""
     wrong = []
     siblings = {}  # of all packages in one graph: a sibling is never of another package
     for module, targets in imports.items():
@@ -103,7 +112,9 @@ def violations(imports):
             continue
         for target in sorted(targets):
             below = target.split(".")[0]
-            if below not in RANK:
+            if known is not None and target not in known:
+                wrong.append(f"{module} imports {target}, which does not exist")
+            elif below not in RANK:
                 wrong.append(f"{module} imports {target}, which has no layer")
             elif (module, target) in CALLED_LATER:
                 continue
@@ -122,7 +133,24 @@ def violations(imports):
 
 def test_every_import_points_down():
     sources = module_sources()
-    assert violations({module: imports_of(module, source, sources) for module, source in sources.items()}) == []
+    imports = {module: imports_of(module, source, sources) for module, source in sources.items()}
+    assert violations(imports, sources) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from .novelty import x",
+        "from ..data import novelty",
+        "from ..data.novelty import x",
+        "import ubayfs.novelty",
+        "def f():\n    from ..trust.novelty import x",
+    ],
+)
+def test_an_import_of_a_module_that_does_not_exist_is_found(source):
+    known = module_sources()
+    (found,) = violations({"cli.check": imports_of("cli.check", source, known)}, known)
+    assert found.endswith("which does not exist")
 
 
 def test_every_layer_exists():

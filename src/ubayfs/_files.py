@@ -8,7 +8,7 @@ import os
 import re
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .exceptions import EnsembleError, InputError, UBayFSError
+
+# How the content of a file is read; whoever needs a file at several places passes its own.
+ReadBytes = Callable[[Path], bytes]
 
 _METADATA = "metadata"
 # Text that a spreadsheet takes for a formula, with as many apostrophes in front as there are. Numbers are none.
@@ -36,6 +39,11 @@ def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
         message = f"{shown!r} cannot be the path of a file ({reason})."
         raise InputError(message, argument=argument, value=path) from error
     return Path(path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file."""
+    return path.read_bytes()
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -296,6 +296,10 @@ MISTAKES = {
     "encoding": ("utf-8", "utf-88", ("data", "encoding")),
     "detection": ("half", "hlf", ("data", "below_detection")),
     "task": ("binary", "binry", ("data", "task")),
+    "path": ("cells.csv", "cels.csv", ("data", "path")),
+    "orientation": ("columns", "colums", ("data", "features_in")),
+    "key": ("", ", smaples: sheet.csv", ("data", "smaples")),
+    "rule_key": ("", ", fetures: as_is", ("data", "fetures")),
     "n_models": ("50", "many", ("evidence", "n_models")),
     "train_size": ("0.5", "2", ("evidence", "train_size")),
     "per_model": ("2", "60", ("evidence", "n_features_per_model")),
@@ -352,7 +356,8 @@ MISTAKES = {
     "section": ("versions", "version", ("version",)),
 }
 STUDY = """\
-data: {{path: cells.csv, target: {target}, groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}, \
+data: {{path: {path}, features_in: {orientation}{key}{rule_key}, target: {target}, \
+groups: {groups}, ignore: {ignore}, missing: {missing}, task: {task}, \
 max_missing: {max_missing}, duplicates: {duplicates}, keep: {keep}, encoding: {encoding}, below_detection: {detection}}}
 evidence: {{n_models: {n_models}, train_size: {train_size}, n_features_per_model: {per_model}, seed: {seed}, \
 n_jobs: {jobs}, selector: [{selector}, {{name: lasso, min_penalty: {penalty}}}, \
@@ -382,17 +387,113 @@ outputs: {{figures: [{figure}], n_draws: {draws}}}
 {section}: {{ubayfs: 0.2.0}}
 """
 
+# What cannot be known without the names in the table, without their roles, and without their number.
+OF_NAMES = {"feature", "pattern", "set_member", "set_block", "block", "link", "if", "own_block", "item", "beside"}
+OF_ROLES = {"target", "groups", "ignore"}
+OF_NUMBERS = {"row", "costs"}
+HIDING = {
+    "path": OF_NAMES | OF_ROLES | OF_NUMBERS | {"per_model"},
+    "orientation": OF_NUMBERS,
+    "key": OF_NUMBERS | OF_ROLES,
+}
+
+
+def test_the_study_without_mistakes_is_valid(folder):
+    (folder / "aliases.csv").write_text("name,alias\nradius,r\n")
+    (folder / "study.yaml").write_text(STUDY.format(**{name: right for name, (right, *_) in MISTAKES.items()}))
+    assert resolve_study(load_study(folder / "study.yaml")).feature_names.tolist() == [*NAMES, "steady"]
+
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_mistake_hides_another(folder, seed):
     (folder / "aliases.csv").write_text("name,alias\nradius,r\n")
     rng = np.random.default_rng(seed)
     wrong = {name for name in MISTAKES if rng.random() < rng.choice([0.05, 0.5, 0.9])} or {"votes"}
+    wrong -= {"path"} if seed % 3 else {"key", "orientation"} if seed % 2 else set()
+    hidden = set().union(*(HIDING.get(name, set()) for name in wrong))
     text = STUDY.format(**{name: MISTAKES[name][name in wrong] for name in MISTAKES})
     line_of = {line.split(":")[0]: number for number, line in enumerate(text.splitlines(), start=1)}
-    paths = [path for _, _, path, *beside in (MISTAKES[name] for name in wrong) if not wrong & set(beside)]
+    paths = [path for _, _, path, *beside in (MISTAKES[name] for name in wrong - hidden) if not wrong & set(beside)]
     expected = {(path, line_of[path[0]] + (path[1] + 1 if path[0] == "constraints" else 0)) for path in paths}
     assert set(places_of(folder, text)) == expected
+
+
+def test_what_files_state_is_checked_without_the_data(folder):
+    """Also where names may be features or not, nothing is reported that need not be wrong."""
+    (folder / "known.csv").write_text("feature,weight\nradius,likely\narea,often\n")
+    (folder / "sets.gmt").write_text("size\tx\tradius\tarea\nsize\tx\tarea\n")
+    (folder / "list.txt").write_text("texture, radius\n")
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    text = """\
+data: {path: nosuch.csv, target: class}
+prior:
+  table: known.csv
+  aliases: other.csv
+  weights: {likely: list.txt, unlikely: none.txt, patterns: {"tex*": 2}, features: {3: 1}}
+  experts:
+    ann: {table: nothing.csv}
+blocks: {gene_sets: sets.gmt, only: ["size", "form*"], aliases: other.csv}
+constraints:
+  - min_size: {n: 900, rho: hard}
+  - min_size: {n: 5000, rho: hard}
+  - cannot_link: [radius, radius]
+  - must_link: ["tex*", 2]
+  - linear: {A: [[1, 0]], b: 1}
+  - max_per_block: {n: 1, blocks: [sise]}
+  - max_size: {n: 899, rho: hard}
+"""
+    assert dict(places_of(folder, text)) == {
+        ("data", "path"): 1,
+        ("prior", "table"): 3,
+        ("prior", "aliases"): 4,
+        ("prior", "weights", "unlikely"): 5,
+        ("prior", "experts", "ann", "table"): 7,
+        ("blocks", "gene_sets"): 8,
+        ("blocks", "aliases"): 8,
+        ("constraints", 2, "cannot_link", "features"): 12,
+        ("constraints", 6, "max_size"): 16,
+    }
+
+
+@pytest.mark.parametrize("key", ["taget", "grups", "ignor", "tsk"])
+def test_a_misspelled_role_makes_no_other_mistake(folder, key):
+    value = {"taget": "class", "grups": "patient", "ignor": "center", "tsk": "binary"}[key]
+    roles = {"target": "class", "groups": "patient", "ignore": "center", "task": "binary"}
+    given = {name: entry for name, entry in roles.items() if entry != value}
+    lines = "".join(f"  {name}: {entry}\n" for name, entry in {"path": "cells.csv", **given, key: value}.items())
+    text = f"data:\n{lines}evidence: {{selector: fisher}}\nconstraints:\n  - require: [raduis]\n"
+    assert [path for path, _ in places_of(folder, text)] == [
+        ("data", key), ("constraints", 0, "require", "features", 0)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["klass", "[1]"])
+def test_blocks_of_several_files_are_known_by_their_names(folder, target):
+    frame = pd.read_csv(folder / "cells.csv")
+    frame.insert(0, "id", [f"s{i}" for i in range(len(frame))])
+    frame[["id", "radius", "area", "class"]].to_csv(folder / "one.csv", index=False)
+    frame[["id", "texture", "smooth"]].to_csv(folder / "two.csv", index=False)
+    text = f"""\
+data: {{path: {{one: one.csv, two: two.csv}}, id: id, target: {target}}}
+constraints:
+  - max_per_block: {{n: 1, blocks: [one, tow]}}
+  - must_link: {{features: [one, two], on: blocks}}
+  - require: [radius]
+"""
+    assert [path for path, _ in places_of(folder, text)] == [
+        ("data", "target"), ("constraints", 0, "max_per_block", "blocks", 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ["features_in: rws", "id: [1]", "samples: [1]", "idd: gene"])
+def test_names_are_compared_when_the_layout_is_not_known(folder, rule):
+    turned = pd.read_csv(folder / "cells.csv")[NAMES].T.rename_axis("gene").reset_index()
+    turned.insert(0, "chip", range(100, 104))
+    turned.to_csv(folder / "turned.csv", index=False)
+    for file in ("turned.csv", "cells.csv"):
+        text = f"data: {{path: {file}, {rule}}}\nconstraints: [{{require: [radius, aera, 0]}}]\n"
+        (_, wrong) = places_of(folder, text)
+        assert wrong == (("constraints", 0, "require", "features", 1), 2)
 
 
 @pytest.mark.parametrize("target", ["class", "klass", "center", "lone"])

@@ -5,10 +5,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from ubayfs import workflow
 from ubayfs.cli.main import main
+from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study, resolve, resolve_study
 
 STUDY = """\
@@ -105,3 +107,47 @@ def test_the_constraints_that_were_checked_are_those_of_the_decision(folder, mon
     found = resolved.decide(evidence)
     for new, old in ((found, expected), *zip(found.alternatives, expected.alternatives, strict=True)):
         assert (new.features, new.value) == (old.features, old.value)
+
+
+EVERYWHERE = """\
+data: {path: cells.csv, target: class, samples: sheet.csv}
+prior:
+  table: knowledge.xlsx
+  aliases: aliases.csv
+  weights: {likely: names.txt, unlikely: sets.gmt}
+  experts:
+    ann: {likely: names.txt, unlikely: table.txt}
+    bob: {table: knowledge.xlsx, sheet: second}
+blocks: {gene_sets: ./sets.gmt, aliases: aliases.csv}
+constraints: [{max_size: {n: 2, rho: hard}}, {cost_budget: {budget: 9}}]
+evidence: {n_models: 5}
+outputs: {figures: [], n_draws: 3}
+trust: {level: none}
+"""
+
+
+def test_select_opens_each_file_once_however_often_it_is_named(folder, opened):
+    pd.read_csv("cells.csv").drop(columns="class").rename_axis("id").to_csv("cells.csv")
+    pd.DataFrame({"id": range(12), "class": list("uv") * 6}).to_csv("sheet.csv", index=False)
+    with pd.ExcelWriter("knowledge.xlsx") as book:
+        pd.DataFrame({"feature": ["a0"], "weight": [3], "cost": [1]}).to_excel(book, sheet_name="first", index=False)
+        pd.DataFrame({"feature": ["a1"], "weight": [2]}).to_excel(book, sheet_name="second", index=False)
+    (folder / "aliases.csv").write_text("name,alias\nb,B\n")
+    (folder / "names.txt").write_text("a0\nB\n")
+    (folder / "table.txt").write_text("feature,why\na1,known\n")
+    (folder / "sets.gmt").write_text("first\tx\ta0\ta1\n")
+    (folder / "study.yaml").write_text(EVERYWHERE)
+    opened.clear()
+    assert main(["select", "study.yaml", "-o", "first"]) == 0
+    inputs = {"study.yaml", "cells.csv", "sheet.csv", "knowledge.xlsx", "aliases.csv", "names.txt", "sets.gmt"}
+    assert {name: opened[name] for name in (*inputs, "table.txt")} == dict.fromkeys([*inputs, "table.txt"], 1)
+
+
+@pytest.mark.parametrize("place", ["prior: {table: none.csv}\nblocks: {table: none.csv}", "prior: {aliases: none.csv}\n"
+                                   "blocks: {gene_sets: sets.gmt, aliases: none.csv}"])  # fmt: skip
+def test_a_file_that_cannot_be_read_is_reported_wherever_it_is_named(folder, place):
+    (folder / "sets.gmt").write_text("first\tx\ta0\ta1\n")
+    (folder / "study.yaml").write_text(f"data: {{path: cells.csv, target: class}}\n{place}\n")
+    with pytest.raises(StudyError) as caught:
+        resolve_study(load_study("study.yaml"))
+    assert [problem.line for problem in caught.value.problems] == [2, 3]

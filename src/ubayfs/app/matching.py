@@ -103,7 +103,8 @@ def match(source: str | Path, features: Iterable[str], aliases: Any = None, fold
     knowledge = read_rows(source if isinstance(source, Path) else f"{source}\n,", problems.append)
     if knowledge is None:
         raise InputError(problems[0])
-    matcher = NameMatcher(features, read_aliases(aliases, problems.append, folder))
+    other_names = aliases if aliases is None or folder is None else folder / aliases
+    matcher = NameMatcher(features, read_aliases(other_names, problems.append))
     rows: list[Row] = []
     doubts: dict[str, Doubt] = {}
     translated: dict[str, str] = {}

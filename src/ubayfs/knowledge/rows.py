@@ -12,10 +12,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._arguments import did_you_mean
+from .._files import ReadBytes, read_bytes
 from ..exceptions import InputError
 from .matching import Aliases
 from .scale import Stated, as_stated, number_or_word
@@ -125,7 +127,12 @@ def is_path(source: object) -> bool:
 
 
 def read_rows(
-    source: Any, report: Report, *, sheet: str | None = None, folder: Path | None = None, only: Iterable[str] = ()
+    source: Any,
+    report: Report,
+    *,
+    sheet: str | None = None,
+    only: Iterable[str] = (),
+    read: ReadBytes = read_bytes,
 ) -> Knowledge | None:
     """Read a path, a pasted text, a list of names or a frame; what is wrong is reported, and left out.
 
@@ -135,29 +142,30 @@ def read_rows(
     report : callable
     sheet : str, optional
         Of an Excel file.
-    folder : Path, optional
-        Where relative paths start.
     only : iterable of str
         Blocks (gene sets) that are wanted, by name or pattern; default all.
+    read : callable
+        Returns the content of a file.
     """
     try:
-        found = _read(source, report, sheet, folder)
-        patterns = [only] if isinstance(only, str) else list(only)
-        return _restricted(found, patterns) if patterns else found
+        return restricted(_read(source, report, sheet, read), only)
     except InputError as error:
         report(str(error))
         return None
 
 
-def _read(source: Any, report: Report, sheet: str | None, folder: Path | None) -> Knowledge:
+def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Knowledge:
     if is_path(source):
-        path = Path(source) if folder is None else folder / source
+        path = Path(source)
         suffix = "".join(path.suffixes[-2:]).lower()
         if suffix.endswith(_GMT):
-            return _read_gmt(path, report)
-        if suffix.endswith(_NAMES_ONLY) and not _has_headings(path):
-            return _of_lines(path.name, _lines(path))
-        return _of_table(path, sheet, report)
+            return _read_gmt(path, _lines(path, read), report)
+        if suffix.endswith(_NAMES_ONLY):
+            read = cache(read)  # a list of names, or a table: its lines tell
+            lines = _lines(path, read)
+            if not _has_headings(lines):
+                return _of_lines(path.name, lines)
+        return _of_table(path, sheet, report, read)
     if hasattr(source, "columns"):
         source = source if hasattr(source, "iloc") else source.to_pandas()
         places = [f"row {number}" for number in range(1, len(source) + 1)]
@@ -174,7 +182,11 @@ def _read(source: Any, report: Report, sheet: str | None, folder: Path | None) -
     raise InputError(f"must be a path, a text or a list of names, or a DataFrame; got {source!r}.", value=source)
 
 
-def _restricted(found: Knowledge, patterns: list[str]) -> Knowledge:
+def restricted(found: Knowledge, only: Iterable[str]) -> Knowledge:
+    """Return the rows of blocks (gene sets) that are wanted, by name or pattern; all rows if none are named."""
+    patterns = [only] if isinstance(only, str) else list(only)
+    if not patterns:
+        return found
     found.require("block")
     matchers = [re.compile(fnmatch.translate(pattern)).match for pattern in patterns]
     names = list(dict.fromkeys(row.block for row in found.rows if row.block is not None))
@@ -189,11 +201,11 @@ def _restricted(found: Knowledge, patterns: list[str]) -> Knowledge:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def _lines(path: Path) -> list[tuple[int, str]]:
+def _lines(path: Path, read: ReadBytes) -> list[tuple[int, str]]:
     """Return the numbered lines of a text file, decompressed."""
     from ..tables import read_lines
 
-    return list(enumerate(read_lines(path), start=1))
+    return list(enumerate(read_lines(path, read), start=1))
 
 
 def _of_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
@@ -210,11 +222,11 @@ def _of_lines(name: str, lines: Iterable[tuple[int, str]]) -> Knowledge:
     return Knowledge(name, tuple(rows), ("feature",))
 
 
-def _read_gmt(path: Path, report: Report) -> Knowledge:
+def _read_gmt(path: Path, lines: Iterable[tuple[int, str]], report: Report) -> Knowledge:
     """Return the gene sets of a GMT file: name, description and genes, separated by tabs."""
     rows: list[Row] = []
     first_line: dict[str, int] = {}
-    for number, line in _lines(path):
+    for number, line in lines:
         fields = [entry.strip() for entry in line.split("\t")]
         if not any(fields):
             continue
@@ -244,17 +256,17 @@ def heading(text: str) -> str:
     return " ".join(re.sub(r"[_\-./()?:*]+", " ", bare).lower().split())
 
 
-def _has_headings(path: Path) -> bool:
+def _has_headings(lines: Iterable[tuple[int, str]]) -> bool:
     """Tell whether the first line of a text has several known headings: then it is a table."""
     known = {name for names in HEADINGS.values() for name in names}
-    first = next((line for _, line in _lines(path) if line.strip()), "")
+    first = next((line for _, line in lines if line.strip()), "")
     return any(sum(heading(cell) in known for cell in first.split(sign)) > 1 for sign in "\t;,")
 
 
-def _of_table(path: Path, sheet: str | None, report: Report) -> Knowledge:
+def _of_table(path: Path, sheet: str | None, report: Report, read: ReadBytes) -> Knowledge:
     from ..tables import read_table
 
-    table = read_table(path, sheet=sheet)
+    table = read_table(path, sheet=sheet, read=read)
     header = [str(name) for name in table.frame.columns]
     places = [f"{path.name}, {table.place(i)}" for i in range(len(table.frame))]
     return _of_columns(path.name, header, table.frame, places, report)
@@ -354,7 +366,7 @@ def _text(value: Any) -> str | None:
 # -- aliases -----------------------------------------------------------------------------------------------------------
 
 
-def read_aliases(source: Any, report: Report, folder: Path | None = None) -> Aliases | None:
+def read_aliases(source: Any, report: Report, read: ReadBytes = read_bytes) -> Aliases | None:
     """Read other names of features: a mapping of alias to name, a frame, or a table with such columns.
 
     One column has the name (name, symbol), the others have aliases (alias, prev_symbol, alias_symbol, synonyms...),
@@ -373,8 +385,8 @@ def read_aliases(source: Any, report: Report, folder: Path | None = None) -> Ali
         if not hasattr(source, "columns"):
             from ..tables import read_table
 
-            path = Path(source) if folder is None else folder / source
-            name, frame = path.name, read_table(path).frame
+            path = Path(source)
+            name, frame = path.name, read_table(path, read=read).frame
         return Aliases.of_pairs(name, _alias_pairs(name, frame))
     except InputError as error:
         report(str(error))

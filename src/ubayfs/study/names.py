@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
@@ -16,7 +18,7 @@ from ..data.blocks import Blocks
 from ..exceptions import InputError
 from ..knowledge.damaged_names import symbols_before_damage
 from ..knowledge.matching import Aliases
-from ..knowledge.rows import Knowledge, read_aliases, read_rows
+from ..knowledge.rows import Knowledge, read_aliases, read_rows, restricted
 from ..knowledge.tied import blocks_of
 from .diagnostics import Path, Problems, Report, below, reported
 
@@ -181,18 +183,23 @@ def is_pattern(item: object) -> bool:
 class Names:
     """The names that a study may use, of features or of blocks (the kind, for messages).
 
-    None: they are not known, because what defines them is wrong, and every name is among them.
+    None: they are not known, because what defines them is wrong, and every name is among them. Names may also be
+    without their order, so that positions tell nothing; or `guessed`: there may be others, too.
     """
 
-    def __init__(self, names: Iterable[str] | None, kind: str = "feature") -> None:
+    def __init__(
+        self, names: Iterable[str] | None, kind: str = "feature", ordered: bool = True, guessed: bool = False
+    ) -> None:
         self.names = list(names or ())
         self.kind = kind
+        self.guessed = guessed
+        self._ordered = ordered
         self._unknown = names is None
         self._set = frozenset(self.names)
         self._n_hints = 0
 
     def __contains__(self, name: object) -> bool:
-        return self._unknown or name in self._set
+        return self._unknown or self.guessed or name in self._set
 
     def find(self, item: Any, pattern: bool | None = None) -> list[str]:
         """Return the names that an item (a name, a pattern or a position) means; raise if it means nothing.
@@ -210,6 +217,8 @@ class Names:
             raise InputError("")  # reported already
         if self._unknown or (isinstance(item, str) and item in self._set):
             return [item]
+        if self.guessed or (not self._ordered and isinstance(item, int) and 0 <= item < len(self.names)):
+            raise InputError("")  # nobody can tell
         if is_pattern(item) if pattern is None else pattern:
             matches = re.compile(fnmatch.translate(item)).match
             found = [name for name in self.names if matches(name)]
@@ -282,29 +291,73 @@ def as_found(item: Any, matches: list[str]) -> Any:
 # -- files of knowledge ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
 class KnowledgeFiles:
-    """Reads tables, aliases and gene sets of a study, each once; what is wrong with them is reported."""
+    """Reads tables, lists of names, aliases and gene sets of a study, each once; what is wrong with them is reported.
 
-    folder: FilePath  # where their paths start
-    problems: Problems
-    unknown: str = "skip"  # what is done with names of tables that are not in the data
-    _tables: dict[tuple[str, str | None], Knowledge | None] = field(default_factory=dict)
+    Parameters
+    ----------
+    folder : Path
+        Where their paths start.
+    problems : Problems
+    unknown : {"skip", "error"}
+        What is done with names of tables that are not in the data.
+    inputs : iterable of str
+        The paths of all files of the study; the content of those that are named several times is stored.
+    """
+
+    def __init__(self, folder: FilePath, problems: Problems, unknown: str = "skip", inputs: Iterable[str] = ()) -> None:
+        self.folder, self.problems, self.unknown = folder, problems, unknown
+        self._n_uses = Counter(os.path.normpath(folder / path) for path in inputs)
+        self._contents: dict[str, bytes] = {}
+        self._rows: dict[tuple[str, str | None], tuple[Knowledge | None, list[str]]] = {}
+        self._aliases: dict[str, tuple[Aliases | None, list[str]]] = {}
+
+    def read(self, path: FilePath) -> bytes:
+        """Return the content of a file."""
+        place = os.path.normpath(path)
+        if self._n_uses[place] < 2:
+            return path.read_bytes()
+        if place not in self._contents:
+            self._contents[place] = path.read_bytes()
+        return self._contents[place]
+
+    def rows(self, source: str, at: Path, sheet: str | None = None) -> Knowledge | None:
+        """Return the rows of a file that is named at a place of the study."""
+        file = self.folder / source
+        place = (os.path.normpath(file), sheet)
+        return self._once(self._rows, place, at, lambda report: read_rows(file, report, sheet=sheet, read=self.read))
 
     def aliases(self, source: str | None, key: str) -> Aliases | None:
         """Return the aliases of a section, if it names a file of them."""
-        return read_aliases(source, partial(self.problems, (key, "aliases")), self.folder)
+        if source is None:
+            return None
+        file, at = self.folder / source, (key, "aliases")
+        place = os.path.normpath(file)
+        return self._once(self._aliases, place, at, lambda report: read_aliases(file, report, read=self.read))
+
+    def _once(self, known: dict[Any, Any], key: Any, at: Path, read: Callable[[Callable[[str], None]], Any]) -> Any:
+        """Return what is in a file; if it cannot be read, that is reported wherever it is named."""
+        is_new = key not in known
+        if is_new:
+            messages: list[str] = []
+            known[key] = read(messages.append), messages
+        found, messages = known[key]
+        for message in messages if is_new or found is None else ():
+            self.problems(at, message)
+        return found
+
+    @property
+    def features(self) -> list[str]:
+        """The features that are named in files that were read."""
+        found = [table for table, _ in self._rows.values() if table is not None]
+        return [row.feature for table in found for row in table.rows if row.feature is not None]
 
     def table(self, source: Any, at: Path, *columns: str) -> Knowledge | None:
         """Return the table of a section or of an expert, if it is there and has the columns that are needed."""
         if source.table is None:
             return None
         path: Path = (*at, "table")
-        place = (source.table, source.sheet)
-        if place not in self._tables:
-            file = self.folder / source.table
-            self._tables[place] = read_rows(file, partial(self.problems, path), sheet=source.sheet)
-        table = self._tables[place]
+        table = self.rows(source.table, path, source.sheet)
         with reported(self.problems, path):
             if table is None:
                 return None
@@ -319,19 +372,22 @@ class KnowledgeFiles:
             if row.feature is not None and row.cost is None:
                 self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
 
-    def blocks(self, given: TableBlocks | GeneSetBlocks, features: Sequence[str]) -> Blocks:
-        """Return the blocks of a table, or of a file of gene sets."""
+    def block_rows(self, given: AnyBlocks) -> Knowledge | None:
+        """Return the rows of a table of blocks, or of a file of gene sets; None if there is neither, or it is wrong."""
         if isinstance(given, TableBlocks):
-            path: Path = ("blocks", "table")
-            table = self.table(given, ("blocks",), "feature", "block")
-        else:
-            path = ("blocks", "gene_sets")
-            table = read_rows(self.folder / given.gene_sets, partial(self.problems, path), only=given.only)
-            aliases = self.aliases(given.aliases, "blocks")
-            with reported(self.problems, path):
-                if table is not None:
-                    table.require("feature", "block")
-                    table = replace(table, aliases=aliases)
+            return self.table(given, ("blocks",), "feature", "block")
+        if not isinstance(given, GeneSetBlocks):
+            return None
+        table, aliases = self.rows(given.gene_sets, ("blocks", "gene_sets")), self.aliases(given.aliases, "blocks")
+        with reported(self.problems, ("blocks", "gene_sets")):
+            if table is not None:
+                table.require("feature", "block")
+                return replace(restricted(table, given.only), aliases=aliases)
+        return None
+
+    def blocks(self, given: TableBlocks | GeneSetBlocks, table: Knowledge | None, features: Sequence[str]) -> Blocks:
+        """Return the blocks that rows of a table, or of a file of gene sets, put features into."""
+        path = ("blocks", "table" if isinstance(given, TableBlocks) else "gene_sets")
         if table is None or not self.problems.is_sound(*path):
             return Blocks({})
         return blocks_of(table, features, partial(self.problems, path), isinstance(given, GeneSetBlocks))

@@ -5,9 +5,9 @@ Everything that can be wrong before the ensemble runs is found here, and all of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -15,35 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import FeatureIndex, check_int
+from ..constraints import Constraint
 from ..constraints.links import held_unlikely
 from ..constraints.supported import with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..data.reading_rules import target_columns
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.subsampling import subsample_errors
-from ..exceptions import InputError, StudyError
 from ..priors.hyper import set_members
 from ..priors.knowledge import PriorKnowledge
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
+from .data_table import StudyData
 from .diagnostics import Path, Problems, below, reported
 from .experts import expert_tables, with_experts
 from .names import GeneSetBlocks, KnowledgeFiles, Names, PrefixBlocks, TableBlocks, is_pattern
 from .resolved import ResolvedStudy
-from .schema import DataSection
 from .study import Study
 from .weights import WeightResolver, Weights
 
 if TYPE_CHECKING:
     from ..tables import Table
 
-# In place of a rule that is wrong: one that refuses nothing, or None for the default.
-_PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "keep": None, "encoding": None}
+# Features that there may be beside those that a study names, where the data do not tell.
+_ROOM = 1000
 
 
 def resolve_study(
@@ -77,7 +76,7 @@ def resolve_study(
     needed = any(constraint.needs_data for constraint in study.constraints) or study.outputs.reduced_table
     needed |= study.blocks is None and not isinstance(study.data.path, str)  # its files are blocks
     if isinstance(data, FeatureData):
-        resolver.use_data(data)
+        resolver.input.use(data)
     elif data == "read" or (data == "if needed" and needed):
         resolver.read_data()
     resolved = resolver.resolve(feature_names)
@@ -95,7 +94,7 @@ def draft_study(
     """
     problems = study.new_problems()
     resolver = _Resolver(study, problems, n_models)
-    resolver.use_data(data)
+    resolver.input.use(data)
     return resolver.resolve(None), resolver.known, resolver.blocks, problems
 
 
@@ -136,7 +135,7 @@ def draft_data(study: Study) -> tuple[Table | None, FeatureData | None, Problems
     problems = study.new_problems()
     resolver = _Resolver(study, problems, study.evidence.n_models)
     resolver.read_data()
-    return resolver.table, resolver.data, problems
+    return resolver.input.table, resolver.input.data, problems
 
 
 class _Resolver:
@@ -149,121 +148,32 @@ class _Resolver:
         self.study = study
         self.problems = problems
         self.n_models = n_models
-        self.table: Table | None = None
-        self.data: FeatureData | None = None
-        self.samples: FeatureData | None = None  # the data, or what is right of target and groups
-        self.features: list[str] | None = None  # all columns that may be features
-        self.n_features = range(0)  # how many of them there may be
         self.known: PriorKnowledge | None = None
         self.blocks: Blocks | None = None
-        self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown)
-
-    def use_data(self, data: FeatureData) -> None:
-        """Take data that were read before."""
-        self.data = self.samples = data
-        self.features, self.n_features = list(data.feature_names), range(data.n_features, data.n_features + 1)
-
-    # -- the data table ------------------------------------------------------------------------------------------------
+        self.files = KnowledgeFiles(study.folder, problems, study.prior.unknown, study.inputs)
+        self.input = StudyData(study, problems)
 
     def read_data(self) -> None:
         """Read the data table and take the features out of it."""
-        from ..tables import read_files
-
-        problems, section = self.problems, self.study.data
-        wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
-        if not wrong <= _PERMISSIVE.keys():
-            return
-        rules = {name: _PERMISSIVE[name] for name in wrong if _PERMISSIVE[name]}
-        try:
-            self.table = read_files(**section.layout(self.study.folder) | rules)
-            self._read_columns(self.table)
-        except StudyError as error:
-            for problem in error.problems:
-                if problem.path[0] not in wrong:
-                    problems(("data", *problem.path), problem.message)
-        except InputError as error:
-            argument = error.argument if error.argument in ("samples", "encoding") else "path"
-            argument = "sheet" if error.argument == "sheet" and section.sheet is not None else argument
-            if argument not in wrong:
-                problems(("data", argument), str(error))
-
-    def _read_columns(self, table: Table) -> None:
-        """Take the features, the target and groups out of the table, as far as the settings are right."""
-        from ..tables import feature_columns
-        from ..tables.features import measurements
-
-        problems, section = self.problems, self.study.data
-        settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
-        settings = {name: value for name, value in settings.items() if name not in section.LAYOUT}
-        roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
-        names, misplaced = feature_columns(table, **roles)
-        names, _ = measurements(table, names)
-        n_least = 0
-        if len(roles) < 3:  # columns of an unknown role may seem to be features
-            for problem in misplaced:
-                problems(("data", *problem.path), f"{table.path}: {problem.message}")
-        else:
-            self.data, found = self._read_features(table, settings)
-            if problems.is_sound("data", "groups") and (problems.is_sound("data", "keep") or len(section.files) == 1):
-                self.samples = self.data
-                if not self._knows_target():
-                    section, settings = replace(section, target=None), settings | {"target": None, "task": None}
-                if self.data is None or not self._knows_target():
-                    self.samples, _ = self._read_features(_samples_only(table, section), settings | {"ignore": ()})
-            names = names if self.data is None else list(self.data.feature_names)
-            n_least = self._fewest(table, names, [problem.path[0] for problem in misplaced], found)
-        self.features, self.n_features = names, range(n_least, len(names) + 1)
-
-    def _fewest(self, table: Table, names: list[str], misplaced: list[str | int], found: list[str | int]) -> int:
-        """Return how few features there may be: columns may still have another role, or be left out."""
-        if found.count("ignore") != misplaced.count("ignore") or "missing" in found:
-            return 0
-        if not self.problems.is_sound("data", "duplicates") and "duplicates_merged" in {n.code for n in table.notes}:
-            return 0
-        # A name that is not that of a column stands for one, a pattern for those that begin and end alike.
-        patterns = [given for given in self.study.data.ignore if misplaced and is_pattern(given)]
-        absent = [given for given in patterns if not any(fnmatchcase(str(name), given) for name in table.frame)]
-        n_meant = sum(_may_mean(given, name) for given in absent for name in names) - len(absent)
-        return max(len(names) - len(misplaced) - n_meant - found.count("path"), 0)
-
-    def _knows_target(self) -> bool:
-        return self.problems.is_sound("data", "target") and self.problems.is_sound("data", "task")
-
-    def _read_features(self, table: Table, settings: Mapping[str, Any]) -> tuple[FeatureData | None, list[str | int]]:
-        """Return the data, None if they are wrong, and the keys of all problems; values that are given are reported."""
-        from ..tables import read_features
-
-        try:
-            return read_features(table, **settings), []
-        except StudyError as error:
-            for problem in error.problems:
-                if problem.path[0] in (*settings, "path"):
-                    self.problems(("data", *problem.path), problem.message)
-            return None, [problem.path[0] for problem in error.problems]
-
-    # -- everything else -----------------------------------------------------------------------------------------------
+        self.input.read(self.files.read)
 
     def resolve(self, feature_names: Any) -> ResolvedStudy | None:
         """Tie everything to the features; None if that cannot be done, or should not for the problems there are."""
         study, problems = self.study, self.problems
         if feature_names is not None:
-            self.features = [str(name) for name in feature_names]
-            self.n_features = range(len(self.features), len(self.features) + 1)
-        names = self.features
+            self.input.use_names(feature_names)
         aliases = self.files.aliases(study.prior.aliases, "prior")
         table = self.files.table(study.prior, ("prior",), "weight")
         table = None if table is None else replace(table, aliases=aliases)
         self._check_ensemble()
         tables = expert_tables(study.prior.experts or {}, self.files, aliases)
-        if names is None:  # there is nothing to compare names with
-            if isinstance(study.blocks, TableBlocks):
-                self.files.table(study.blocks, ("blocks",), "feature", "block")
-            return None
-        self.names = Names(names)
+        self.block_rows = self.files.block_rows(study.blocks)
+        self.names = self._names()
+        names, n_features = self.names.names, self.input.n_features
         self.blocks = blocks = self._blocks()
-        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems, study.folder, aliases)
+        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems, self.files, aliases)
         given_weights = study.prior.weights
-        if isinstance(given_weights, tuple) and len(self.n_features) > 1 and len(given_weights) in self.n_features:
+        if isinstance(given_weights, tuple) and len(n_features) > 1 and len(given_weights) in n_features:
             given_weights = Weights()  # there may be one for each feature
         self.known = known = with_experts(resolver.resolve(given_weights, table), study.prior, resolver, tables)
         prior = self._prior(known.weights, blocks)
@@ -274,15 +184,33 @@ class _Resolver:
             expand_constraint(given, self.names, self.block_names, below(problems, "constraints", i, given.kind))
             for i, given in enumerate(with_costs(constraint, known.costs) for constraint in sized)
         ]
+        if self.names.guessed:
+            constraints = [None if _largest(given) > _ROOM else given for given in constraints]
         constraints += held_unlikely(known.unlikely)
         known_blocks = blocks if problems.is_sound("blocks") else None
-        system = check_constraints(constraints, names, self.n_features, known_blocks, self.data, problems)
-        if problems.found:
+        system = check_constraints(constraints, names, n_features, known_blocks, self.input.data, problems)
+        if problems.found or self.names.guessed:
             return None
         settings = {**study.decision.arguments(), "optimizer": FAMILIES["optimizer"].build(study.decision.optimizer)}
         given = tuple(constraint for constraint in constraints if constraint is not None)
         decision = Decision(weights=known.weights, prior=prior, constraints=given, blocks=blocks, **settings)
-        return ResolvedStudy(study, np.array(names, dtype=object), self.data, self.table, decision, known, system)
+        return ResolvedStudy(
+            study, np.array(names, dtype=object), self.input.data, self.input.table, decision, known, system
+        )
+
+    def _names(self) -> Names:
+        """Return the names of the features; if they are not known, those that the study names, and room for others."""
+        if self.input.features is not None:
+            return Names(self.input.features, ordered=self.input.ordered)
+        prior = self.study.prior
+        stated = [(("prior", "experts", name), expert.weights) for name, expert in (prior.experts or {}).items()]
+        for at, weights in [(("prior", "weights"), prior.weights), *stated]:
+            for word, source in weights.lists if isinstance(weights, Weights) else ():
+                if isinstance(source, str):
+                    self.files.rows(source, (*at, word))
+        self.input.n_features = range(sys.maxsize)
+        named = {*self.files.features, *_texts([self.study.blocks, self.study.constraints, prior])}
+        return Names(dict.fromkeys([*sorted(named), *(f"feature {i}" for i in range(_ROOM))]), guessed=True)
 
     def _blocks(self) -> Blocks | None:
         """Return the blocks with their members by name; patterns are replaced by what they match."""
@@ -290,16 +218,22 @@ class _Resolver:
         was_sound, wrong = problems.is_sound("blocks"), problems.wrong.keys_below("blocks")
         members: Mapping[str, Sequence[Any]] = {}
         file = None
-        if isinstance(given, PrefixBlocks):
+        data, section = self.input.data, self.study.data
+        if isinstance(given, PrefixBlocks) and self.names.guessed:
+            problems(("blocks",), "")  # nobody can tell
+        elif isinstance(given, PrefixBlocks):
             members = given.members(self.names.names)
             if not members:
                 rule = f"no feature has {given.prefix!r} in its name, so that there are no blocks."
                 problems(("blocks", "prefix"), rule)
         elif isinstance(given, TableBlocks | GeneSetBlocks):
-            file = self.files.blocks(given, self.names.names)
+            file = self.files.blocks(given, self.block_rows, self.names.names)
             members = file.members
-        elif given is None and self.data is not None and self.data.blocks is not None:
-            members = {name: list(items) for name, items in self.data.blocks.members.items()}
+        elif given is None and data is not None and data.blocks is not None:
+            members = {name: list(items) for name, items in data.blocks.members.items()}
+        elif given is None and data is None and not isinstance(section.path, str) and problems.found:
+            members = dict.fromkeys(section.path, ())
+            problems(("blocks",), "")  # files are blocks, but which features they have is not known
         elif given is not None:
             members = {
                 name: self.names.expand(items, below(problems, "blocks", name)) for name, items in given.members.items()
@@ -321,7 +255,9 @@ class _Resolver:
         if isinstance(choice, Named) and self.problems.is_sound("prior", "kind", "set_weights", -1):
             sets = dict(choice.settings).get("set_weights", ())
             self._check_sets(sets, blocks)
-            if not sets:
+            # One number for each feature cannot be checked before these are known.
+            certain = len(self.input.n_features) == 1 or not any(isinstance(v, tuple) for _, v in choice.settings)
+            if not sets and certain:
                 nothing = Evidence.from_sets(np.zeros((1, len(weights)), dtype=bool), self.names.names)
                 with reported(self.problems, ("prior", "kind")):
                     prior.update(nothing, weights, blocks, 0)
@@ -338,28 +274,30 @@ class _Resolver:
             for member in members if isinstance(members, tuple) else ():
                 with reported(self.problems, (*path, position, "set")):
                     index.position(member, "set")
-            if self.problems.n_reports == n_before and (members in index or members not in self.block_names):
+            is_feature = members in index and not self.names.guessed
+            if self.problems.n_reports == n_before and (is_feature or members not in self.block_names):
                 with reported(self.problems, (*path, position, "set")):
                     set_members(members, index, Blocks.of(blocks))
 
     def _check_ensemble(self) -> None:
         """Check what :func:`ubayfs.collect_evidence` and :func:`ubayfs.decide` would find wrong with numbers."""
-        problems, section, samples = self.problems, self.study.evidence, self.samples
-        if problems.is_sound("evidence", "n_features_per_model") and self.features:
+        problems, section = self.problems, self.study.evidence
+        samples, data, features = self.input.samples, self.input.data, self.input.features
+        if problems.is_sound("evidence", "n_features_per_model") and features:
             with reported(problems, ("evidence", "n_features_per_model")):
-                features_per_model(section.n_features_per_model, len(self.features))
+                features_per_model(section.n_features_per_model, len(features))
         least = self.study.decision.min_votes
         sound = problems.is_sound("decision", "min_votes") and problems.is_sound("evidence", "n_models")
         if least > section.n_models and sound:
             rule = f"must be at most the number of models, {section.n_models}, the most votes that a feature can have"
             problems(("decision", "min_votes"), f"{rule}; got {least}.")
         stated = self.study.data.task if problems.is_sound("data", "task") else None
-        self._check_selectors(stated if samples is None or not self._knows_target() else samples.target.task)
+        self._check_selectors(stated if samples is None or not self.input.knows_target() else samples.target.task)
         if samples is not None:
             share = section.train_size if problems.is_sound("evidence", "train_size") else None
             for error in subsample_errors(samples, share):
                 problems(("data", "target") if error.argument == "y" else ("evidence", "train_size"), error.rule)
-        if self.data is not None and self.data.constant.all():
+        if data is not None and data.constant.all():
             rule = "every feature has the same value in all samples, so that there is nothing to select."
             problems(("data", "path"), rule)
 
@@ -374,14 +312,19 @@ class _Resolver:
                 check_task(as_selector(FAMILIES["selector"].build(choice)), task)
 
 
-def _may_mean(pattern: str, name: str) -> bool:
-    """Tell whether a column may be meant by a pattern that matches none: one that begins or ends like it."""
-    ends = zip((pattern[0], pattern[-1]), (name[:1], name[-1:]), strict=True)
-    return all(is_pattern(wanted) or wanted.casefold() == letter.casefold() for wanted, letter in ends)
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts inside a value that are not patterns."""
+    if isinstance(value, str):
+        yield from () if is_pattern(value) else (value,)
+    elif isinstance(value, Mapping):
+        yield from _texts([*value, *value.values()])
+    elif isinstance(value, tuple | list | set | frozenset):
+        yield from (text for entry in value for text in _texts(entry))
+    elif is_dataclass(value):
+        yield from _texts(vars(value))
 
 
-def _samples_only(table: Table, section: DataSection) -> Table:
-    """Return a table with target and groups, and a feature that is right."""
-    targets = target_columns(section.target)
-    frame = table.frame[targets + [section.groups] * (section.groups is not None)]
-    return replace(table, frame=frame.assign(**{"".join(frame) + " feature": np.arange(len(frame))}))
+def _largest(constraint: Constraint | None) -> int:
+    """Return the largest whole number among the arguments of a constraint, which may ask for so many features."""
+    given = () if constraint is None else constraint.arguments
+    return max((value for _, value in given if isinstance(value, int)), default=0)

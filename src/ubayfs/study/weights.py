@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from ..priors.weights import (
     worth_by,
 )
 from .diagnostics import Path, Report, below, known_only, refuse, reported
-from .names import Names, is_pattern
+from .names import KnowledgeFiles, Names, is_pattern
 from .yaml_io import plain
 
 StatedOf = tuple[tuple[str | int, Stated], ...]
@@ -216,7 +215,7 @@ class WeightResolver:
     block_names: Names  # of all blocks, also of those whose members are wrong
     n_models: int  # that words of the scale are measured by
     report: Report
-    folder: FilePath  # where paths of lists start
+    files: KnowledgeFiles
     aliases: Any = None
     at: Path = ("prior", "weights")  # where they are written, and their table
     table_at: Path = ("prior", "table")
@@ -265,7 +264,7 @@ class WeightResolver:
         for word, names in weights.lists:
             path: Path = (*self.at, word)
             report = partial(self.report, path)
-            table = read_rows(names, report, folder=self.folder)
+            table = self.files.rows(names, path) if isinstance(names, str) else read_rows(names, report)
             if table is None:
                 continue
             matched = match_rows(replace(table, aliases=self.aliases), self.names.names, report)

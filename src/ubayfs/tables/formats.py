@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .._arguments import did_you_mean
-from .._files import as_path, protected, save_content
+from .._files import ReadBytes, as_path, protected, read_bytes, save_content
 from ..exceptions import Advice, InputError, MissingDependencyError
 from .columns import is_number_type, n_title_rows
 from .table import MISSING_CODES, Table, check_distinct, file_error, quoted, tidy
@@ -39,6 +39,7 @@ def read_table(
     choose_sheet: bool = False,
     encoding: str | None = None,
     distinct: bool = True,
+    read: ReadBytes = read_bytes,
 ) -> Table:
     """Read a table; its suffix tells the format.
 
@@ -57,6 +58,8 @@ def read_table(
         Of a text file, such as ``"latin-1"``.
     distinct : bool
         Whether a column name that occurs several times is refused. Else such columns are side by side in the frame.
+    read : callable
+        Returns the content of a file; AnnData are opened by their own package.
 
     Returns
     -------
@@ -81,20 +84,20 @@ def read_table(
         raise _sheet_error(f"{path} is not an Excel file, and has no sheet {sheet!r}. Leave the sheet out.", sheet)
     try:
         if suffix in _EXCEL:
-            return _read_excel(path, sheet, choose_sheet, distinct)
+            return _read_excel(_open_sheets(path, read), path, sheet, choose_sheet, distinct)
         if suffix in _TEXT:
-            return read_text(path, encoding, distinct)
-        return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path)
+            return read_text(path, encoding, distinct, read)
+        return _read_anndata(path) if suffix in _ANNDATA else _read_parquet(path, read)
     except OSError as error:
         raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
 
 
-def read_lines(path: str | os.PathLike[str]) -> list[str]:
+def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> list[str]:
     """Return the lines of a text file that is not a table, such as a list of names or gene sets."""
     path = _shortened(as_path(path))
     _check_file(path)
     try:
-        return text_lines(path)
+        return text_lines(path, read)
     except OSError as error:
         raise file_error(path, f"cannot be read ({error.strerror or error}).") from error
 
@@ -168,12 +171,12 @@ def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
         ) from error
 
 
-def _read_parquet(path: Path) -> Table:
+def _read_parquet(path: Path, read: ReadBytes) -> Table:
     """Read a Parquet file; an index that pandas stored in it names the rows."""
     with _needs("pyarrow", "parquet", path):
         from pyarrow.parquet import ParquetFile
     with _undamaged(path, "Parquet"):
-        stored = ParquetFile(io.BytesIO(path.read_bytes())).read()
+        stored = ParquetFile(io.BytesIO(read(path))).read()
     check_distinct(stored.column_names, path)
     with _undamaged(path, "Parquet"):
         frame = stored.to_pandas()
@@ -182,9 +185,8 @@ def _read_parquet(path: Path) -> Table:
     return tidy(frame, [str(name) for name in frame.columns], path)
 
 
-def _read_excel(path: Path, sheet: str | None, choose_sheet: bool, distinct: bool) -> Table:
+def _read_excel(sheets: dict[str, Any], path: Path, sheet: str | None, choose_sheet: bool, distinct: bool) -> Table:
     """Read a sheet of an Excel file by its name; None: the first one, or the first one with a column of numbers."""
-    sheets = _open_sheets(path)
     if sheet is not None and sheet not in sheets:
         hint = did_you_mean(sheet, sheets)
         raise _sheet_error(f"{path} has no sheet {sheet!r}.{hint} Its sheets are {quoted(list(sheets))}.", sheet)
@@ -200,12 +202,12 @@ def _read_excel(path: Path, sheet: str | None, choose_sheet: bool, distinct: boo
     return _read_sheet(sheets, next(iter(sheets)), path, distinct)
 
 
-def _open_sheets(path: Path) -> dict[str, Any]:
+def _open_sheets(path: Path, read: ReadBytes) -> dict[str, Any]:
     with _needs("openpyxl", "excel", path):
         from openpyxl import load_workbook
     with _undamaged(path, "Excel", " or protected by a password"):
         # Values instead of formulas; from memory, because openpyxl leaves files open.
-        workbook = load_workbook(io.BytesIO(path.read_bytes()), read_only=True, data_only=True)
+        workbook = load_workbook(io.BytesIO(read(path)), read_only=True, data_only=True)
         sheets = {found.title: found for found in workbook.worksheets}
     if not sheets:
         raise file_error(path, "has no sheet with cells.")

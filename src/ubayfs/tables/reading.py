@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._arguments import check_choice
-from .._files import as_path
+from .._files import ReadBytes, as_path, read_bytes
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..data.reading_rules import (
@@ -144,6 +144,7 @@ def read_files(
     duplicates: str = "error",
     encoding: str | None = None,
     sheet: str | None = None,
+    read: ReadBytes = read_bytes,
     **layout: Any,
 ) -> Table:
     """Read the files of :func:`read_data` and lay them out as one table; its further arguments are those of that."""
@@ -156,17 +157,19 @@ def read_files(
     if not files:
         raise InputError.of("path", "must name at least one file.", path)
     tables = {
-        block: read_table(file, sheet=sheet, encoding=encoding, distinct=distinct) for block, file in files.items()
+        block: read_table(file, sheet=sheet, encoding=encoding, distinct=distinct, read=read)
+        for block, file in files.items()
     }
-    return lay_out(tables, read_sheet(samples, encoding), features_in=features_in, duplicates=duplicates, **layout)
+    described = read_sheet(samples, encoding, read)
+    return lay_out(tables, described, features_in=features_in, duplicates=duplicates, **layout)
 
 
-def read_sheet(samples: AnyPath | None, encoding: str | None = None) -> Table | None:
+def read_sheet(samples: AnyPath | None, encoding: str | None = None, read: ReadBytes = read_bytes) -> Table | None:
     """Read a sample sheet, if there is one; its errors are those of the argument `samples`."""
     if samples is None:
         return None
     try:
-        return read_table(samples, encoding=encoding)
+        return read_table(samples, encoding=encoding, read=read)
     except InputError as error:
         raise InputError(str(error), argument="samples", value=samples) from error
 

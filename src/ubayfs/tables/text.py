@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._files import unprotected
+from .._files import ReadBytes, read_bytes, unprotected
 from ..exceptions import Advice, InputError
 from .columns import comma_decimals, is_number_type, n_title_rows
 from .series_matrix import samples_of, without_series_lines
@@ -43,13 +43,13 @@ _WITH_ZEROS = {
 _PROTECTED = re.compile(rb"'[=+\-@\t\r]")
 
 
-def read_text(path: Path, encoding: str | None = None, distinct: bool = True) -> Table:
+def read_text(path: Path, encoding: str | None = None, distinct: bool = True, read: ReadBytes = read_bytes) -> Table:
     """Read a text table whose columns are separated by commas, semicolons or tabs; .gz is decompressed.
 
     `encoding` is given for anything but UTF-8, and UTF-16 with its mark. Without `distinct`, a column name may occur
     several times.
     """
-    content = _as_utf8(_content(path), encoding, path)
+    content = _as_utf8(_content(path, read), encoding, path)
     # One kind of line end: pandas does not see an empty first field after a lone carriage return.
     content = content.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     content, n_above, series = without_series_lines(content)
@@ -95,13 +95,13 @@ def _split(records: Iterator[tuple[int, list[str]]], n: int) -> tuple[list[str],
     return [" ".join(filter(None, fields)) for _, fields in islice(records, n)], next(records)
 
 
-def text_lines(path: Path) -> list[str]:
+def text_lines(path: Path, read: ReadBytes = read_bytes) -> list[str]:
     """Return the lines of a text file that is not a table, such as a list of names; .gz is decompressed."""
-    return _as_utf8(_content(path), None, path).removeprefix(_BOM).decode("utf-8").splitlines()
+    return _as_utf8(_content(path, read), None, path).removeprefix(_BOM).decode("utf-8").splitlines()
 
 
-def _content(path: Path) -> bytes:
-    content = path.read_bytes()
+def _content(path: Path, read: ReadBytes) -> bytes:
+    content = read(path)
     if path.suffix.lower() == ".gz" and content:
         try:
             content = gzip.decompress(content)
