@@ -196,10 +196,10 @@ class Robot:
         end = time.monotonic() + 60
         while time.monotonic() < end and "Reading" in _status(page):
             time.sleep(0.2)
-        rows = page.request.get(self.server.url(self.study, "features.json")).json()["rows"]
+        known = page.request.get(self.server.url(self.study, "features.json")).json()
         seen = {name: page.get_attribute(f"#{name}", "title") for name in ("undo", "redo")}
         rules = page.locator(".rules .says").all_text_contents()
-        return {**seen, "rules": rules, "stated": [row for row in rows if row[2:] != [None, ""]]}
+        return {**seen, "rules": rules, "blocks": known["blocks"], "stated": known["stated"]}
 
     def fail(self, what: str) -> None:
         """Record what is wrong, and what was done before; the robot acts on."""

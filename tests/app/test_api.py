@@ -82,11 +82,11 @@ def test_votes_are_in_the_rows_only_when_knowledge_is_confirmed():
         words=lambda expert: {"b": ("likely", "a paper")} if expert == "Ann" else {},
         state=SimpleNamespace(confirmed={"Bob": "2026-11-17T04:00:00+00:00"}), votes=np.array([3, 4]), revision=7,
     )  # fmt: skip
-    rows = [["a", "size", None, ""], ["b", "", "likely", "a paper"]]
-    assert api.feature_rows(Seat(bench, "Ann")) == {"revision": 7, "rows": rows, "votes": None}
+    known = {"names": ["a", "b"], "blocks": ["size", ""], "stated": {1: ("likely", "a paper")}, "votes": None}
+    assert api.feature_rows(Seat(bench, "Ann")) == known
     assert api.feature_rows(Seat(bench, "Bob"))["votes"] == [3, 4]
     bench.facts = None
-    assert api.feature_rows(Seat(bench))["rows"] == []
+    assert api.feature_rows(Seat(bench))["names"] == []
 
 
 def test_a_table_that_is_too_large_is_refused_before_it_is_read(tmp_path):

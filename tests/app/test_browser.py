@@ -214,8 +214,8 @@ def test_features_come_in_one_answer(page, study):
     page.goto(f"{study}/data")
     assert figure(page, "features") == "30"
     answer = page.evaluate("fetch(location.pathname.replace(/data$/, 'features.json')).then(r => r.json())")
-    assert len(answer["rows"]) == 30
-    assert answer["rows"][0][:2] == ["mean radius", "mean"]
+    assert len(answer["names"]) == len(answer["blocks"]) == 30
+    assert (answer["names"][0], answer["blocks"][0]) == ("mean radius", "mean")
 
 
 def test_the_tour_leads_through_the_screens(page, server):

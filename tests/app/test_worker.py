@@ -99,6 +99,22 @@ def test_constraints_on_correlations_and_words_are_decided_as_in_the_library(as_
         assert bench.answer["set"]["features"] == list(decided(bench.state.study).features)
 
 
+def test_scores_of_sizes_are_looked_for_again_only_if_they_change(as_it_was):
+    bench = as_it_was
+
+    def points():
+        return bench.request("sizes", sizes=[1, 2, 3, 4]).result(60)
+
+    before = points()
+    assert [point["value"] for point in before] == sorted(point["value"] for point in before)
+    bench.set_size(2)
+    until(bench, answered(bench))
+    assert points() == before
+    bench.say(["gene9"], "very likely")
+    until(bench, answered(bench))
+    assert points()[0]["value"] != before[0]["value"]
+
+
 def test_contradictions_name_the_rules(as_it_was):
     bench = as_it_was
     bench.add_rule(decorrelate(0.9))

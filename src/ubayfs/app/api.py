@@ -81,15 +81,20 @@ def _check_length(name: str, n_bytes: int, free: int) -> None:
 
 
 def feature_rows(bench: Seat) -> dict[str, Any]:
-    """Return all features for a table: [name, block, votes or word, why], and the votes if the expert may see them."""
-    facts = bench.facts
-    if facts is None or "feature_names" not in facts:
-        return {"revision": bench.revision, "rows": [], "votes": None}
-    names, stated = facts["feature_names"], bench.stated
-    blocks = facts.get("block_of") or {}
-    nothing: tuple[Any, Any] = (None, "")
-    rows = [[name, blocks.get(name, ""), *stated.get(name, nothing)] for name in names]
-    return {"revision": bench.revision, "rows": rows, "votes": None if bench.votes is None else bench.votes.tolist()}
+    """Return all features for a table, by column: most have no block, and nothing is stated of them.
+
+    ``names``, ``blocks`` or null, ``stated`` (votes or word, and why, by position), and ``votes``, or null if the
+    expert may not see them.
+    """
+    facts = bench.facts or {}
+    names, blocks = facts.get("feature_names", []), facts.get("block_of")
+    stated, places = bench.stated, {name: i for i, name in enumerate(names)}
+    return {
+        "names": names,
+        "blocks": [blocks.get(name, "") for name in names] if blocks else None,
+        "stated": {places[name]: word for name, word in stated.items() if name in places},
+        "votes": None if bench.votes is None else bench.votes.tolist(),
+    }
 
 
 def add_static(app: Any, contents: Mapping[str, tuple[str, str]]) -> None:

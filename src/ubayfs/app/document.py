@@ -19,7 +19,6 @@ from .._arguments import feature_hint
 from .._files import read_json, write_atomically
 from .._plain import listing
 from ..exceptions import InputError
-from ..results.file_set import FileSet
 from ..study.study import Study, load_study
 from .history import History, now
 from .state import APP, HISTORY, STUDY, VERSION, VERSIONS, Rule, State, Word
@@ -52,6 +51,8 @@ class Document:
     """
 
     def __init__(self, directory: str | Path) -> None:
+        from ..results.file_set import FileSet  # with plotting: a list of studies needs neither
+
         self.directory = Path(directory).absolute()
         self._lock = threading.RLock()
         self._stack = ExitStack()

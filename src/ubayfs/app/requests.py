@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._plain import plain
+from ..data.blocks import Blocks
 from ..exceptions import UBayFSError
 from . import export
 from .intake import inspect
@@ -20,23 +21,43 @@ _TOGETHER = 100  # runs that selectors do at once, at most
 
 
 def sizes(stages: Stages, sizes: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the highest score that sets of each size reach under all rules but max-size, and their expected noise."""
+    """Return the highest score that sets of each size reach under all rules but max-size, and their expected noise.
+
+    The best sets do not depend on that rule: they are looked for once until something else changes.
+    """
     from ..plotting.sizes import best_of_sizes
 
-    selection, trust = _selection(stages), stages.trust_of_set
-    utility = selection.problem.utility
+    selection, trust, wanted = _selection(stages), stages.trust_of_set, set(sizes)
+    utility, others = selection.problem.utility, _without_sizes(stages)
+    key = (utility.theta, utility.selectable, utility.constraint_strength, *others)
+    if len(stages.best_sets[0]) != len(key) or not all(map(_same, key, stages.best_sets[0])):
+        stages.best_sets = (key, {})
+    known = stages.best_sets[1]
     limits = [utility.system.rows_of(part) for part in utility.system.parts if part.kind == "max_size"]
-    others = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
-    free = replace(utility, system=utility.system.take(others))
-    solutions, _, _ = best_of_sizes(selection, free, set(sizes))
+    rows = np.setdiff1d(np.arange(utility.system.n_inequalities), np.concatenate([*limits, np.empty(0, dtype=int)]))
+    free = replace(utility, system=utility.system.take(rows))
+    solutions, _, _ = best_of_sizes(selection, free, wanted - known.keys())
+    known |= dict.fromkeys(wanted - known.keys())
+    known |= {int(found.chosen.sum()): (found.chosen, float(free(found.chosen)[0])) for found in solutions}
     noise = None if trust is None or trust.noise is None or not trust.noise.enough else trust.noise
     points = []
-    for found in sorted(solutions, key=lambda solution: int(solution.chosen.sum())):
-        votes = selection.counts[found.chosen]
+    for size in sorted(size for size in wanted if known[size] is not None):
+        chosen, value = known[size]
+        votes = selection.counts[chosen]
         expected = None if noise is None else noise.expected(votes[votes > 0])[0]
-        point = {"size": int(found.chosen.sum()), "value": float(free(found.chosen)[0]), "noise": expected}
-        points.append(point)
+        points.append({"size": size, "value": value, "noise": expected})
     return points
+
+
+def _same(first: Any, second: Any) -> bool:
+    return np.array_equal(first, second) if isinstance(first, np.ndarray) else first is second or first == second
+
+
+def _without_sizes(stages: Stages) -> tuple[Any, ...]:
+    """Return what a decision rests on beside the importance of features: constraints but for max-size, and blocks."""
+    decision = stages.resolved.decision  # type: ignore[union-attr]
+    constraints = tuple(given for given in decision.constraints if given.kind != "max_size")
+    return constraints, Blocks.of(decision.blocks), stages.data
 
 
 def questions(stages: Stages, n: int = 10) -> Any:

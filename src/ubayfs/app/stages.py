@@ -1,6 +1,7 @@
 """What is computed about an open study, in the process of its worker: data and evidence stay here, decisions are made.
 
-The answer comes in stages, each of which uses what the earlier ones found: set, reasons, alternatives, figures, trust.
+The answer comes in stages, each of which uses what the earlier ones found: set, reasons, alternatives, what is left out,
+figures, trust.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from ..study.trusted import TrustWork, Watch
 from ..summary import advice_facts, answer
 from ..summary.facts import correlations_of, is_proved
 from ..summary.members import LEVEL, alternatives
-from ..summary.trust_facts import explanations, with_costs, with_substitutes
+from ..summary.trust_facts import replacements, what_is_out, with_costs, with_substitutes
 from ..trust.trust import Trust
 from .facts import data_facts, table_facts
 from .intake import too_large
 from .state import State
 
 EVIDENCE, TRUST, RUNS = "evidence.npz", "trust.npz", "runs"
-STAGES = ("set", "reasons", "alternatives", "figures", "trust")
+STAGES = ("set", "reasons", "alternatives", "left_out", "figures", "trust")
 
 
 class Stages:
@@ -71,6 +72,7 @@ class Stages:
         self._read: Any = None  # what the data were read by
         self._draft: Any = None  # of `draft_study`
         self.judged: tuple[Selection, Trust] | None = None
+        self.best_sets: tuple[tuple[Any, ...], dict[int, Any]] = ((), {})  # by size, and what they rest on
         with _ignoring_damage():
             self.evidence = Evidence.load(directory / EVIDENCE) if (directory / EVIDENCE).is_file() else None
         with _ignoring_damage():
@@ -257,17 +259,21 @@ class Stages:
         return answer(self._decided, study=self.resolved, trust=self.trust_of_set)
 
     def alternatives(self) -> dict[str, Any]:
-        """Return sets that are almost as good, substitutes, strong features left out, and what constraints cost."""
+        """Return sets that are almost as good, and what could take the place of each member."""
         self.selection, resolved = self.complete(), self.resolved
         assert resolved is not None
-        found = explanations(self.selection, resolved.decision.random_state, resolved.decision.blocks)
-        known = answer(self.selection, study=resolved, trust=self.trust_of_set)
-        return {
-            "alternatives": alternatives(self.selection),
-            **{key: found[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
-            "chosen": with_substitutes(known["chosen"], found["substitutes"]),
-            "constraints": with_costs(known["constraints"], found["costs"]),
-        }
+        found = replacements(self.selection, resolved.decision.random_state)
+        chosen = [{"feature": name} for name in self.selection.features]
+        return {"alternatives": alternatives(self.selection), "chosen": with_substitutes(chosen, found["substitutes"])}
+
+    def left_out(self) -> dict[str, Any]:
+        """Return strong features that are not in the set, and what constraints cost."""
+        resolved = self.resolved
+        assert resolved is not None
+        found = what_is_out(self._decided, resolved.decision.random_state)
+        known = answer(self._decided, study=resolved, trust=self.trust_of_set)
+        kept = {key: found[key] for key in ("left_out", "left_out_known")}
+        return {**kept, "constraints": with_costs(known["constraints"], found["costs"])}
 
     def complete(self) -> Selection:
         """Return the selection with its alternatives, which are looked for once."""

@@ -113,7 +113,7 @@ class _Loop:
         self._working = ""  # what that thread does
         self._stop = self._interrupting = self._interruptible = False
         self._edited = time.monotonic()
-        self._busy = False
+        self._busy = False  # whether decisions go first
 
     def send(self, kind: str, *content: Any) -> None:
         with self._sending:
@@ -133,7 +133,7 @@ class _Loop:
             with self._ready:
                 if kind == "state":
                     self._state = (content[0], content[1])
-                    self._edited = time.monotonic()
+                    self._edited, self._busy = time.monotonic(), True
                     if self._interruptible:
                         self._interrupting = True
                         _thread.interrupt_main()
@@ -157,28 +157,23 @@ class _Loop:
 
     def decide_forever(self) -> None:
         while True:
-            try:
+            with suppress(Superseded):
                 self._next()()
-            except Superseded:  # noqa: PERF203
-                continue
-            finally:
-                self._busy = False
 
     def _next(self) -> Callable[[], None]:
         """Wait for something to do: a new state, a request, the next stage."""
         with self._ready:
             self._interrupting = False
             while True:
+                self._busy = bool(self._state or self._requests or self._rest)
                 if self._state is not None:
                     (revision, state), self._state = self._state, None
-                    self._busy = True
                     return lambda: self._enter(revision, state)
                 if self._requests:
                     number, kind, payload = self._requests.popleft()
                     return lambda: self._answer(number, kind, payload)
                 if self._rest:
                     stage = self._rest.popleft()
-                    self._busy = True
                     return lambda: self._stage(stage)
                 self._ready.wait()
 

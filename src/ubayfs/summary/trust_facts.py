@@ -172,29 +172,34 @@ def with_substitutes(records: list[dict[str, Any]], found: Iterable[Mapping[str,
 
 def explanations(selection: Selection, random_state: RandomState, blocks: Any) -> dict[str, Any]:
     """Return what could replace what, what is out and why, what constraints cost, and whether prior and data agree."""
+    found = replacements(selection, random_state) | what_is_out(selection, random_state)
     if selection.problem is None:
-        return {
-            "substitutes": [],
-            "left_out": [],
-            "left_out_known": False,
-            "stand_ins": [],
-            "costs": [],
-            "agreement": None,
-        }
+        return {**found, "agreement": None}
+    known = agreement(selection, blocks=blocks, random_state=random_state, node_limit=_NODES)
+    return {**found, "agreement": plain(known)}
+
+
+def replacements(selection: Selection, random_state: RandomState) -> dict[str, Any]:
+    """Return what could take the place of each member, and which features stood in for one another."""
+    if selection.problem is None:
+        return {"substitutes": [], "stand_ins": []}
+    found = substitutes(selection, random_state=random_state, node_limit=_NODES)
+    return {"substitutes": plain(found), "stand_ins": _stand_ins(selection, found)}
+
+
+def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, Any]:
+    """Return strong features that are out and why, and what constraints cost."""
+    if selection.problem is None:
+        return {"left_out": [], "left_out_known": False, "costs": []}
     limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
     costs = constraint_costs(selection, **limits)
     many = selection.problem.utility.system.n_inequalities > _MOST_INEQUALITIES
     strong = [] if many else _strong(selection)
     out = left_out(selection, len(strong), costs, **limits) if any(strong) else ()
-    found: dict[str, Any] = {
-        "substitutes": substitutes(selection, **limits),
-        "costs": costs,
-        "agreement": agreement(selection, blocks=blocks, **limits),
-    }
-    return {key: plain(values) for key, values in found.items()} | {
+    return {
+        "costs": plain(costs),
         "left_out": [plain(entry) for entry, shown in zip(out, strong, strict=False) if shown],
         "left_out_known": not many,
-        "stand_ins": _stand_ins(selection, found["substitutes"]),
     }
 
 

@@ -46,9 +46,9 @@ def draw_answer(bench: Seat) -> None:
             _draw_trust(bench)
             with ui.element("section").classes("panel").props('aria-label="The set"'):
                 _draw_members(bench)
-            for title, make in _EXPLANATIONS.items():
+            for title, (stage, make) in _EXPLANATIONS.items():
                 with panel(title):
-                    _follow(bench, partial(_of_stage, bench, "alternatives", make), "answer")
+                    _follow(bench, partial(_of_stage, bench, stage, make), "answer")
             _draw_figures(bench)
         with ui.element("div"):
             _draw_size(bench)
@@ -65,9 +65,9 @@ def draw_answer(bench: Seat) -> None:
     on(bench, ("answer", "state"), refresh)
 
 
-_EXPLANATIONS: dict[str, Callable[[Any], Markup]] = {
-    "Strong features left out": parts.left_out,
-    "Almost as good": lambda found: parts.other_sets(found["alternatives"]),
+_EXPLANATIONS: dict[str, tuple[str, Callable[[Any], Markup]]] = {
+    "Strong features left out": ("left_out", parts.left_out),
+    "Almost as good": ("alternatives", lambda found: parts.other_sets(found["alternatives"])),
 }
 
 
@@ -197,7 +197,7 @@ def _draw_trust(bench: Seat) -> None:
 
 
 def _rules(bench: Seat) -> Markup:
-    stage = bench.answer.get("alternatives") or bench.answer.get("reasons")
+    stage = bench.answer.get("left_out") or bench.answer.get("reasons")
     return Markup('<p class="empty">...</p>') if stage is None else parts.rules(stage["constraints"])
 
 

@@ -27,18 +27,19 @@ def add_scripts() -> None:
 
 def _column(field: str, title: str, **more: Any) -> dict[str, Any]:
     shown = "p => window.ubayfs.features.visible(p.value)"
-    return {"field": field, "headerName": title, ":valueFormatter": shown, ":tooltipValueGetter": shown, **more}
+    hint = {":tooltipValueGetter": shown} if field in ("n", "y") else {}  # what may be longer than its cell
+    return {"field": field, "headerName": title, ":valueFormatter": shown, **hint, **more}
 
 
 def _options(url: str) -> dict[str, Any]:
     stated = {"editable": True, ":cellClass": "p => p.value === null ? '' : 'stated'"}
     return {
         "columnDefs": [
-            _column("n", "Feature", flex=3, minWidth=140),
-            _column("b", "Block", flex=1, minWidth=80),
-            _column("w", "Word or votes", flex=1, minWidth=150, **stated),
-            _column("y", "Why", flex=2, minWidth=120, editable=True),
-            _column("v", "Votes", width=90, type="rightAligned", initialHide=True),
+            _column("n", "Feature", flex=3, minWidth=120),
+            _column("b", "Block", flex=1, minWidth=70),
+            _column("w", "Word or votes", flex=1, minWidth=130, **stated),
+            _column("y", "Why", flex=2, minWidth=80, editable=True),
+            _column("v", "Votes", width=85, type="rightAligned", initialHide=True),
             {"colId": "card", "headerName": "Features", "flex": 1, "initialHide": True,
              ":cellRenderer": "p => window.ubayfs.features.card(p)"},
         ],
@@ -53,7 +54,7 @@ def _options(url: str) -> dict[str, Any]:
         "animateRows": False,
         "overlayNoRowsTemplate": "<span>No features to show</span>",
         ":getRowId": "p => String(p.data.i)",
-        ":isExternalFilterPresent": "() => true",
+        ":isExternalFilterPresent": "() => window.ubayfs.features.filtering()",
         ":doesExternalFilterPass": "node => window.ubayfs.features.passes(node.data)",
         ":onGridReady": f"p => window.ubayfs.features.ready(p.api, {url!r})",
         ":onCellEditRequest": "p => window.ubayfs.features.edited(p)",

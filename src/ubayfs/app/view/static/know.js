@@ -2,7 +2,7 @@
 "use strict";
 window.ubayfs.features = {
   words: ["very likely", "likely", "neutral", "unlikely"],
-  needle: "", shown: "all",
+  needle: "", shown: "all", narrow: false, votes: false, layout: "false false", early: null,
   ready(api, address) {
     this.api = api;
     this.box = document.querySelector(".features");
@@ -15,17 +15,22 @@ window.ubayfs.features = {
   },
   async load(address) {
     this.address = address || this.address;
-    const answer = await (await fetch(this.address)).json();
-    this.api.setGridOption("rowData", (answer.rows || []).map(([n, b, w, y], i) =>
-      ({ i, n, b, w, y, v: answer.votes ? answer.votes[i] : null, f: `${n}\n${b}\n${y || ""}`.toLowerCase() })));
-    this.votes = Boolean(answer.votes);
+    const early = this.early;
+    this.early = null;  // what was asked for while the page was being drawn
+    const answer = await (early || this.fetch(this.address));
+    const { names = [], blocks, stated = {}, votes } = answer;
+    this.votes = Boolean(votes);
     this.fit(window.matchMedia("(max-width: 40rem)").matches);
+    this.api.setGridOption("rowData", names.map((n, i) => {
+      const [w, y] = stated[i] || [null, ""];
+      return { i, n, b: blocks ? blocks[i] : "", w, y, v: votes ? votes[i] : null };
+    }));
   },
+  async fetch(address) { return (await fetch(address)).json(); },
   // Rows that changed: position, votes or word, why.
   change(rows) {
     const update = rows.filter(([i]) => this.api.getRowNode(String(i))).map(([i, w, y]) => {
-      const old = this.api.getRowNode(String(i)).data;
-      return { ...old, w, y, f: `${old.n}\n${old.b}\n${y || ""}`.toLowerCase() };
+      return { ...this.api.getRowNode(String(i)).data, w, y, f: undefined };
     });
     this.api.applyTransaction({ update });
   },
@@ -41,16 +46,26 @@ window.ubayfs.features = {
     this.shown = shown === null ? this.shown : shown;
     this.api.onFilterChanged();
   },
+  filtering() { return Boolean(this.needle) || this.shown !== "all"; },
   passes(row) {
     const stated = row.w !== null && row.w !== undefined;
-    return (this.shown === "all" || stated === (this.shown === "stated")) && (!this.needle || row.f.includes(this.needle));
+    if (this.shown !== "all" && stated !== (this.shown === "stated")) return false;
+    row.f ??= `${row.n}\n${row.b}\n${row.y || ""}`.toLowerCase();
+    return !this.needle || row.f.includes(this.needle);
   },
+  // Columns on a wide window, cards on a narrow one.
   fit(narrow) {
-    this.api.setColumnsVisible(["n", "b", "w", "y"], !narrow);
-    this.api.setColumnsVisible(["card"], narrow);
+    const layout = `${narrow} ${this.votes}`;
+    if (layout === this.layout) return;
+    if (this.narrow !== narrow) {
+      this.api.setColumnsVisible(["n", "b", "w", "y"], !narrow);
+      this.api.setColumnsVisible(["card"], narrow);
+      this.api.setGridOption("rowHeight", narrow ? 92 : 38);
+      this.api.resetRowHeights();
+    }
     this.api.setColumnsVisible(["v"], !narrow && Boolean(this.votes));
-    this.api.setGridOption("rowHeight", narrow ? 92 : 38);
-    this.api.resetRowHeights();
+    this.layout = layout;
+    this.narrow = narrow;
   },
   count() {
     const of = this.api.getGridOption("rowData")?.length || 0;
@@ -107,6 +122,9 @@ window.ubayfs.features = {
     return box;
   },
 };
+if (/\/know$/.test(location.pathname)) {
+  window.ubayfs.features.early = window.ubayfs.features.fetch(location.pathname.replace(/know$/, "features.json") + location.search);
+}
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
   const search = document.querySelector("[data-search]");
