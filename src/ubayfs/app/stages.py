@@ -1,7 +1,7 @@
 """What is computed about an open study, in the process of its worker: data and evidence stay here, decisions are made.
 
-The answer comes in stages, each of which uses what the earlier ones found: set, reasons, alternatives, what is left out,
-figures, trust.
+The answer comes in stages, each of which uses what the earlier ones found: set, reasons, alternatives, what is left
+out, figures, trust.
 """
 
 from __future__ import annotations
