@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
@@ -96,6 +97,15 @@ class Decision:
     def of(cls, given: Mapping[str, Any]) -> Decision:
         """Make a decision of those entries that are arguments of one, such as the parameters of a function."""
         return cls(**{name: given[name] for name in cls.names() if name in given})
+
+    def but(self, **changes: Any) -> Decision:
+        """Return a copy with other values of some arguments; only these are checked."""
+        other = copy(self)
+        for name, value in changes.items():
+            object.__setattr__(other, name, self.check_argument(name, value))
+        if not {"optimizer", "time_limit"}.isdisjoint(changes):
+            as_optimizer(other.optimizer, other.time_limit)
+        return other
 
     @classmethod
     def check_argument(cls, name: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ubayfs import workflow
+from ubayfs import InputError, max_size, workflow
 from ubayfs.cli.main import main
 from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study, resolve, resolve_study
@@ -65,21 +65,35 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
     assert len(made) == len(resolved) == 1
 
 
-@pytest.mark.parametrize(("seed", "n_decisions"), [("0", 1), ("null", 2)])
-def test_select_and_decide_check_the_decision_once_unless_a_seed_is_drawn(folder, monkeypatch, seed, n_decisions):
+@pytest.mark.parametrize(
+    ("seed", "level", "size"), [("0", "none", "2"), ("null", "quick", "supported"), ("0", "full", "supported")]
+)
+def test_every_command_checks_the_decision_once(folder, monkeypatch, seed, level, size):
+    monkeypatch.setattr("ubayfs.trust.predictors.N_TREES", 2)
     few = f"evidence: {{n_models: 5}}\noutputs: {{figures: [], n_draws: 3}}\ndecision: {{seed: {seed}}}\n"
-    few += "trust: {level: none}\n"
-    (folder / "study.yaml").write_text(STUDY + few)
+    few += f"trust: {{level: {level}, n_shuffles: 2, n_splits: 2, cv: 2, n_repeats: 1}}\n"
+    (folder / "study.yaml").write_text(STUDY.replace("n: 2", f"n: {size}") + few)
     made = []
     count_decisions(monkeypatch, made)
-    assert main(["select", "study.yaml", "-o", "first"]) == 0
-    assert len(made) == n_decisions
-    made.clear()
-    assert main(["decide", "first", "--max-size", "1"]) == 0  # the seed that was drawn is known
-    assert len(made) == 1
-    made.clear()
-    assert main(["decide", "first", "--study", "study.yaml"]) == 0
-    assert len(made) == n_decisions
+    for command in (
+        ["select", "study.yaml", "-o", "first"],
+        ["decide", "first", "--max-size", "1"],
+        ["decide", "first", "--max-size", "1", "-o", "second"],
+        ["decide", "first", "--study", "study.yaml"],
+        ["trust", "first", "--level", "quick"],
+    ):
+        made.clear()
+        assert main(command) == 0
+        assert len(made) == 1, command
+
+
+def test_only_arguments_that_change_are_checked():
+    decision = workflow.Decision(constraints=[max_size(2)], optimizer="genetic")
+    assert decision.but(min_votes=3) == workflow.Decision(constraints=[max_size(2)], optimizer="genetic", min_votes=3)
+    for wrong in ({"min_votes": -1}, {"time_limit": 3.0}):
+        with pytest.raises(InputError) as caught:
+            decision.but(**wrong)
+        assert caught.value.argument in wrong
 
 
 def test_a_decision_needs_no_table_and_no_heavy_package(folder):

@@ -224,7 +224,7 @@ class Stages:
         evidence = self.evidence
         assert evidence is not None
         resolved = self.work().study
-        decision = replace(resolved.decision, n_alternatives=0)
+        decision = resolved.decision.but(n_alternatives=0)
         self.selection = replace(resolved, decision=decision).decide(evidence)
         self.resolved = resolved
         best, positions = self.selection.best, self.selection.indices

@@ -195,7 +195,7 @@ class Study:
         study = self if self.blocks is not None else replace(self, blocks=getattr(data, "blocks", None))
         resolved = resolve_study(study, data=None, feature_names=names, n_models=n_models)
         unsized = with_supported(resolved.decision.constraints, SUPPORTED)  # refused: noise tells the number
-        return decide_with(replace(resolved.decision, constraints=unsized), evidence, data, resolved.prior)
+        return decide_with(resolved.decision.but(constraints=unsized), evidence, data, resolved.prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study in plain types, with the keys of the file.

@@ -117,6 +117,7 @@ def validate(
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
     ensemble, decision = split_arguments("validate", arguments)
     procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
+    decision.check(procedure.data.feature_names)
     decision, decide_for = sized_in_parts(procedure, decision)
     return validate_procedure(procedure, decision, options, decide_for=decide_for, checkpoint=checkpoint)
 
@@ -182,7 +183,6 @@ def validate_procedure(
     predictors = as_predictors(options.predictor, data.target.task)
     check_folds(data, options.cv)
     options = replace(options, baselines=options.baselines_for(data))
-    decision.check(data.feature_names)
     if directory is not None:
         about = _identity(procedure, decision, knowledge, decide_for, predictors, options)
         Checkpoint.open(directory, {**procedure.settings, "seed": plain_seed, **about})

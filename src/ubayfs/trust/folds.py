@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar
 
@@ -212,7 +212,7 @@ class FoldEvaluation:
         check_varies(train.target, "the training part")
         evidence = repeats.ensemble(self.procedure, train, seed_of(child(fold.seed, _EVIDENCE), None))
         decision = self.decision if self.decide_for is None else self.decide_for(train, evidence)
-        decision = replace(decision, random_state=child(fold.seed, _DECISION), n_alternatives=0)
+        decision = decision.but(random_state=child(fold.seed, _DECISION), n_alternatives=0)
         selection = decision.make(evidence, train, knowledge=self.knowledge)
         truth = fold.data.target.take(fold.test)
         judge = _Judge(fold, train.target, truth, ~evidence.constant, covariates_of(fold.data, fold.train, fold.test))
@@ -235,10 +235,10 @@ class FoldEvaluation:
         """Return the scores at all sizes, and those sizes that the constraints do not allow."""
         others = tuple(constraint for constraint in decision.constraints if constraint.kind not in _SIZES)
         # Weights are in the posterior.
-        free = replace(decision, weights=DEFAULT_WEIGHT, prior="dirichlet")
+        free = decision.but(weights=DEFAULT_WEIGHT, prior="dirichlet")
         records, failures = list[tuple[FoldScore, ...]](), list[str]()
         for size in self.sizes:
-            limited = replace(free, constraints=(*others, max_size(size, rho=math.inf)))
+            limited = free.but(constraints=(*others, max_size(size, rho=math.inf)))
             try:
                 chosen = tuple(limited.make(posterior, data).indices.tolist())
             except InfeasibleError as error:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -366,4 +366,4 @@ def sized_in_parts(
 
 
 def _sized(decision: Decision, n: int) -> Decision:
-    return replace(decision, constraints=with_supported(decision.constraints, n))
+    return decision.but(constraints=with_supported(decision.constraints, n))

@@ -20,7 +20,7 @@ k' their sizes and P the number of features that vary in the data:
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -266,7 +266,7 @@ def reproducibility_of(
         raise InputError.of("halves", rule)
     if needs_data and data is None:
         raise InputError.of("data", "is missing; a constraint on correlations needs the data of the halves.")
-    decision = replace(decision, n_alternatives=0)
+    decision = decision.but(n_alternatives=0)
     sets: list[tuple[Mask, Mask]] = []
     failures = list(halves.failures)
     for pair, first in zip(halves.pairs, halves.samples, strict=True):
