@@ -4,7 +4,9 @@ WORKERS ?= auto
 TESTS ?=
 
 VENV := .venv
-BIN := $(VENV)/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
+EXE := $(if $(filter Windows_NT,$(OS)),.exe)
 # pip resolves against these exact versions, so that a run today and one next year are the same.
 PINS := constraints/ci.txt
 MINIMUM_VENV := .venv-minimum
@@ -17,7 +19,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 # A virtual environment or an installation that was cut off does not count as made.
 .DELETE_ON_ERROR:
-.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence experiments lint clean
+.PHONY: help demo app test test-minimum test-all coverage docs bench equivalence experiments lint release-check clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -32,7 +34,7 @@ test: $(VENV)/.installed-test $(VENV)/.installed-experiments  ## Run all tests (
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-minimum: $(MINIMUM_VENV)/.installed-test $(MINIMUM_VENV)/.installed-experiments  ## Run all tests with the oldest versions that are supported (Python 3.10)
-	SCIPY_ARRAY_API=1 $(ONE_THREAD) $(MINIMUM_VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
+	SCIPY_ARRAY_API=1 $(ONE_THREAD) $(MINIMUM_VENV)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 test-all:  ## Run all tests on every Python from 3.10 to 3.13 that is found, and with the oldest packages (TESTS=tests/cli: some)
 	@WORKERS='$(WORKERS)' TESTS='$(TESTS)' .ci/test-all
@@ -64,28 +66,31 @@ lint: $(VENV)/.installed-lint  ## Check style, format and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+release-check: $(VENV)/.installed-release  ## Build sdist and wheel; try them in clean environments, with each extra alone (EXTRAS="none cli": some)
+	BUILDER=$(BIN)/python PYTHON=$(PYTHON) EXTRAS='$(EXTRAS)' .ci/release-check
+
 clean:  ## Remove the environments and everything else that can be made again
 	rm -rf $(VENV) $(VENV)-3.* $(MINIMUM_VENV) demo_output app_output experiments_output experiments_output_quick build dist htmlcov docs/_build docs/gallery docs/api/names docs/api/modules docs/api/examples .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for all targets; a stamp per extra remembers what is installed in it.
-$(VENV)/.installed-%: $(VENV)/bin/python pyproject.toml $(PINS)
+$(VENV)/.installed-%: $(BIN)/python$(EXE) pyproject.toml $(PINS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e '.[$*]'
 	touch $@
 
 # The experiments are a distribution of their own.
-$(VENV)/.installed-experiments: $(VENV)/bin/python pyproject.toml experiments/pyproject.toml $(PINS)
+$(VENV)/.installed-experiments: $(BIN)/python$(EXE) pyproject.toml experiments/pyproject.toml $(PINS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e . -e ./experiments
 	touch $@
 
-$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/bin/python pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
-	$(MINIMUM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e . -e ./experiments
+$(MINIMUM_VENV)/.installed-experiments: $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE) pyproject.toml experiments/pyproject.toml $(MINIMUM_PINS)
+	$(MINIMUM_VENV)/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e . -e ./experiments
 	touch $@
 
-$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/bin/python pyproject.toml $(MINIMUM_PINS)
-	$(MINIMUM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e '.[$*]'
+$(MINIMUM_VENV)/.installed-%: $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE) pyproject.toml $(MINIMUM_PINS)
+	$(MINIMUM_VENV)/$(SCRIPTS)/python -m pip install --quiet --disable-pip-version-check -c $(MINIMUM_PINS) -e '.[$*]'
 	touch $@
 
-$(BIN)/python $(MINIMUM_VENV)/bin/python:
+$(BIN)/python$(EXE) $(MINIMUM_VENV)/$(SCRIPTS)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed; try make PYTHON=python3.12")'
-	$(PYTHON) -m venv $(@D:/bin=)
+	$(PYTHON) -m venv $(@D:/$(SCRIPTS)=)

@@ -197,7 +197,10 @@ def test_names_in_code_spans_exist():
 
 def test_version_is_the_same_everywhere():
     assert f"version: {ubayfs.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"## {ubayfs.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    version, _, date = first.partition(" - ")
+    assert version == ubayfs.__version__
+    assert re.fullmatch(r"unreleased|\d{4}-\d{2}-\d{2}", date)
 
 
 def test_changelog_has_every_public_name_and_selector():

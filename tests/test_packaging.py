@@ -1,11 +1,14 @@
 """What the distribution of ubayfs is made of."""
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,3 +54,38 @@ def test_test_all_takes_every_python_that_starts(tmp_path):
         "Python 3.13: make test VENV=.venv-3.13 PYTHON=python3.13",
         f"oldest packages: make test-minimum PYTHON={pyenv}",
     ]
+
+
+def targets():
+    """Return the targets of make that people call."""
+    return set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def commands(workflow):
+    """Return what the steps of a workflow run."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / workflow).read_text(encoding="utf-8"))["jobs"]
+    return [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+
+
+def test_workflows_call_targets_of_make_only():
+    """What CI does can be repeated on any machine."""
+    workflows = sorted(path.name for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+    assert workflows == ["docs.yml", "release.yml", "tests.yml"]
+    called = [command.split()[:2] for name in workflows for command in commands(name)]
+    assert all(make == "make" and target in targets() for make, target in called)
+    here = re.findall(r"^make (\S+)$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(here) <= {target for _, target in called}
+
+
+def test_the_matrix_has_every_supported_python(project):
+    matrix = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))["jobs"]["test"]
+    versions = [row.rpartition(" ")[2] for row in project["project"]["classifiers"] if "Python :: 3." in row]
+    assert matrix["strategy"]["matrix"]["python"] == versions
+
+
+def test_every_extra_of_users_is_tried_before_a_release(project):
+    check = (ROOT / ".ci" / "release-check").read_text(encoding="utf-8")
+    extras = set(project["project"]["optional-dependencies"])
+    tried = set(re.search(r"EXTRAS:-(.*?)\}", check)[1].split()) - {"none"}
+    assert tried == extras - {"browser", "test", "bench", "lint", "dev", "docs", "coverage", "release"}
+    assert set(runpy.run_path(str(ROOT / ".ci" / "smoke.py"))["CHECKS"]) == tried | {""}
