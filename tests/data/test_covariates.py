@@ -182,5 +182,10 @@ def test_the_basis_spans_constant_and_columns_once():
 
 def test_data_of_the_fit_may_have_the_covariates(table):
     frame, _ = table
-    data = FeatureData.of_fit(frame, ["a", "b", "c"], None, ("age", "batch"))
-    assert data.feature_names.tolist() == ["a", "b", "c"]
+    adata = anndata.AnnData(
+        frame[["a", "b", "c"]].to_numpy(), obs=frame[["age", "batch"]].set_index(frame.index.astype(str))
+    )
+    adata.var_names = list("abc")
+    for X in (frame, frame[["a", "b", "c"]], frame[["a", "b", "c"]].to_numpy(), adata):
+        data = FeatureData.of_fit(X, ["a", "b", "c"], None, ("age", "batch"))
+        np.testing.assert_array_equal(data.X, frame[["a", "b", "c"]])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from amounts import examples
 from ubayfs.exceptions import InputError, StudyError
 from ubayfs.study import PrefixBlocks, check_study, load_study, template
-from ubayfs.study.starter import infer_columns
+from ubayfs.study.column_roles import infer_columns
 from ubayfs.tables import Table, likely_sheet, read_table
 
 

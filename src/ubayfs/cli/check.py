@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._plain import listing
 from . import options
 from .console import echo
 
@@ -62,6 +63,8 @@ def _data(resolved: ResolvedStudy) -> list[str]:
     if data.groups is not None:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
+    if data.covariates is not None:
+        lines.append(f"adjusted    for {listing(data.covariates.names)}; features must tell something beyond")
     if data.about_missing is not None:
         lines.append(f"missing     {data.about_missing}")
     constant = data.feature_names[data.constant].tolist()

@@ -6,6 +6,7 @@ values, such as numbered batches, count as categories: their columns explain wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask, did_you_mean
 from ..exceptions import Advice, InputError, UBayFSError
-from .anndata_object import Parts
+from .anndata_object import Parts, is_anndata
 from .groups import check_aligned
 from .hazards import fit_cox
 from .missing import samples_of
@@ -218,6 +219,17 @@ def take_covariates(parts: Parts, adjust_for: Any) -> tuple[Parts, Covariates | 
         if before.levels is None and len(item.levels or ()) > 2
     ]
     return parts, Covariates(items, tuple(notes))
+
+
+def named_in(X: Any, names: Sequence[str], n_features: int) -> list[str]:
+    """Return those of some names that are columns of a table, of AnnData of `obs`; an array must have more columns."""
+    if not names:
+        return []
+    columns = X.obs.columns if is_anndata(X) else getattr(X, "columns", ())
+    if getattr(X, "ndim", 0) == 2 and not len(columns) and X.shape[1] > n_features:
+        columns = [f"x{position}" for position in range(X.shape[1])]
+    known = set(map(str, columns))
+    return [name for name in names if name in known]
 
 
 def check_not_features(covariates: Covariates | None, feature_names: Array) -> None:

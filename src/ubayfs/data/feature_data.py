@@ -17,7 +17,7 @@ from ..exceptions import Advice, InputError
 from .anndata_object import parts_of
 from .blocks import Blocks
 from .class_sizes import class_advice
-from .covariates import Covariates, check_not_features, covariate_advice, take_covariates
+from .covariates import Covariates, check_not_features, covariate_advice, named_in, take_covariates
 from .groups import check_aligned, read_groups
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
@@ -164,11 +164,7 @@ class FeatureData:
         """
         data = X
         if not isinstance(X, FeatureData):
-            columns = getattr(X, "columns", None)
-            if columns is None and np.ndim(X) == 2 and np.shape(X)[1] > len(feature_names):
-                columns = [f"x{position}" for position in range(np.shape(X)[1])]
-            known = set() if columns is None else set(map(str, columns))
-            own = [name for name in adjust_for if name in known] or None
+            own = named_in(X, adjust_for, len(feature_names)) or None
             data = cls.from_table(X, missing=missing or "error", max_missing=1.0, adjust_for=own)
         names = np.asarray(feature_names, dtype=object)
         if data.n_features != len(names):

@@ -118,7 +118,7 @@ class StudyData:
         names = dict.fromkeys(name for part in (frame.columns, frame.index, *texts) for name in as_names(part) if name)
         self.features, self.n_features, self.ordered = list(names), range(len(names) + 1), False
         if section.samples is None and problems.is_sound("data", "samples"):
-            for role in ("target", "groups", "ignore"):
+            for role in ("target", "groups", "adjust_for", "ignore"):
                 for name in target_columns(getattr(section, role)):
                     if problems.is_sound("data", role) and not any(matches(known, [name]) for known in names):
                         problems(("data", role), f"there is no column {name!r}.{did_you_mean(name, names)}")
@@ -131,16 +131,17 @@ class StudyData:
         problems, section = self.problems, self.study.data
         settings = {name: value for name, value in vars(section).items() if problems.is_sound("data", name)}
         settings = {name: value for name, value in settings.items() if name not in section.LAYOUT}
-        roles = {name: settings[name] for name in ("target", "groups", "ignore") if name in settings}
+        roles = {name: settings[name] for name in ("target", "groups", "adjust_for", "ignore") if name in settings}
         names, misplaced = feature_columns(table, **roles)
         names, _ = measurements(table, names)
         n_least = 0
-        if len(roles) < 3:  # columns of an unknown role may seem to be features
+        if len(roles) < 4:  # columns of an unknown role may seem to be features
             for problem in misplaced:
                 problems(("data", *problem.path), f"{table.path}: {problem.message}")
         else:
             self.data, found = self._read_features(table, settings)
-            if problems.is_sound("data", "groups") and (problems.is_sound("data", "keep") or len(section.files) == 1):
+            sound = problems.is_sound("data", "groups") and problems.is_sound("data", "adjust_for")
+            if sound and (problems.is_sound("data", "keep") or len(section.files) == 1):
                 self.samples = self.data
                 if not self.knows_target():
                     section, settings = replace(section, target=None), settings | {"target": None, "task": None}
@@ -186,7 +187,7 @@ def _may_mean(pattern: str, name: str) -> bool:
 
 
 def _samples_only(table: Table, section: DataSection) -> Table:
-    """Return a table with target and groups, and a feature that is right."""
-    targets = target_columns(section.target)
-    frame = table.frame[targets + [section.groups] * (section.groups is not None)]
+    """Return a table with target, groups and covariates, and a feature that is right."""
+    groups = [] if section.groups is None else [section.groups]
+    frame = table.frame[[*target_columns(section.target), *groups, *section.adjust_for]]
     return replace(table, frame=frame.assign(**{"".join(frame) + " feature": np.arange(len(frame))}))

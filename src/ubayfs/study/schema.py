@@ -85,27 +85,29 @@ class DataSection(Section):
         default_text="none: unsupervised", always=True, option=Option("--target")
     )
     task: str | None = setting(
-        None, _task, _alternatives(TASKS),
-        default_text="inferred from the target", option=Option("--task")
+        None, _task, _alternatives(TASKS), default_text="inferred from the target", option=Option("--task")
     )
     groups: str | None = setting(
         None, components.text, "column of patients, animals...; all samples of one stay together",
         default_text="none", option=Option("--groups")
+    )
+    adjust_for: tuple[str, ...] = setting(
+        (), components.texts, "covariates, such as age or batch, beyond which features must tell something",
+        default_text="none", option=Option("--adjust-for", action="extend")
     )
     ignore: tuple[str, ...] = setting(
         (), components.texts, "columns that are not features, by name or pattern", default_text="none",
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", _missing_rule, f"missing values: {_alternatives(MISSING_RULES)}",
-        option=Option("--missing", "RULE")
+        "error", _missing_rule, f"missing values: {_alternatives(MISSING_RULES)}", option=Option("--missing", "RULE")
     )
     max_missing: float = setting(
         MAX_MISSING, _share, "features of which a larger share is missing leave (`available`, `median`)",
         option=Option("--max-missing", "SHARE", float)
     )
     samples: str | None = setting(
-        None, components.text, "sample sheet: has target and groups, none of its columns is a feature",
+        None, components.text, "sample sheet: has target, groups and covariates; none of its columns is a feature",
         details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
     )
     features_in: str = setting(
@@ -164,7 +166,8 @@ class DataSection(Section):
         """Return the arguments of :func:`ubayfs.tables.read_files` for files relative to a folder."""
         at = self.with_paths(lambda path: str(folder / path))
         given = {name: getattr(at, name) for name in self.LAYOUT}
-        return given | {"keep": self.keep or default_keep(self.missing), "roles": (self.target, self.groups)}
+        roles = (self.target, self.groups, self.adjust_for)
+        return given | {"keep": self.keep or default_keep(self.missing), "roles": roles}
 
 
 @dataclass(frozen=True)
@@ -181,8 +184,7 @@ class EvidenceSection(Section):
     )
     n_models: int = setting(
         100, components.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
-        details=f"at most {MOST_MODELS:,}",
-        option=Option("--models", "N", int)
+        details=f"at most {MOST_MODELS:,}", option=Option("--models", "N", int)
     )
     train_size: float = setting(
         0.75, components.ensemble_argument, "share of the samples in a run",

@@ -1,44 +1,20 @@
-"""A study file to begin with: the roles of the columns are inferred for a person to correct, each line is explained."""
+"""A study file to begin with: each line is explained, and the roles of the columns are a guess to correct."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .._arguments import did_you_mean
-from ..data.reading_rules import SurvivalColumns, target_columns
 from ..ensemble.features_per_model import features_per_model
-from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY_PRICE, VOTES
+from .column_roles import ColumnRoles, Target, infer_columns
 from .names import PrefixBlocks
 from .schema import SECTIONS
-from .survival_roles import infer_survival, n_events
+from .survival_roles import n_events
 from .yaml_io import dump_scalar
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..tables import Table
-
-Target = str | SurvivalColumns | None
-
-# Words in names of columns, the most telling first.
-_TARGET_WORDS = (
-    "target", "diagnosis", "class", "label", "outcome", "y", "response", "phenotype", "status", "condition", "disease",
-    "subtype", "species", "group", "cls", "event", "survival", "case",
-)  # fmt: skip
-_SEPARATORS = ("_", ".", "-", " ")
-
-_FEW_VALUES = 20  # distinct values of a column of classes, at most
-_MANY_CLASSES = 20  # whole numbers with more distinct values than this are a quantity
-_FEWEST_GROUPS = 4
-_MOST_BLOCKS = 50
-_MOST_CANDIDATES = 5
-_MOST_CODES = 10  # distinct whole numbers of a column that may code classes, such as 0 and 1
-_FEWEST_IN_BLOCK = 2
 
 # What init found out, beside the meaning of a key.
 _AS_FOUND = {
@@ -151,6 +127,8 @@ def _data(
     if roles.task is not None:
         text += _line("data", "task", roles.task, "; these are whole numbers with many values")
     text += _line("data", "groups", dump_scalar(roles.groups or "NAME"), active=roles.groups is not None)
+    covariates = ", ".join(dump_scalar(name) for name in roles.covariates) or "age, batch"
+    text += _line("data", "adjust_for", f"[{covariates}]", active=False)
     ignored = ", ".join(dump_scalar(name) for name in roles.ignored) or 'NAME, "id*"'
     text += _line("data", "ignore", f"[{ignored}]", active=bool(roles.ignored))
     note = f"; {roles.n_missing} cells are empty" if roles.n_missing else ""
@@ -233,167 +211,3 @@ def _constraints(roles: ColumnRoles, n: int) -> str:
     if roles.separator is not None:
         lines.append("  # - max_per_block: 2            # at most two features of each block")
     return "\n".join(lines) + "\n"
-
-
-# -- the roles of the columns ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ColumnRoles:
-    """What the columns of a table seem to be."""
-
-    target: str | None  # None when no column seems to be one, or when several do that nothing tells apart
-    candidates: tuple[str, ...]  # other columns that may be a target, the likeliest first
-    task: str | None  # given where it would be inferred wrongly
-    groups: str | None
-    ignored: tuple[str, ...]  # identifiers, and columns of text that cannot be features
-    features: tuple[str, ...]
-    separator: str | None  # that splits names into a block and the rest
-    n_missing: int  # empty cells among the features
-    survival: SurvivalColumns | None = None  # time and event, if these are the target
-
-    @property
-    def is_unsupervised(self) -> bool:
-        """Whether no column seems to be a target."""
-        return self.target is None and self.survival is None and not self.is_undecided
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether a person has to choose the target: without one the classes would be features."""
-        return self.target is None and self.survival is None and bool(self.candidates)
-
-
-def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
-    """Infer the roles of the columns; a target that is given stays."""
-    from ..tables.columns import is_number_type
-    from ..tables.table import quoted
-
-    frame = table.frame
-    columns = [str(name) for name in frame.columns]
-    for name in target_columns(target):
-        if name not in columns:
-            hint = did_you_mean(name, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
-            rule = f"must be a column of {table.path}; got {name!r}.{hint}"
-            raise InputError.of("target", rule, name)
-    possible = [name for name in columns if not table.annotations or name in table.annotations]
-    survival, similar = infer_survival(table, possible) if target is None else (None, [])
-    if isinstance(target, SurvivalColumns):
-        survival, target = target, None
-    taken = {*target_columns(survival), *target_columns(target)}
-    words = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if not is_number_type(dtype)]
-    text = {name for name in words if _is_text(frame[name], table.decimal)}
-    ids = {name for name in columns if name not in taken and _is_id(name, frame, name in text, table.decimal)}
-    candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
-    codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
-    if survival is not None:
-        candidates, codes = [], []
-    elif target is None and candidates:
-        target = candidates[0]
-    elif target is None and len(codes) == 1:  # the only column of classes
-        target = codes[0]
-    candidates += codes
-    groups = next((name for name in columns if name not in ids | taken | {target} and _is_groups(name, frame)), None)
-    roles = {target, groups, *taken, *table.annotations}
-    ignored = tuple(name for name in columns if name not in roles and name in ids | text | set(similar))
-    features = tuple(name for name in columns if name not in roles and name not in ignored)
-    others = tuple(name for name in candidates if name not in (target, groups))[:_MOST_CANDIDATES]
-    return ColumnRoles(
-        target,
-        others,
-        None if target is None or target in text else _task(frame[target]),
-        groups,
-        ignored,
-        features,
-        _separator(features),
-        int(frame[list(features)].isna().to_numpy().sum()),
-        survival,
-    )
-
-
-def _is_text(column: pd.Series, decimal: str | None) -> bool:
-    """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
-    from ..tables.columns import offending, reads_as_number
-
-    bad = offending(column, decimal)
-    return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
-
-
-def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:
-    from ..tables.layout import ID_WORDS, numbers_rows, words
-
-    if text:
-        return bool(frame[name].is_unique)
-    return not ID_WORDS.isdisjoint(words(name)) and numbers_rows(frame[name], decimal)
-
-
-def _is_groups(name: str, frame: pd.DataFrame) -> bool:
-    from ..tables.layout import GROUP_WORDS, words
-
-    if GROUP_WORDS.isdisjoint(words(name)) or (column := frame[name]).isna().any():
-        return False
-    return _FEWEST_GROUPS <= column.nunique() < len(column)
-
-
-def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annotations: frozenset[str]) -> list[str]:
-    """Return columns that may be the target, the likeliest first."""
-    from ..tables.layout import GROUP_WORDS, words
-
-    ranked = []
-    for position, name in enumerate(columns):
-        found = words(name)
-        # "y" is a word of its own only; "group" and its like may be part of a name.
-        ranks = [rank for rank, word in enumerate(_TARGET_WORDS) if word in found and (word != "y" or len(found) == 1)]
-        of_classes = (name in text or name in annotations) and GROUP_WORDS.isdisjoint(found)
-        if not ranks and not of_classes:
-            continue
-        n_values, complete = frame[name].nunique(), not frame[name].isna().any()
-        few = 2 <= n_values <= min(_FEW_VALUES, len(frame) / 3)
-        if n_values < 2 or not (few or (ranks and name not in text)):
-            continue
-        whole_name = bool(ranks) and len(found) == 1
-        ranked.append((not complete, not ranks, not whole_name, not few, min(ranks, default=0), position, name))
-    return [entry[-1] for entry in sorted(ranked)]
-
-
-def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[str]) -> list[str]:
-    """Return columns of a few whole numbers, which may be classes: first with the fewest values, then from the end."""
-    from ..tables.layout import GROUP_WORDS, words
-
-    found = []
-    for position, (name, (_, column)) in enumerate(zip(columns, frame.items(), strict=True)):
-        # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
-        if (annotations and name not in annotations) or column.dtype.kind not in "biuf":
-            continue
-        if not GROUP_WORDS.isdisjoint(words(name)):
-            continue
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not (values % 1 == 0).all():
-            continue
-        values, counts = np.unique(values, return_counts=True)
-        if 2 <= len(values) <= min(_MOST_CODES, len(column) / 3) and counts.min() > 1:
-            found.append((len(values), -position, name))
-    return [name for _, _, name in sorted(found)]
-
-
-def _task(column: pd.Series) -> str | None:
-    values = column.dropna().to_numpy()
-    if values.dtype.kind not in "iuf" or len(np.unique(values)) <= _MANY_CLASSES:
-        return None
-    return "regression" if (values == np.floor(values)).all() else None
-
-
-def _separator(features: Sequence[str]) -> str | None:
-    """Return the separator whose prefixes make a few blocks of two or more that hold most features.
-
-    Blocks of one feature do not count: names such as "radius error" merely have a space in them.
-    """
-    best: tuple[float, str] | None = None
-    for separator in _SEPARATORS:
-        sizes = [len(members) for members in PrefixBlocks(separator).members(features).values()]
-        shared = [size for size in sizes if size >= _FEWEST_IN_BLOCK]
-        if 5 * (len(sizes) - len(shared)) > len(sizes):
-            continue
-        covered = sum(shared) / max(len(features), 1)
-        if 2 <= len(sizes) <= _MOST_BLOCKS and covered > 0.5 and (best is None or covered > best[0]):
-            best = (covered, separator)
-    return None if best is None else best[1]

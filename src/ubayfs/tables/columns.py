@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import as_float
+from ..data.class_sizes import folded_label
 from ..exceptions import Problem
 from .table import Table, listed
 
@@ -216,3 +217,22 @@ def n_title_rows(rows: Sequence[Sequence[Any]]) -> int:
     regular = {len(row) for row in below} <= {len(names), len(names) + 1}
     has_numbers = any(isinstance(cell, Real) or reads_as_number(cell) for cell in names)
     return top if below and regular and not has_numbers else 0
+
+
+def one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
+    """Return labels without blanks around them, of which none differ only in case or blanks, and those that did.
+
+    The most frequent spelling stands for all of them, the first of equals.
+    """
+    ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
+    if is_number_type(column.dtype) or ordered or not all(isinstance(label, str) for label in column.dropna()):
+        return column, []
+    bare = column.astype(object).map(str.strip, na_action="ignore")
+    spellings: dict[str, list[str]] = {}
+    for label in bare.value_counts(sort=True).index:
+        spellings.setdefault(folded_label(label), []).append(label)
+    several = [found for found in spellings.values() if len(found) > 1]
+    same = {label: found[0] for found in several for label in found[1:]}
+    if not same:
+        return (column if bare.equals(column.astype(object)) else bare), []
+    return bare.replace(same), [" = ".join(map(repr, found)) for found in several]

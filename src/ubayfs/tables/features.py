@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.blocks import Blocks
-from ..data.class_sizes import folded_label
+from ..data.covariates import covariate_advice
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING, Gaps, check_missing
 from ..data.reading_rules import SurvivalColumns, as_target, target_columns
@@ -21,6 +21,7 @@ from ..data.survival import Survival
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
+from .covariates import with_covariates
 from .layout import as_names, id_columns, likely_features_in
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
 
@@ -31,11 +32,12 @@ def read_features(
     target: str | Sequence[str] | Mapping[str, str] | None = None,
     task: str | None = None,
     groups: str | None = None,
+    adjust_for: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
     missing: str = "error",
     max_missing: float = MAX_MISSING,
 ) -> FeatureData:
-    """Take features, target and groups out of a table.
+    """Take features, target, groups and covariates out of a table.
 
     Columns that hold no numbers at all and columns that number the samples are left out, samples without a target are
     dropped, and labels of classes that differ only in case or blanks are merged: `notes` of the data list all of it.
@@ -50,6 +52,8 @@ def read_features(
         Default: inferred from the target.
     groups : str, optional
         Column of patients, animals, subjects...: all samples of one stay together.
+    adjust_for : str or iterable of str
+        Columns of covariates, beyond which features must tell something; samples without a value are left out.
     ignore : str or iterable of str
         Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
     missing : {'error', 'available', 'drop_rows', 'drop_columns', 'median'}
@@ -75,7 +79,8 @@ def read_features(
         check_choice("task", task, TASKS)
     roles = None if target is None else as_target("target", target)
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
-    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore)
+    covariates = _listed(adjust_for)
+    names, problems = feature_columns(table, target=targets, groups=groups, ignore=ignore, adjust_for=covariates)
     if task is not None and (task == "survival") != (survival is not None):
         rule = f"task {task} does not fit the target {str(roles)!r}; survival has {{time: COLUMN, event: COLUMN}}."
         problems.append(Problem(rule, ("task",)))
@@ -85,6 +90,9 @@ def read_features(
     notes += more_notes
     table, more_notes = with_targets(table, roles, task)
     notes += more_notes
+    table, more_notes, more = with_covariates(table, covariates)
+    notes += more_notes
+    problems += more
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
@@ -100,7 +108,11 @@ def read_features(
     try:
         y = _target_values(table, roles, read.rows)
         values, rule = freeze(np.asfortranarray(read.values)), "error" if read.complete else "available"
-        data = FeatureData.from_table(values, y, task=task, groups=group_of_row, missing=rule, max_missing=1.0)
+        reading: dict[str, Any] = {"task": task, "groups": group_of_row, "missing": rule, "max_missing": 1.0}
+        reading["adjust_for"] = table.frame[covariates].iloc[read.rows] if covariates else None
+        data = FeatureData.from_table(values, y, **reading)
+        if data.covariates is not None:
+            notes += covariate_advice(data.covariates, data.target)
         return replace(
             data,
             feature_names=np.array(read.names, dtype=object),
@@ -110,7 +122,7 @@ def read_features(
             sample_names=np.array(as_names(table.frame.index[read.rows]), dtype=object) if table.has_names else None,
         )
     except InputError as error:
-        raise TableError(table.path, [_data_problem(error, targets, groups)]) from error
+        raise TableError(table.path, [_data_problem(error, targets, groups, covariates)]) from error
 
 
 def _target_values(table: Table, roles: Any, rows: NDArray[np.intp]) -> Any:
@@ -175,7 +187,7 @@ def with_targets(table: Table, target: Any, task: str | None) -> tuple[Table, li
         notes.append(Advice("samples_without_target", facts))
         table = table.at(np.flatnonzero(~gaps))
     for name in labeled:
-        column, merged = _one_spelling(table.frame[name])
+        column, merged = cells.one_spelling(table.frame[name])
         if column.dtype.kind == "f" and (gaps.any() or table.unit == "sample") and (column % 1 == 0).all():
             column = column.astype(np.int64)  # whole numbers that a gap, or text beside them, made floats of
         if merged:
@@ -185,35 +197,18 @@ def with_targets(table: Table, target: Any, task: str | None) -> tuple[Table, li
     return table, notes
 
 
-def _one_spelling(column: pd.Series) -> tuple[pd.Series, list[str]]:
-    """Return labels without blanks around them, of which none differ only in case or blanks, and those that did.
-
-    The most frequent spelling stands for all of them, the first of equals.
-    """
-    ordered = isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered
-    if cells.is_number_type(column.dtype) or ordered or not all(isinstance(label, str) for label in column.dropna()):
-        return column, []
-    bare = column.astype(object).map(str.strip, na_action="ignore")
-    spellings: dict[str, list[str]] = {}
-    for label in bare.value_counts(sort=True).index:
-        spellings.setdefault(folded_label(label), []).append(label)
-    several = [found for found in spellings.values() if len(found) > 1]
-    same = {label: found[0] for found in several for label in found[1:]}
-    if not same:
-        return (column if bare.equals(column.astype(object)) else bare), []
-    return bare.replace(same), [" = ".join(map(repr, found)) for found in several]
-
-
-def _data_problem(error: InputError, targets: Sequence[str], groups: str | None) -> Problem:
+def _data_problem(error: InputError, targets: Sequence[str], groups: str | None, covariates: Sequence[str]) -> Problem:
     """Return an error of FeatureData as the problem of the column that it is about."""
-    roles = {"y": "target", "time": "target", "event": "target", "task": "task", "groups": "groups"}
-    role = roles.get(error.argument or "", "path")
+    roles = {"y": "target", "time": "target", "event": "target"}
+    argument = error.argument if error.argument in ("task", "groups", "adjust_for") else "path"
+    role = roles.get(error.argument or "", argument)
     if error.argument in ("time", "event"):
         targets = targets[:1] if error.argument == "time" else targets[1:]
-    named = {"path": [], "groups": [groups]}.get(role, targets)
+    named = {"path": [], "groups": [groups], "adjust_for": covariates}.get(role, targets)
     if not named:
         return Problem(str(error), (role,))
-    return Problem(f"{'groups' if role == 'groups' else 'target'} column {quoted(named)}: {error.rule}", (role,))
+    words = {"groups": "groups column", "adjust_for": "adjust_for"}.get(role, "target column")
+    return Problem(f"{words} {quoted(named)}: {error.rule}", (role,))
 
 
 def feature_columns(
@@ -222,6 +217,7 @@ def feature_columns(
     target: str | Sequence[str] | Mapping[str, str] | None = None,
     groups: str | None = None,
     ignore: str | Iterable[str] = (),
+    adjust_for: str | Iterable[str] = (),
 ) -> tuple[list[str], list[Problem]]:
     """Return the names of the columns that are left to be features, and what is wrong with the roles of the others."""
     targets, patterns = target_columns(target), _listed(ignore)
@@ -231,12 +227,19 @@ def feature_columns(
         found.append(("groups", _absent(table, "groups", groups)))
     if groups is not None and groups in targets:
         found.append(("groups", f"column {groups!r} cannot be target and groups at once."))
+    covariates = _listed(adjust_for)
+    for name in covariates:
+        if name not in columns:
+            found.append(("adjust_for", _absent(table, "covariate", name)))
+        elif name in targets or name == groups:
+            found.append(("adjust_for", f"column {name!r} cannot be a covariate and the target or groups at once."))
     for pattern in patterns:
-        if pattern in targets or pattern == groups:
-            found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the target or groups too."))
+        if pattern in targets or pattern == groups or pattern in covariates:
+            role = "target or groups" if pattern not in covariates else "target, groups or a covariate"
+            found.append(("ignore", f"column {pattern!r} is to be ignored, but it is the {role} too."))
         elif not any(matches(name, [pattern]) for name in columns):
             found.append(("ignore", f"ignore {pattern!r} matches no column.{_hint(table, pattern)}"))
-    roles = [*targets, *_listed(groups)]
+    roles = [*targets, *_listed(groups), *covariates]
     # A misspelled target is not a feature either; without this its text would be a problem of its own.
     others = {role if role in columns else nearest(role, columns) for role in roles} | table.annotations
     names = [name for name in columns if name not in others and not matches(name, patterns)]

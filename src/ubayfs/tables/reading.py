@@ -47,6 +47,7 @@ def read_data(
     target: str | Sequence[str] | Mapping[str, str] | None = None,
     task: str | None = None,
     groups: str | None = None,
+    adjust_for: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
     keep: str | None = None,
     missing: str = "error",
@@ -66,13 +67,14 @@ def read_data(
         Tables in any format of :func:`ubayfs.tables.read_table`. Several are joined by the ids of the samples, and each
         is a block of features. A name that several files have gets the block in front, such as ``"RPPA: TP53"``.
     samples : str or path, optional
-        Sample sheet, either way round: it has `target` and `groups`; none of its columns is a feature.
+        Sample sheet, either way round: it has `target`, `groups` and covariates; none of its columns is a
+        feature.
     features_in : {"columns", "rows"}
         Whether columns or rows of the files are features. GEO series matrices always have them in rows.
     id : str, optional
         Column of the sample ids or, with features in rows, of the names of the features. Default: the first column,
         where ids are needed; a single table with samples in rows needs none.
-    target, task, groups, ignore, missing, max_missing
+    target, task, groups, adjust_for, ignore, missing, max_missing
         See :func:`ubayfs.tables.read_features`.
     keep : {"all", "any"}, optional
         Samples that all files have, or that any of them has. Default: all, or any with ``missing="available"``.
@@ -117,10 +119,12 @@ def read_data(
     """
     table = read_files(
         path, samples=samples, features_in=features_in, id=id, keep=keep or default_keep(missing), encoding=encoding,
-        duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet, roles=(target, groups),
+        duplicates=duplicates, below_detection=below_detection, features=features, sheet=sheet,
+        roles=(target, groups, adjust_for),
     )  # fmt: skip
+    roles: dict[str, Any] = {"target": target, "task": task, "groups": groups, "adjust_for": adjust_for}
     gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
-    return read_features(table, target=target, task=task, groups=groups, ignore=ignore, **gaps, **more)
+    return read_features(table, ignore=ignore, **roles, **gaps, **more)
 
 
 def named_files(path: Any) -> dict[str, Path]:
