@@ -10,7 +10,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._plain import listing
 from . import options
 from .console import echo
 
@@ -46,6 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _data(resolved: ResolvedStudy) -> list[str]:
     import numpy as np
 
+    from .._plain import listing
     from ..data.hazards import median_follow_up
     from ..summary.sentences import target_words
 

@@ -17,7 +17,8 @@ from ..exceptions import Advice, InputError
 from .anndata_object import parts_of
 from .blocks import Blocks
 from .class_sizes import class_advice
-from .covariates import Covariates, check_not_features, covariate_advice, named_in, take_covariates
+from .covariate_reading import check_not_features, named_in, take_covariates
+from .covariates import Covariates, covariate_advice
 from .groups import check_aligned, read_groups
 from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table

@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
-from . import opinions, tables
+from . import adjusted, opinions, tables
 from .document import Document, Fact, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. A display has the key of its section.
@@ -30,7 +30,7 @@ HEADINGS = {
     "cite": "How to cite",
 }
 _TABLES = {
-    "chosen": tables.chosen,
+    "chosen": adjusted.chosen,
     "knowledge": tables.decisions,
     "substitutes": tables.substitutes,
     "left_out": tables.left_out,

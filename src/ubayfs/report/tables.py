@@ -324,6 +324,7 @@ def data(summary: Record) -> tuple[Table, ...]:
             **({task.counts_title: listing(shares, _LISTED)} if shares else {}),
             **({task.numbers_title: _range(spread)} if spread else {}),
             "Median follow-up": rounded(found["follow_up"]) if found.get("follow_up") is not None else "",
+            "Adjusted for": listing(names := found.get("adjust_for") or [], len(names)),
             "Groups": f"{found['groups']:,}; samples of one group stay together" if found["groups"] is not None else "",
             "Missing values": "" if found["missing"] is None else found["missing"]["words"],
             "Constant features": named + (f" and {more:,} more" if more else ""),

@@ -110,6 +110,7 @@ def data_facts(selection: Selection, data: FeatureData | None, asked: Mapping[st
         "range": None,
         "follow_up": None,
         "groups": None,
+        "adjust_for": list(() if selection.posterior is None else selection.posterior.evidence.adjust_for),
         "n_constant": None,
         "constant": [],
         "missing": None,

@@ -1,14 +1,16 @@
-"""How a chosen feature is related to the target, by itself."""
+"""How a chosen feature is related to the target, by itself and beyond covariates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from .._arguments import Floats
-from .._plain import number
+from .._plain import listing, number
+from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
 from ..data.hazards import fit_cox
 from ..exceptions import UBayFSError
@@ -17,14 +19,57 @@ from ..exceptions import UBayFSError
 def with_relations(
     records: Sequence[Mapping[str, Any]], data: FeatureData | None, earlier: Mapping[str, Any] | None
 ) -> list[dict[str, Any]]:
-    """Return records of chosen features with their hazard ratios, where the target is survival; else None.
+    """Return records of chosen features with how they are related to the target; None for what has no meaning.
 
-    Without data, they are those that the summary of another decision knows.
+    Of survival these are hazard ratios; with covariates, associations before and after adjusting for them. Without
+    data, they are those that the summary of another decision knows.
     """
-    known = {record["feature"]: record.get("hazard_ratio") for record in (earlier or {}).get("chosen", ())}
-    if data is None or data.target.task != "survival":
-        return [{**record, "hazard_ratio": known.get(record["feature"])} for record in records]
-    return [{**record, "hazard_ratio": hazard_ratio(data, record["position"])} for record in records]
+    known = {record["feature"]: record for record in (earlier or {}).get("chosen", ())}
+    found = []
+    for record in records:
+        before = known.get(record["feature"], {})
+        relations = {key: before.get(key) for key in ("hazard_ratio", "beyond")}
+        if data is not None:
+            is_survival = data.target.task == "survival"
+            relations["hazard_ratio"] = hazard_ratio(data, record["position"]) if is_survival else None
+            relations["beyond"] = beyond(data, record["position"])
+        found.append({**record, **relations})
+    return found
+
+
+def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the association of a feature with each covariate, and with the target before and after adjustment.
+
+    Samples without a value are left out. What cannot be computed is None; all of it without covariates.
+    """
+    if data.covariates is None:
+        return None
+    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
+    present = ~np.isnan(x)
+    x, covariates = x[present], data.covariates.take(present)
+    constant = basis_of(np.zeros((len(x), 0)))
+    related = {item.name: number(association(x, item.columns, constant)) for item in covariates.items}
+    with_target: list[float | None] = [None, None]
+    if data.target.values is not None:
+        with suppress(UBayFSError):  # Cox's model has no fit
+            with_target = [
+                number(association(x, target_left(basis, data.target, present)[1], basis))
+                for basis in (constant, covariates.basis)
+            ]
+    return {"covariates": related, "before": with_target[0], "after": with_target[1]}
+
+
+def adjusted_sentences(facts: Mapping[str, Any]) -> list[str]:
+    """Return what the table of associations with covariates means."""
+    names = facts["data"].get("adjust_for") or []
+    if not names or not any(record.get("beyond") for record in facts["chosen"]):
+        return []
+    several = listing(names, len(names))
+    return [
+        "Association: correlation with a number or with two levels; else the root of the share that levels explain. 0 "
+        "is none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
+        f"{several} {'has' if len(names) == 1 else 'have'} explained what they can; this is what counted."
+    ]
 
 
 def hazard_ratio(data: FeatureData, position: int) -> float | None:

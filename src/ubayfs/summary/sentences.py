@@ -9,6 +9,7 @@ from .._plain import counted, listing, price_text, rounded, strictness
 from ..data.target import TASKS
 from ..exceptions import Advice
 from .opinion_sentences import less_knowledge, opinion_and_data, who_and_when
+from .relations import adjusted_sentences
 from .trust_sentences import chosen_columns, trust_sections
 
 Facts = Mapping[str, Any]
@@ -73,7 +74,8 @@ NOTES = frozenset(
         "title_rows_skipped", "columns_ignored", "descriptions_ignored", "ids_ignored", "labels_merged",
         "file_transposed", "samples_without_target", "samples_joined", "samples_not_matched", "names_prefixed",
         "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
-        "highest_weight",
+        "highest_weight", "samples_without_covariate", "covariate_as_category", "constant_covariate",
+        "adjusted_on_residuals", "adjusted_without_target",
     }
 )  # fmt: skip
 
@@ -124,7 +126,9 @@ def _lead(facts: Facts) -> str:
     ensemble, n_samples = facts["ensemble"], facts["data"]["n_samples"]
     samples = f" on {counted(n_samples, 'sample')}" if n_samples else ""
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
-    return votes + held(facts)
+    covariates = facts["data"].get("adjust_for")
+    adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
+    return votes + adjusted + held(facts)
 
 
 def proof(facts: Facts) -> str:
@@ -208,9 +212,11 @@ def _task(data: Facts) -> str:
     purpose = TASKS[data["task"]].purpose if data["task"] in TASKS else ""
     target = f" ({target_words(data['target'])})" if data["target"] and purpose else ""
     samples = f" on {counted(data['n_samples'], 'sample')}" if data["n_samples"] else ""
+    covariates = data.get("adjust_for")
+    beyond = f", beyond {listing(covariates, len(covariates))}" if covariates else ""
     return (
         f"Which of {counted(data['n_features'], 'feature')} make the best set"
-        f"{f' to {purpose}' if purpose else ''}{target}{samples}?"
+        f"{f' to {purpose}' if purpose else ''}{target}{samples}{beyond}?"
     )
 
 
@@ -283,7 +289,7 @@ def _chosen(facts: Facts) -> list[str]:
             "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
             "choice between them is by their position in the table."
         )
-    return lines
+    return lines + adjusted_sentences(facts)
 
 
 def held(facts: Facts) -> str:
