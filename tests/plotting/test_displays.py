@@ -27,6 +27,10 @@ OF_TRUST = ("comparison", "performance", "noise", "halves")
 def make(name, selection, blocks=None):
     if name in OF_TRUST:
         return DISPLAYS[name].for_report(selection, ReportData(trust=made_trust(selection)))
+    if name == "profile":
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(12, len(selection.feature_names)))
+        return DISPLAYS[name].from_selection(selection, X, ["$a_1$", "b <i>"] * 6)
     arguments = {"evidence": {"blocks": blocks}, "correlation": {"blocks": blocks}, "sizes": {"sizes": range(6, 9)}}
     return DISPLAYS[name].from_selection(selection, **arguments.get(name, {}))
 
@@ -43,7 +47,7 @@ def words(figure):
 
 
 def test_the_displays_go_by_their_names():
-    assert ["evidence", *OF_TRUST, "posterior", "penalty", "sizes", "convergence", "correlation"] == NAMES
+    assert ["evidence", "profile", *OF_TRUST, "posterior", "penalty", "sizes", "convergence", "correlation"] == NAMES
     assert all(DISPLAYS[name].name == name for name in NAMES)
 
 
@@ -182,7 +186,9 @@ from ubayfs.plotting import DISPLAYS
 X = [[1, 2, 3], [4, 6, 5], [0, 0, 1]]
 selection = decide(Evidence.from_sets([[1, 1, 0], [1, 0, 0]]), constraints=max_size(2), X=X)
 of_trust = ("comparison", "performance", "noise", "halves")
-displays = [display.from_selection(selection) for name, display in DISPLAYS.items() if name not in of_trust]
+alone = [display for name, display in DISPLAYS.items() if name not in (*of_trust, "profile")]
+displays = [display.from_selection(selection) for display in alone]
+displays.append(DISPLAYS["profile"].from_selection(selection, X, [0, 1, 1]))
 assert "matplotlib" not in sys.modules
 for display in displays:
     display.plot().render("svg")
@@ -204,7 +210,7 @@ def test_without_matplotlib_the_data_are_there_and_the_message_says_what_to_inst
 def test_a_selection_read_from_a_file_is_drawn_as_far_as_it_goes(cancer_selection, cancer):
     read = Selection.from_dict(json.loads(json.dumps(cancer_selection.to_dict())))
     display = EvidenceDisplay.from_selection(read)
-    assert display.features == EvidenceDisplay.from_selection(cancer_selection).features
+    assert display.features == EvidenceDisplay.from_selection(cancer_selection, constraints=()).features
     assert display.n_models is None
     assert display.links.drawn == ()
     display.plot()
@@ -230,7 +236,7 @@ def test_a_selection_read_from_a_file_is_drawn_as_far_as_it_goes(cancer_selectio
 def test_importances_without_ensemble_and_constraints_are_drawn():
     selection = maximize([0.4, 0.0, 0.2], feature_names=["a", "b", "c"])
     display = EvidenceDisplay.from_selection(selection)
-    assert display.votes == (0.4, 0.2, 0.0)
+    assert display.votes == (0.4, 0.2)  # nothing speaks for the third
     drawing = display.plot()
     assert drawing.ax.get_xlabel() == "importance"
     penalty = DISPLAYS["penalty"].from_selection(selection)

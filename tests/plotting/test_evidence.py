@@ -23,7 +23,7 @@ from ubayfs import (
 )
 from ubayfs.constraints import resolve
 from ubayfs.exceptions import ConstraintError, InputError
-from ubayfs.plotting import EvidenceDisplay
+from ubayfs.plotting import CorrelationDisplay, EvidenceDisplay
 from ubayfs.plotting.links import Links, find_links
 
 NAMES = list("abcdefgh")
@@ -66,11 +66,11 @@ def test_the_drawing_shows_all_of_it(cancer_selection, cancer_blocks):
     assert set(bold) == set(cancer_selection.features)
     (marks,) = (line for line in ax.lines if line.get_gid() == "chosen")
     assert [display.features[int(y)] for y in marks.get_ydata()] == bold
-    assert sum(patch.get_gid() == "block" for patch in ax.get_children()) == 30
+    assert sum(patch.get_gid() == "block" for patch in ax.get_children()) == len(display.features)
     drawn = Counter(line.get_gid() for line in ax.lines if (line.get_gid() or "").startswith("link"))
     assert drawn == {"link must-link": 1, "link cannot-link": 1, "link implies": 1, "link max-per-block": 3}
     assert "max-size 8 (holds)" in drawing.figure.get_supxlabel()
-    assert [text.get_text() for text in ax.texts].count("mean") == 10
+    assert [text.get_text() for text in ax.texts].count("mean") == display.blocks.count(("mean",)) > 3
 
 
 def test_of_many_features_the_leading_and_the_chosen_are_shown(large_selection):
@@ -83,8 +83,29 @@ def test_of_many_features_the_leading_and_the_chosen_are_shown(large_selection):
     n_rows = large_selection.problem.utility.system.n_inequalities
     drawn = sum(link.kind == "decorrelate" for link in display.links.drawn)
     assert 0 < drawn < n_rows - 1
-    assert display.links.omitted == (f"{n_rows - 1 - drawn:,} more decorrelate",)
+    assert display.links.omitted == (f"{n_rows - 1 - drawn:,} of {n_rows - 1:,} decorrelate",)
     assert "30 of 10,000 features shown" in display.plot().figure.get_supxlabel().replace("\n", " ")
+
+
+def test_features_that_nothing_speaks_for_do_not_fill_the_list():
+    evidence = Evidence.from_sets([[1, 1, 0, 0, 0, 0]] * 3, list("abcdef"))
+    selection = decide(evidence, {"c": 2}, constraints=[max_size(1), must_link(["a", "e"], rho=0.01)])
+    assert EvidenceDisplay.from_selection(selection).features == ("a", "b", "c", "e")  # votes, a weight, a constraint
+    assert EvidenceDisplay.from_selection(selection, constraints=()).features == ("a", "b", "c")
+
+
+def test_blocks_have_the_same_colors_in_all_figures(cancer_selection, cancer_blocks):
+    both = [
+        display.from_selection(cancer_selection, blocks=cancer_blocks)
+        for display in (EvidenceDisplay, CorrelationDisplay)
+    ]
+    colors = []
+    for display in both:
+        cells = [patch for patch in display.plot().ax.get_children() if patch.get_gid() == "block"]
+        colors.append(dict(zip((own[0] for own in display.blocks), (c.get_facecolor() for c in cells), strict=True)))
+    shared = colors[0].keys() & colors[1].keys()
+    assert len(shared) > 1
+    assert all(colors[0][block] == colors[1][block] for block in shared)
 
 
 def test_equal_weights_are_stated_in_the_legend(large_selection):
@@ -139,7 +160,7 @@ def test_members_are_rows_of_the_list_and_hidden_ones_are_counted():
     (link,) = links(cannot_link(["a", "b", "h"], rho=math.inf), "a", shown="hca").drawn
     assert (link.members, link.n_members, link.rho) == ((0, 2), 3, math.inf)
     # One listed member is worth drawing only when the constraint is violated.
-    assert links(must_link(["a", "h"]), "b", shown="ab").omitted == ("1 more must-link",)
+    assert links(must_link(["a", "h"]), "b", shown="ab").omitted == ("1 of 1 must-link",)
     (link,) = links(must_link(["a", "h"]), "a", shown="ab").drawn
     assert (link.members, link.n_members) == ((0,), 2)
 

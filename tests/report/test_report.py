@@ -1,13 +1,17 @@
 """Reports: nothing but text from data files, the same content in all forms, one file that needs nothing else."""
 
 import base64
+import hashlib
+import io
 import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from trusts import made_trust
@@ -24,8 +28,9 @@ from ubayfs import (
     maximize,
     must_link,
 )
+from ubayfs.data.feature_data import FeatureData
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
-from ubayfs.report import render_html, render_json, render_markdown
+from ubayfs.report import render_html, render_json, render_markdown, render_xlsx
 from ubayfs.report.content import HEADINGS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
@@ -83,6 +88,7 @@ def hostile_summary(n_chosen=10):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, len(HOSTILE)))
     X[:, 1] += 2 * X[:, 0]
+    y = np.where(X[:, 0] > 0, "<script>high</script>", "a|b")
     evidence = Evidence.from_sets(rng.random((30, len(HOSTILE))) < np.linspace(0.9, 0.3, len(HOSTILE)), HOSTILE)
     selection = decide(
         evidence,
@@ -101,6 +107,7 @@ def hostile_summary(n_chosen=10):
     blocks = {"<b>block</b>": HOSTILE[:3], "a|b": HOSTILE[3:]}
     return summarize(
         selection,
+        FeatureData.from_table(pd.DataFrame(X, columns=HOSTILE), y),
         asked=asked,
         blocks=blocks,
         n_draws=5,
@@ -145,16 +152,26 @@ def test_html_is_well_formed_and_has_headings_and_a_language(html):
     assert all(image["alt"] for image in page.all("img"))
 
 
-def test_html_needs_no_network_and_runs_nothing(html, summary):
+def test_html_needs_no_network_and_runs_nothing_but_its_own_script(html, summary):
     page = Page(html)
     names = {tag for tag, _ in page.elements}
-    assert not names & {"script", "link", "iframe", "object", "embed", "base", "form", "svg"}
+    assert page.all("script") == [{}]
+    script = re.search("<script>(.*?)</script>", html, re.DOTALL)[1]
+    assert script == files("ubayfs.report").joinpath("templates/report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = (meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert policy.split("; ") == [
+        "default-src 'none'", "img-src data:", "style-src 'unsafe-inline'", f"script-src 'sha256-{digest}'"
+    ]  # fmt: skip
+    assert not names & {"link", "iframe", "object", "embed", "base", "form", "svg"}
     for _, attributes in page.elements:
         assert not [name for name in attributes if name.startswith("on")]
         assert attributes.get("src", "data:image/").startswith("data:image/")
-        assert attributes.get("href", "#").startswith("#") or attributes["href"] == (
-            f"https://doi.org/{summary['citation']['doi']}"
-        )
+        assert attributes.get("href", "#").startswith(("#", "https://doi.org/", "data:application/vnd.openxml"))
+    links = [a["href"] for a in page.all("a") if a["href"].startswith("https")]
+    references = " ".join(summary["methods"]["references"])
+    assert links
+    assert all(link in references for link in links)
     style = re.search("<style>(.*?)</style>", html, re.DOTALL)[1]
     assert "url(" not in style
     assert "@import" not in style
@@ -298,6 +315,50 @@ def test_markdown_escapes(text, expected):
     assert escaped(text) == expected
 
 
+def test_folded_sections_say_in_a_few_words_what_they_hold(html, summary):
+    page = Page(html)
+    folded = [attributes for tag, attributes in page.elements if attributes.get("class") == "section"]
+    assert len(folded) == len(HEADINGS) - 4
+    assert all("open" not in attributes for attributes in folded)
+    for key in ("validation", "noise", "reproducibility", "constraints", "quality"):
+        assert in_one_line(summary["brief"][key]) in page.text
+
+
+def test_names_can_be_copied_and_features_downloaded_as_excel(html, summary):
+    openpyxl = pytest.importorskip("openpyxl")
+    page = Page(html)
+    assert [button["data-copy"] for button in page.all("button") if "data-copy" in button] == ["names", "methods-text"]
+    (link,) = (a for a in page.all("a") if "download" in a)
+    content = base64.b64decode(link["href"].partition("base64,")[2])
+    assert content == render_xlsx(summary)
+    head, *rows = openpyxl.load_workbook(io.BytesIO(content)).active.iter_rows(values_only=True)
+    assert list(head) == list(summary["chosen"][0])
+    for row, record in zip(rows, summary["chosen"], strict=True):
+        found = dict(zip(head, row, strict=True))
+        assert found["feature"] == record["feature"].replace("\n", "\\n").replace("\a", "\\x07").replace(
+            "\u202e", "\\u202e"
+        )
+        for key in ("count", "weight", "importance", "q", "effect"):
+            assert found[key] == pytest.approx(record[key])
+            assert isinstance(found[key], int | float)
+        assert found["tied"] is record["tied"]
+
+
+def test_the_methods_paragraph_has_versions_seed_and_references(summary, html, markdown):
+    X, y = np.random.default_rng(0).normal(size=(30, 4)), [0, 1] * 15
+    evidence = collect_evidence(X, y, selector=["mrmr", "lasso"], n_models=6, random_state=7)
+    found = summarize(decide(evidence, prior="hyperdirichlet", constraints=[max_size(2)], random_state=0), n_draws=0)
+    text, references = found["methods"]["text"], found["methods"]["references"]
+    for words in ("6 models", "30 samples", "4 features", "75 %", "random seed 7", "Ding and Peng, 2005", "max-size 2"):
+        assert words in text
+    for package, version in found["versions"].items():
+        assert f"{package} {version}" in text
+    assert [reference.partition(",")[0] for reference in references] == ["Jenul", "Ding", "Tibshirani", "Hankin"]
+    assert summary["methods"]["references"][-1].startswith("Nadeau")
+    for form in (Page(html).text, " ".join(shown(markdown).split())):
+        assert in_one_line(summary["methods"]["text"]) in form
+
+
 def test_all_forms_tell_the_same(html, markdown, summary):
     content = json.loads(render_json(summary))
     assert content == summary
@@ -336,13 +397,13 @@ def table_with(markdown, heading):
 def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
     rows = table_with(markdown, "Chosen again")
     assert list(rows[0]) == [
-        "Feature", "Blocks", "Models that chose it", "On half of the samples", "q", "Chosen again", "Chosen because of",
-        "Best replacement", "Prior weight",
+        "Feature", "Models that chose it", "On half of the samples", "Expected noise (q)", "Chosen again",
+        "In the data", "Chosen because of", "Best replacement", "Blocks", "Prior weight",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], rows, strict=True):
         assert row["Models that chose it"] == f"{record['count']} of 30"
         assert row["On half of the samples"] == f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
-        assert float(row["q"].replace("&lt;", "")) == pytest.approx(record["q"], abs=0.01)
+        assert float(row["Expected noise (q)"].replace("&lt;", "")) == pytest.approx(record["q"], abs=0.01)
         assert row["Chosen again"] == record["chosen_again"]
         assert row["Chosen because of"] == ", ".join(record["reasons"])
         assert float(row["Prior weight"]) == record["weight"]
@@ -363,7 +424,7 @@ def test_the_report_opens_with_three_facts_and_proves_later(summary, html, markd
     for text in (page.text, " ".join(shown(markdown).split())):
         places = [text.index(in_one_line(fact["sentences"][0])) for fact in summary["facts"]]
         places += [
-            text.rindex(words) for words in ("Chosen features, most important first", "What is data", "Proved: ")
+            text.rindex(words) for words in ("Chosen features, most important first", "Did your knowledge", "Proved: ")
         ]
         assert places == sorted(places)
         assert text.count("Proved: ") == 1

@@ -714,7 +714,10 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
     for key in set(known) - {"chosen", "constraints"}:
         assert summary[key] == known[key]
     later = {
-        "chosen": ("low", "high", "tied", "substitute", "substitute_cost", "replaceable", "hazard_ratio"),
+        "chosen": (
+            *("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
+            *("hazard_ratio", "effect", "effect_kind", "highest_in"),
+        ),
         "constraints": ("cost", "cost_votes", "added_without", "removed_without", "one_more"),
     }
     for part, keys in later.items():

@@ -369,11 +369,10 @@ def test_no_grade_is_given(summary):
 
 def test_every_reason_to_be_out_has_words():
     for because in ("constant", "min_votes", "contradiction", "tie", "constraint", "prior", "rival", "search"):
-        entry = {"because": because, "titles": ["cannot-link a, b"], "rivals": ["c"]}
+        entry = {"because": because, "titles": ["cannot-link a, b"], "kinds": ["cannot-link"], "rivals": ["c"]}
         assert "{" not in why_out(entry)
-    assert why_out({"because": "constraint", "titles": ["cannot-link a, b"], "rivals": ["b"]}) == (
-        "kept out by cannot-link a, b; in its place: b"
-    )
+    assert why_out(entry | {"because": "constraint", "rivals": ["b"]}) == "left out by cannot-link with b"
+    assert why_out(entry | {"because": "rival"}) == "left out for c: the places are limited by cannot-link a, b"
 
 
 def test_a_member_that_nothing_can_replace_is_told(data):

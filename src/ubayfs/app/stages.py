@@ -32,7 +32,7 @@ from ..study.resolve import draft_data, draft_study
 from ..study.resolved import ResolvedStudy
 from ..study.trusted import TrustWork, Watch
 from ..summary import advice_facts, answer
-from ..summary.facts import correlations_of, is_proved
+from ..summary.facts import correlations_of, is_proved, profile_of_data
 from ..summary.members import LEVEL, alternatives
 from ..summary.trust_facts import replacements, what_is_out, with_costs, with_substitutes
 from ..trust.trust import Trust
@@ -293,7 +293,8 @@ class Stages:
         assert self.resolved is not None
         assert self.data is not None
         known = correlations_of(self._decided, self.data.X)
-        return ReportData(known, self.resolved.decision.blocks, LEVEL, self.trust_of_set)
+        profile = profile_of_data(self._decided, self.data)
+        return ReportData(known, self.resolved.decision.blocks, LEVEL, profile, self.trust_of_set)
 
     def figure(self, name: str, format: str = "svg") -> bytes:
         """Draw a figure."""

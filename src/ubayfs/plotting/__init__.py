@@ -28,6 +28,7 @@ from .noise import NoiseDisplay
 from .penalty import PenaltyDisplay
 from .performance import PerformanceDisplay
 from .posterior import PosteriorDisplay
+from .profile import ProfileDisplay
 from .sizes import SizeUtilityDisplay
 from .style import house_style
 
@@ -46,6 +47,7 @@ __all__ = [
     "PenaltyDisplay",
     "PerformanceDisplay",
     "PosteriorDisplay",
+    "ProfileDisplay",
     "ReportData",
     "SizeUtilityDisplay",
     "display_of",
@@ -59,8 +61,8 @@ __all__ = [
 DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
-        EvidenceDisplay, ComparisonDisplay, PerformanceDisplay, NoiseDisplay, HalvesDisplay, PosteriorDisplay,
-        PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
+        EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, NoiseDisplay, HalvesDisplay,
+        PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..trust.reproducibility import Reproducibility
     from ..trust.trust import Trust
     from ..trust.validation import Validation
+    from .profile import ProfileDisplay
 
 DPI = 300
 _SCREEN_DPI, _CSS_DPI = 192, 96  # sharp on screens of twice the usual resolution, at the usual size
@@ -185,6 +186,7 @@ class ReportData:
     correlations: Correlations | None = None  # among the chosen features and others, of the data of the fit
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9  # of credible intervals
+    profile: ProfileDisplay | None = None  # of the chosen features and others in the data
     trust: Trust | None = None
 
     @property
@@ -317,6 +319,15 @@ def leading(score: Array, chosen: Mask, max_features: int) -> Ints:
     shown = np.zeros(len(score), dtype=bool)
     shown[members] = shown[others] = True
     return order[shown[order]]
+
+
+def with_support(selection: Selection, shown: Ints, named: Mask | None = None) -> Ints:
+    """Return those of some features that are chosen, named, or have votes or weight: others would only fill a list."""
+    speaks = selection.importance > 0
+    if selection.counts is not None and selection.weights is not None:
+        speaks = (selection.counts > 0) | (selection.weights > selection.weights.min())
+    speaks = speaks | selection.mask | (False if named is None else named)
+    return shown[speaks[shown]]
 
 
 def blocks_of(blocks: Blocks, names: Array, positions: Ints) -> list[tuple[str, ...]]:

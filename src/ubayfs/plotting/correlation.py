@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,7 +29,7 @@ class CorrelationDisplay(Display):
     blocks: tuple[tuple[str, ...], ...]  # names of the blocks of each feature
     method: str
     n_chosen: int  # shown or not
-    palette: tuple[str, ...] = ()  # the blocks in the order of their colors: by the most important feature of each
+    palette: tuple[str, ...] = ()  # all blocks, in the order of their colors: the same in all figures
 
     name: ClassVar[str] = "correlation"
     section: ClassVar[str] = "correlation"
@@ -92,7 +91,7 @@ class CorrelationDisplay(Display):
             blocks=tuple(of_feature[i] for i in order),
             method=method,
             n_chosen=len(selection.indices),
-            palette=tuple(dict.fromkeys(chain.from_iterable(of_feature))),
+            palette=members.names,
         )
 
     def _heading(self) -> tuple[str, str]:

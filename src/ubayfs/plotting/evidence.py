@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +13,8 @@ from ..constraints import resolve
 from ..data.blocks import Blocks
 from ..selection import Selection
 from . import style
-from .base import Display, blocks_of, leading, shown_of
-from .links import Links, draw_links, find_links, headings_height, links_width
+from .base import Display, blocks_of, leading, shown_of, with_support
+from .links import Links, draw_links, find_links, headings_height, links_width, named_members
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ class EvidenceDisplay(Display):
     n_features: int  # of the whole selection, as the next
     n_chosen: int
     n_models: int | None  # None when there was no ensemble
+    palette: tuple[str, ...] = ()  # all blocks, in the order of their colors: the same in all figures
 
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
@@ -69,6 +69,7 @@ class EvidenceDisplay(Display):
         system = None if problem is None else problem.utility.system
         if constraints is not None:
             system = resolve(constraints, names, blocks, None if problem is None else problem.data)
+        shown = with_support(selection, shown, None if system is None else named_members(system))
         votes = selection.importance if selection.counts is None else selection.counts
         weights = np.zeros(len(names)) if selection.weights is None else selection.weights
         return cls(
@@ -81,6 +82,7 @@ class EvidenceDisplay(Display):
             n_features=len(names),
             n_chosen=len(selection.features),
             n_models=None if selection.posterior is None else selection.posterior.evidence.n_models,
+            palette=Blocks.of(blocks).names,
         )
 
     @property
@@ -136,8 +138,6 @@ class EvidenceDisplay(Display):
         style.draw_heading(ax, 8.0, "chosen")
         right = 18.0
         if any(self.blocks):
-            # Blocks of chosen features first, in the order of these: all figures of a selection have the same colors.
-            palette = chain.from_iterable(compress(self.blocks, self.chosen))
-            style.draw_blocks(ax, self.blocks, palette, right)
+            style.draw_blocks(ax, self.blocks, self.palette, right)
             right += max(map(style.blocks_width, self.blocks)) + 4.0
         draw_links(ax, self.links, self.chosen, right)

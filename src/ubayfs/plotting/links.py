@@ -74,6 +74,7 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
     candidates: list[Link] = []
     notes: list[str] = []
     omitted: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for constraint in system.parts:
         if constraint.start == constraint.stop:
             continue
@@ -87,6 +88,7 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
         listed = _listed_inequalities(system, rows, place, violated)
         drawable = [rows][: len(listed)] if joined else list(listed[:, np.newaxis])
         candidates += [_link(system, constraint, part, place, violated) for part in drawable]
+        totals[kind] += 1 if joined else len(rows)
         omitted[kind] += (1 if joined else len(rows)) - len(drawable)
     n_of_kind = Counter(link.kind for link in candidates)
     # What an expert wrote one by one stands before what holds for all pairs; then violated ones, then those on many
@@ -102,7 +104,16 @@ def find_links(system: ConstraintSystem, chosen: Mask, shown: Ints) -> Links:
     drawn = _in_lanes(candidates, n_of_kind, omitted)
     if len(notes) > _MOST_NOTES:
         notes[_MOST_NOTES:] = [f"{len(notes) - _MOST_NOTES} more"]
-    return Links(drawn, tuple(notes), tuple(f"{n:,} more {kind}" for kind, n in omitted.items() if n))
+    return Links(drawn, tuple(notes), tuple(f"{n:,} of {totals[kind]:,} {kind}" for kind, n in omitted.items() if n))
+
+
+def named_members(system: ConstraintSystem) -> Mask:
+    """Return the features that experts listed by name in constraints, of shape (n_features,)."""
+    named = np.zeros(system.A.shape[1], dtype=bool)
+    for constraint in system.parts:
+        if (by_names := _given_by_names(constraint)) and all(by_names):
+            named[system.A[system.rows_of(constraint)].indices] = True
+    return named[: system.n_features]
 
 
 def kind_in_words(constraint: Part) -> str:
@@ -246,5 +257,5 @@ def _headings(links: Links) -> Iterator[tuple[int, str, bool]]:
                 yield link.lane, words + (", violated" if link.violated else ""), link.violated
         else:
             n_violated = sum(link.violated for link in members)
-            words = f"{len(members)} {kind}" + (f", {n_violated} violated" if n_violated else "")
+            words = kind + (f", {n_violated} violated" if n_violated else "")
             yield min(link.lane for link in members), words, n_violated > 0

@@ -48,8 +48,7 @@ class PenaltyCurve:
 
     def words(self, digits: int) -> str:
         """Return what the curve stands for."""
-        number = counted(self.n_inequalities, "inequality", "inequalities")
-        return f"{short(', '.join(self.kinds), 32)}: {self.relaxation(digits)} ({number})"
+        return f"{short(', '.join(self.kinds), 32)}: {self.relaxation(digits)}"
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,8 @@ class PenaltyDisplay(Display):
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:
-        """Tell whether a report on this selection has this figure."""
-        return selection.problem is not None and selection.problem.utility.system.n_inequalities > 0
+        """Tell whether a report has this figure: if something can be violated at a price; a hard limit never is."""
+        return selection.problem is not None and not np.isinf(selection.problem.utility.system.rho).all()
 
     @classmethod
     def from_selection(cls, selection: Selection) -> PenaltyDisplay:
@@ -86,9 +85,9 @@ class PenaltyDisplay(Display):
     def _heading(self) -> tuple[str, str]:
         if self.n_inequalities == 0:
             return "There are no constraints, so nothing is penalized", ""
-        number = counted(self.n_inequalities, "inequality", "inequalities")
-        title = f"What a violation costs: {self.n_violations:,} of {number} violated"
-        details = "Numbered: what the chosen set violates." if self.violations else "The chosen set violates none."
+        number = counted(self.n_violations, "inequality", "inequalities") if self.n_violations else "nothing"
+        title = f"What a violation costs; the chosen set violates {number}"
+        details = "Numbered: what the chosen set violates." if self.violations else ""
         if any(curve.whole for curve in self.curves):
             details += " Points: possible amounts. A curve ends at the largest one."
         if any(curve.lowest < curve.highest for curve in self.curves):
@@ -98,7 +97,7 @@ class PenaltyDisplay(Display):
             cost = f"by {violation.amount:g}, {strictness(violation.rho)}, {factor}"
             details += f"\n{position}  {short(violation.label, 62)}: {cost}"
         more = self.n_violations - len(self.violations)
-        return title, details + (f"\nand {more:,} more" if more else "")
+        return title, (details + (f"\nand {more:,} more" if more else "")).strip()
 
     def _height(self) -> float:
         return 3.2 + 0.13 * len(self.violations) + 0.16 * len(self.curves)

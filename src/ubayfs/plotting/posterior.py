@@ -12,7 +12,7 @@ from .._arguments import RandomState
 from .._plain import counted
 from ..exceptions import InputError
 from ..selection import Selection
-from .base import Display, leading, shown_of
+from .base import Display, leading, shown_of, with_support
 from .style import BLUE, GREY, LIGHT_GREY, list_features, list_height
 
 
@@ -64,7 +64,7 @@ class PosteriorDisplay(Display):
                 "read from a file have none."
             )
         lower, upper = posterior.credible_interval(level, n_draws, random_state)
-        shown = leading(posterior.mean, selection.mask, max_features)
+        shown = with_support(selection, leading(posterior.mean, selection.mask, max_features))
         return cls(
             features=tuple(selection.feature_names[shown].tolist()),
             mean=tuple(posterior.mean[shown].tolist()),

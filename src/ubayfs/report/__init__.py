@@ -16,7 +16,8 @@ from __future__ import annotations
 from .document import Cell, Column, Document, Figure, Listing, Section, Table
 from .html import render_document, render_html
 from .markdown import render_markdown
-from .writing import RENDERERS, render_csv, render_json
+from .sheets import render_csv, render_xlsx
+from .writing import RENDERERS, render_json
 
 __all__ = [
     "RENDERERS",
@@ -32,4 +33,5 @@ __all__ = [
     "render_html",
     "render_json",
     "render_markdown",
+    "render_xlsx",
 ]

@@ -13,22 +13,25 @@ from .document import Document, Fact, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. A display has the key of its section.
 HEADINGS = {
-    "chosen": "The chosen features",
-    "knowledge": "What is data and what is prior knowledge",
-    "substitutes": "What can replace what",
+    "chosen": "The chosen features, and why",
+    "knowledge": "Did your knowledge make the difference?",
     "left_out": "Strong features that are not in the set",
+    "substitutes": "What can replace a feature?",
     "validation": "Does the set predict?",
     "noise": "How many of them are noise?",
     "reproducibility": "Would another study choose them again?",
-    "asked": "What was asked",
     "constraints": "Constraints and what they cost",
-    "quality": "Is it the best set?",
+    "asked": "What was asked",
     "data": "The data at a glance",
-    "ensemble": "Technical: how sure the models are on these samples",
     "correlation": "Correlation among the chosen features",
+    "quality": "Is it the best set?",
+    "ensemble": "Technical: how sure the models are on these samples",
     "reproduce": "How to reproduce",
-    "cite": "How to cite",
+    "methods": "For the methods section of a paper",
+    "cite": "BibTeX",
 }
+# Sections that are read first; the others are folded.
+_OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
 _TABLES = {
     "chosen": adjusted.chosen,
     "knowledge": tables.decisions,
@@ -66,6 +69,7 @@ def document(summary: Mapping[str, Any]) -> Document:
             Fact(fact["question"], fact["value"], tuple(fact["sentences"]), fact["command"])
             for fact in summary["facts"]
         ),
+        names=tuple(record["feature"] for record in summary["chosen"]),
     )
 
 
@@ -80,16 +84,18 @@ def _section(summary: Mapping[str, Any], key: str) -> Section:
         _listings(summary, key),
         notes,
         tuple((tuple(entry["marks"]), entry["meaning"]) for entry in summary["legend"] if key == "chosen"),
+        folded=key not in _OPEN,
+        brief=summary["brief"].get(key, ""),
+        copied=key == "methods",
     )
 
 
 def _sentences(summary: Mapping[str, Any], key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the sentences above the tables of a section, and the notes below them."""
-    citation = summary["citation"]
     elsewhere = {
         "asked": summary["question"],
         "quality": summary["verdict"],
-        "cite": [f"{citation['text']} https://doi.org/{citation['doi']}"],
+        "methods": [summary["methods"]["text"], *summary["methods"]["references"]],
     }
     lines = tuple(elsewhere.get(key, summary["sentences"].get(key, ())))
     n_above = int(not summary["chosen"]) if key == "chosen" else _ABOVE.get(key, len(lines))

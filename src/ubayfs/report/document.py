@@ -64,6 +64,9 @@ class Section:
     listings: tuple[Listing, ...] = ()
     notes: tuple[str, ...] = ()
     legend: tuple[tuple[tuple[str, ...], str], ...] = ()  # badges, and what they mean together
+    folded: bool = False  # whether a page shows its heading alone until it is opened
+    brief: str = ""  # the section in a few words, beside its heading when it is folded
+    copied: bool = False  # whether a page offers its sentences to be copied
 
     @property
     def empty(self) -> bool:
@@ -94,6 +97,7 @@ class Document:
     facts: tuple[Fact, ...] = ()
     key_figures: tuple[tuple[str, str, str], ...] = ()  # value, what it is, and a remark
     terms: tuple[str, ...] = ()  # what these are
+    names: tuple[str, ...] = ()  # of the chosen features, to be copied
 
 
 def visible(text: str) -> str:

@@ -1,17 +1,21 @@
-"""The report as one HTML file that needs nothing else: no network, no script, no font."""
+"""The report as one HTML file that needs nothing else: no network, no font, no script but its own few lines."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 from ..exceptions import Advice, MissingDependencyError
 from ..plotting import Figures, read_displays, render_figures
 from .content import document
 from .document import Document, made_visible
+from .sheets import render_xlsx
 
 _ADDRESS = re.compile(r"(https://doi\.org/[^\s<>\"]+)")
 
@@ -28,12 +32,32 @@ def render_html(summary: Mapping[str, Any], figures: Figures | None = None) -> s
     known = [Advice.from_dict(given) for given in summary["advice"]]
     further = [str(advice) for advice in figures.advice if advice not in known]
     pictures = {name: figures.data_uri(name) for name in summary["displays"]}
-    return render_document(replace(report, warnings=(*report.warnings, *further)), pictures)
+    report = replace(report, warnings=(*report.warnings, *further))
+    return render_document(report, pictures, render_xlsx(summary) if report.names else b"")
 
 
-def render_document(report: Document, pictures: Mapping[str, str]) -> str:
-    """Return a document as HTML, with control characters made visible; pictures of its figures are data URIs."""
-    return str(_template().render(report=made_visible(report), pictures=pictures))
+def render_document(report: Document, pictures: Mapping[str, str], workbook: bytes = b"") -> str:
+    """Return a document as HTML, with control characters made visible.
+
+    Pictures of its figures are data URIs; the workbook, if any, can be downloaded from the page.
+    """
+    script = _script()
+    return str(
+        _template().render(
+            report=made_visible(report),
+            pictures=pictures,
+            workbook=base64.b64encode(workbook).decode("ascii"),
+            script=script,
+            # Nothing but this script may run, whatever a name in the data contains.
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        )
+    )
+
+
+@lru_cache
+def _script() -> str:
+    """Return the script of the page: sorts tables, copies names, opens folded sections."""
+    return files("ubayfs.report").joinpath("templates/report.js").read_text(encoding="utf-8")
 
 
 @lru_cache

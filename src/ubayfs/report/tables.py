@@ -7,6 +7,7 @@ from typing import Any
 
 from .._plain import counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
+from ..plotting.profile import effect_text
 from ..plotting.scores import interval_text, method_name, metric_name
 from ..summary.sentences import MARKS, target_words
 from ..summary.trust_sentences import cost_text, why_out
@@ -43,14 +44,15 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     columns: dict[str, Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
-        "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
         "hazard_ratio": (Column("Hazard per SD"), lambda r: Cell(_hazard(r["hazard_ratio"]))),
         "half_low": (Column("On half of the samples", True), lambda r: Cell(_shares(r))),
-        "q": (Column("q", True), lambda r: Cell(_q(r["q"]))),
+        "q": (Column("Expected noise (q)", True), lambda r: Cell(_q(r["q"]))),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
+        "effect": (Column("In the data"), lambda r: Cell(_effect(r))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
         "replaceable": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
+        "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
         "weight": (Column("Prior weight", True), lambda r: Cell(number_text(r["weight"]))),
         "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
         "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
@@ -65,6 +67,11 @@ def _hazard(ratio: float | None) -> str:
     if ratio is None:
         return ""
     return f"{ratio:.2f} times, {'higher' if ratio > 1 else 'lower'} risk"
+
+
+def _effect(record: Record) -> str:
+    found = (record[key] for key in ("effect_kind", "effect", "highest_in"))
+    return "" if record["effect"] is None else effect_text(*found)
 
 
 def _q(q: float) -> str:
@@ -225,15 +232,15 @@ def marks_of(record: Record) -> tuple[str, ...]:
 def constraints(summary: Record) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
     entries = summary["constraints"]
-    factor: Field = Column("Factor", True), lambda r: Cell(number_text(r["admissibility"]))
+    violated = not all(entry["holds"] for entry in entries)
+    factor: Field = Column("What is left of the admissibility", True), lambda r: Cell(number_text(r["admissibility"]))
     columns: list[Field] = [
         (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
         (Column("Inequalities", True), lambda r: Cell("" if (n := r["n_inequalities"]) is None else f"{n:,}")),
         *([(Column("Price", True), lambda r: Cell(_price(r)))] if any(map(_price, entries)) else []),
-        (Column("rho", True), lambda r: Cell(_rho(r))),
+        (Column("Strictness (rho)", True), lambda r: Cell(_rho(r))),
         (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
-        (Column("Violated by", True), lambda r: Cell(_amount(r))),
-        factor,
+        *([(Column("Violated by", True), lambda r: Cell(_amount(r))), factor] if violated else []),
         (Column("Costs", True), lambda r: Cell(_cost(r))),
         (Column("The set without it"), lambda r: Cell(_changed(r))),
     ]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .._files import protected, save_content
+from .._files import save_content
 from .._plain import listing
 from ..data.feature_data import FeatureData
 from ..exceptions import InputError, UBayFSError
@@ -24,20 +22,6 @@ from .markdown import render_markdown
 def render_json(summary: Mapping[str, Any]) -> str:
     """Return what :func:`~ubayfs.summary.summarize` gave as strict JSON: no NaN, no Infinity."""
     return json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def render_csv(summary: Mapping[str, Any]) -> str:
-    """Return the chosen features, one row each; several blocks of one feature are in one cell."""
-    records = summary["chosen"]
-    buffer = io.StringIO()
-    # Cells with a character of the line end are quoted: a lone carriage return would begin a line of its own.
-    writer = csv.DictWriter(buffer, list(records[0]) if records else ["feature"], lineterminator="\r\n")
-    writer.writeheader()
-    for record in records:
-        cells = ["; ".join(map(str, value)) if isinstance(value, list) else value for value in record.values()]
-        texts = [protected(cell) if isinstance(cell, str) else cell for cell in cells]
-        writer.writerow(dict(zip(record, texts, strict=True)))
-    return buffer.getvalue().replace("\r\n", "\n")
 
 
 # By the suffix of the file.

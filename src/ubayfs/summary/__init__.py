@@ -27,10 +27,12 @@ from ..data.blocks import Blocks
 from ..ensemble.collect import versions
 from ..ensemble.progress import Progress, as_progress
 from ..exceptions import Advice
-from ..plotting import Correlations, ReportData, report_displays
+from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..selection import Selection, check_selection
 from . import facts, members, sentences, trust_facts, trust_sentences
+from .briefs import briefs
 from .facts import advice_facts, constraint_facts
+from .methods import methods
 from .relations import with_relations
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
-FORMAT = 5
+FORMAT = 6
 
 
 def answer(
@@ -155,9 +157,10 @@ def summarize(
     correlations = (
         known_correlations(selection, earlier) if table is None else facts.correlations_of(selection, table.X)
     )
+    profile = known_profile(selection, earlier) if table is None else facts.profile_of_data(selection, table)
     messages, further = _sorted_out(selection, warnings)
     given["advice"] = [*given["advice"], *advice_facts(further)]
-    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL, trust))
+    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL, profile, trust))
     posterior = selection.posterior
     chance, n_decided = members.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
     found = given | {
@@ -170,23 +173,28 @@ def summarize(
         "prior": plain(facts.prior_facts(selection)),
         "level": members.LEVEL,
         "n_draws": n_decided,
-        "chosen": members.with_uncertainty(
-            trust_facts.with_substitutes(with_relations(given["chosen"], table, earlier), explained["substitutes"]),
-            selection,
-            chance,
-            random_state,
+        "chosen": members.with_effects(
+            members.with_uncertainty(
+                trust_facts.with_substitutes(with_relations(given["chosen"], table, earlier), explained["substitutes"]),
+                selection,
+                chance,
+                random_state,
+            ),
+            profile,
         ),
         "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
         **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
         "alternatives": members.alternatives(selection),
         "correlation": facts.correlation_facts(selection, correlations),
+        "profile": None if profile is None else profile.to_dict(),
         "decision": plain({key: value for key, value in selection.provenance.items() if key != "knowledge"}),
         "study": settings or None,
         "versions": {"python": platform.python_version(), **versions()},
         "citation": facts.CITATION,
         "displays": plain(displays),
     }
-    return found | sentences.all_sentences(found, messages)
+    words = {"methods": methods(found), "brief": briefs(found)}
+    return found | sentences.all_sentences(found, messages) | words
 
 
 def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) -> Correlations | None:
@@ -194,6 +202,13 @@ def known_correlations(selection: Selection, earlier: Mapping[str, Any] | None) 
     stored = None if earlier is None or earlier["correlation"] is None else earlier["correlation"]["known"]
     known = None if stored is None else Correlations.from_dict(stored)
     return known if known is not None and known.cover(selection.features) else None
+
+
+def known_profile(selection: Selection, earlier: Mapping[str, Any] | None) -> ProfileDisplay | None:
+    """Return the features in the data as the summary of another decision knows them; None if one is missing."""
+    stored = None if earlier is None else earlier["profile"]
+    known = None if stored is None else ProfileDisplay.from_dict(stored)
+    return known if known is not None and set(selection.features) <= set(known.features) else None
 
 
 def _sorted_out(selection: Selection, warnings: Iterable[Any]) -> tuple[list[str], list[Advice]]:

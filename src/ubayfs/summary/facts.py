@@ -19,6 +19,7 @@ from ..ensemble.features_per_model import most_features
 from ..exceptions import Advice
 from ..metrics import stability
 from ..plotting.base import Correlations, leading
+from ..plotting.profile import ProfileDisplay, can_be_grouped, profile_of
 from ..priors import DEFAULT_WEIGHT
 from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
@@ -233,6 +234,14 @@ def _opinions(selection: Selection, stated: Mapping[str, Any]) -> list[dict[str,
         {"feature": name, "chosen": name in selection.features, **blank, **entry}
         for name, entry in sorted(known, key=lambda pair: -pair[1].get("disagreement", 0.0))
     ]
+
+
+def profile_of_data(selection: Selection, data: FeatureData) -> ProfileDisplay | None:
+    """Return the features of :func:`correlations_of` in the data, if their samples have classes or numbers."""
+    if not can_be_grouped(data.target):
+        return None
+    positions = leading(selection.importance, selection.mask, _CANDIDATES)
+    return profile_of(data, selection.feature_names, positions)
 
 
 def correlations_of(selection: Selection, X: Array) -> Correlations:

@@ -13,6 +13,7 @@ from ..attribution import Attribution, decide_on_draws
 from ..data.blocks import Blocks
 from ..ensemble.progress import Progress
 from ..plotting.base import blocks_of
+from ..plotting.profile import ProfileDisplay
 from ..selection import Selection
 from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
@@ -86,6 +87,20 @@ def with_uncertainty(
         for record in records
         for i in [record["position"]]
     ]
+
+
+def with_effects(records: list[dict[str, Any]], profile: ProfileDisplay | None) -> list[dict[str, Any]]:
+    """Return the records with the effect of each feature in the data, and the group of samples where it is highest."""
+    place = {} if profile is None else {name: row for row, name in enumerate(profile.features)}
+    found = []
+    for record in records:
+        row = place.get(record["feature"])
+        known: dict[str, Any] = dict.fromkeys(("effect", "effect_kind", "highest_in"))
+        if profile is not None and row is not None:
+            highest = profile.groups[int(np.argmax(profile.means[row]))]
+            known = {"effect": number(profile.effects[row]), "effect_kind": profile.effect, "highest_in": highest}
+        found.append(record | known)
+    return found
 
 
 def probabilities(

@@ -316,9 +316,10 @@ def _constraints(facts: Facts) -> list[str]:
         )
     lines = [
         first,
-        "rho is how strictly a constraint is meant; a hard one is never violated. Factor: what a violation leaves of "
-        "the admissibility.",
+        "Strictness (rho): how strictly a constraint is meant; a hard one is never violated.",
     ]
+    if not all(entry["holds"] for entry in entries):
+        lines.append("The admissibility is 1 when all constraints hold, and less the more they are violated.")
     if any(entry.get("cost_votes") for entry in entries):
         lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
     if 0 < n_left_out < len(entries):

@@ -22,6 +22,7 @@ from ..trust.substitutes import substitutes
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from ..trust.left_out import LeftOut
     from ..trust.noise import Noise
     from ..trust.reproducibility import Reproducibility
     from ..trust.substitutes import Substitute
@@ -198,9 +199,17 @@ def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, An
     out = left_out(selection, len(strong), costs, **limits) if any(strong) else ()
     return {
         "costs": plain(costs),
-        "left_out": [plain(entry) for entry, shown in zip(out, strong, strict=False) if shown],
+        "left_out": [_with_kinds(selection, entry) for entry, shown in zip(out, strong, strict=False) if shown],
         "left_out_known": not many,
     }
+
+
+def _with_kinds(selection: Selection, entry: LeftOut) -> dict[str, Any]:
+    """Return why a feature is out in plain types, with the kinds of the constraints that keep it out."""
+    assert selection.problem is not None
+    parts = selection.problem.utility.system.parts
+    kinds = ["unlikely" if parts[k].from_prior else parts[k].kind.replace("_", "-") for k in entry.constraints]
+    return {**plain(entry), "kinds": list(dict.fromkeys(kinds))}
 
 
 def _strong(selection: Selection) -> list[bool]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
+from ..plotting.profile import EFFECTS
 from ..plotting.scores import interval_text, method_name, metric_name, score_text
 from ..trust.prediction_metrics import METRICS
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
@@ -236,12 +237,13 @@ _COLUMNS = {
         "most repeats (5 to 95 %)."
     ),
     "q": (
-        "q: expected share of noise among features with at least as many votes; up to {limit:g} the data support the "
-        "feature."
+        "Expected noise (q): share of features unrelated to the target among all with at least as many votes; up to "
+        "{limit:g} the data support the feature."
     ),
     "chosen_again": (
         "Chosen again, by another study: rarely is less than one time in three, usually more than two in three."
     ),
+    "effect": "In the data: {effect}.",
     "replaceable": "Best replacement: what the best set has instead if the feature cannot be measured, and the cost.",
 }
 
@@ -249,8 +251,10 @@ _COLUMNS = {
 def chosen_columns(facts: Facts) -> list[str]:
     """Return what the columns of the chosen features mean, as far as they are known."""
     limit = facts["trust"]["noise"].get("limit", 0.2)
+    kinds = [record["effect_kind"] for record in facts["chosen"] if record["effect_kind"]]
+    effect = EFFECTS[kinds[0]] if kinds else ""
     return [
-        words.format(limit=limit)
+        words.format(limit=limit, effect=effect)
         for key, words in _COLUMNS.items()
         if any(record[key] is not None for record in facts["chosen"])
     ]
@@ -367,9 +371,9 @@ _WHY_OUT = {
     "min_votes": "it has fewer votes than were asked for",
     "contradiction": "excluded by {titles}",
     "tie": "a set with it would be just as good",
-    "constraint": "kept out by {titles}",
-    "prior": "kept out by the prior weights",
-    "rival": "its place is taken: {rivals} would have to go",
+    "constraint": "left out by {kinds}",
+    "prior": "left out by the prior weights",
+    "rival": "left out for {rivals}: the places are limited by {titles}",
     "search": "not known: the search ended before a proof, and it may belong in the set",
 }
 
@@ -377,8 +381,10 @@ _WHY_OUT = {
 def why_out(entry: Facts) -> str:
     """Return why a feature with many votes is not in the set."""
     titles, rivals = " and by ".join(entry["titles"][:3]), listing(entry["rivals"], 5)  # titles have commas themselves
-    instead = f"; in its place: {rivals}" if rivals and entry["because"] in ("constraint", "prior", "tie") else ""
-    return _WHY_OUT[entry["because"]].format(titles=titles or "constraints", rivals=rivals) + instead
+    by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
+    words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
+    instead = words.get(entry["because"], "").format(rivals) if rivals else ""
+    return _WHY_OUT[entry["because"]].format(**by, rivals=rivals or "others") + instead
 
 
 _NOT_EXAMINED = (

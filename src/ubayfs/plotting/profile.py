@@ -1,0 +1,239 @@
+"""The chosen features in the data: where they are high and low, by how much, and sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._arguments import Array, Floats, Ints, Mask
+from .._plain import counted
+from ..data.feature_data import FeatureData
+from ..data.target import Target
+from ..exceptions import InputError
+from ..selection import Selection
+from . import style
+from .base import Display, ReportData, signed_correlations
+
+_COLORS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY, style.BLACK, style.GREY)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_THIRDS = ("lowest third", "middle third", "highest third")
+_SHOWN = 120  # samples of the heat map
+_LARGEST = 2.5  # standard deviations of the full color
+# What the effect of a feature is, by the kind of groups.
+EFFECTS = {
+    "difference": "d: difference of the means of both classes, in standard deviations within the classes",
+    "share": "eta\N{SUPERSCRIPT TWO}: share of the variance that the classes explain",
+    "correlation": "r: rank correlation with the target",
+}
+_SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r"}
+
+
+def effect_text(kind: str, effect: float, highest_in: str) -> str:
+    """Return where a feature is high, and by how much.
+
+    >>> effect_text("difference", -1.2, "benign"), effect_text("correlation", 0.5, "highest third")
+    ('higher in benign (d 1.20)', 'rises with the target (r +0.50)')
+    """
+    if kind == "correlation":
+        return f"{'rises' if effect > 0 else 'falls'} with the target (r {effect:+.2f})"
+    where = "higher" if kind == "difference" else "highest"
+    return f"{where} in {highest_in} ({_SYMBOLS[kind]} {abs(effect):.2f})"
+
+
+@dataclass(frozen=True)
+class ProfileDisplay(Display):
+    """Means of features in each class, or in thirds of a measured target, and a heat map of samples in that order.
+
+    All values are in standard deviations from the mean of all samples.
+    """
+
+    features: tuple[str, ...]
+    groups: tuple[str, ...]
+    sizes: tuple[int, ...]  # samples in each group
+    means: tuple[tuple[float, ...], ...]  # of each feature in each group
+    effects: tuple[float, ...]
+    effect: str  # what the effects are: difference, share or correlation
+    values: tuple[tuple[float, ...], ...]  # of each feature in the samples of the heat map
+    shown: tuple[int, ...]  # samples of each group in the heat map
+
+    name: ClassVar[str] = "profile"
+    section: ClassVar[str] = "chosen"
+    caption: ClassVar[str] = "The chosen features in the data: where they are high and where low, and by how much."
+
+    @classmethod
+    def applies(cls, selection: Selection, data: ReportData) -> bool:
+        """Tell whether a report on this selection has this figure."""
+        return data.profile is not None and len(selection.features) > 0
+
+    @classmethod
+    def for_report(cls, selection: Selection, data: ReportData) -> ProfileDisplay:
+        """Return the display of what is known of the data."""
+        assert data.profile is not None
+        return data.profile.among(selection.feature_names[_by_importance(selection)].tolist())
+
+    @classmethod
+    def from_selection(cls, selection: Selection, X: Any, y: Any = None, max_features: int = 30) -> ProfileDisplay:
+        """Compute the display.
+
+        Parameters
+        ----------
+        selection : Selection
+        X : array-like, DataFrame or FeatureData of shape (n_samples, n_features)
+            The data of the fit.
+        y : array-like of shape (n_samples,), optional
+            Classes or numbers; default: those of the FeatureData.
+        max_features : int, default 30
+            Of more chosen features, the most important ones are shown.
+
+        Examples
+        --------
+        >>> from ubayfs import Evidence, decide, max_size
+        >>> selection = decide(Evidence.from_sets([[1, 0], [1, 0]]), constraints=max_size(1))
+        >>> display = ProfileDisplay.from_selection(selection, [[0, 1], [1, 0], [4, 1], [5, 0]], ["a", "a", "b", "b"])
+        >>> display.groups, display.effect, [round(effect, 2) for effect in display.effects]
+        (('a', 'b'), 'difference', [8.0])
+        """
+        data = X if y is None else FeatureData.from_table(X, y)
+        table = selection.data_of_fit(data)
+        target = None if table is None else table.target
+        if table is None or not can_be_grouped(target):
+            raise InputError.of("y", "must be given, one class or number per sample: the display is by these.", y)
+        return profile_of(table, selection.feature_names, _by_importance(selection)[:max_features])
+
+    def among(self, features: Sequence[str]) -> ProfileDisplay:
+        """Return the display of some of its features, in another order."""
+        rows = [self.features.index(name) for name in features if name in self.features]
+        of_features: dict[str, Any] = {
+            key: tuple(getattr(self, key)[row] for row in rows) for key in ("features", "means", "effects", "values")
+        }
+        return replace(self, **of_features)
+
+    def _heading(self) -> tuple[str, str]:
+        by = "by class" if self.effect != "correlation" else "along the target"
+        title = f"{counted(len(self.features), 'chosen feature')} in the data, {by}"
+        some = sum(self.shown)
+        samples = f"{some:,} of {sum(self.sizes):,} samples" if some < sum(self.sizes) else counted(some, "sample")
+        higher = f", above 0 where {self.groups[1]} is higher" if self.effect == "difference" else ""
+        details = (
+            "Left: means, in standard deviations from the mean of all samples. "
+            f"{EFFECTS[self.effect]}{higher}. Right: {samples}; red is above the mean, blue below."
+        )
+        return title, details
+
+    def _height(self) -> float:
+        return 1.55 + style.list_height(len(self.features)) + 0.15 * max(len(self.groups) - 3, 0)
+
+    def _draw(self, ax: Any) -> None:
+        rows, means = np.arange(len(self.features)), np.array(self.means).reshape(len(self.features), -1)
+        low, high = np.nanmin(means, axis=1), np.nanmax(means, axis=1)
+        ax.axvline(0, color=style.LIGHT_GREY, linewidth=0.8, zorder=0)
+        ax.hlines(rows, low, high, color="0.7", linewidth=1.0, zorder=1)
+        for place, (group, size) in enumerate(zip(self.groups, self.sizes, strict=True)):
+            ax.plot(
+                means[:, place], rows, _MARKERS[place % len(_MARKERS)], color=_COLORS[place % len(_COLORS)],
+                markersize=4.5, linestyle="none", clip_on=False, label=f"{style.short(group)} ({size:,})", gid="means",
+            )  # fmt: skip
+        ax.set_xlabel("mean (standard deviations)")
+        style.list_features(ax, self.features)
+        margin = style.right_margin(ax)
+        ax.text(5, -0.75, _SYMBOLS[self.effect], size=style.SMALL, va="bottom", fontstyle="italic", transform=margin)
+        for row, effect in enumerate(self.effects):
+            sign = "" if self.effect == "share" else "+"
+            ax.text(
+                5, row, f"{effect:{sign}.2f}", size=style.SMALL, va="center_baseline", transform=margin, gid="effect"
+            )
+        place = ax.get_subplotspec()
+        if place is not None:  # axes put somewhere by hand have no room beside them
+            grid = place.subgridspec(1, 2, width_ratios=(3, 4))
+            ax.set_subplotspec(grid[0])
+            self._draw_samples(ax.figure.add_subplot(grid[1]))
+
+    def _draw_samples(self, ax: Any) -> None:
+        from matplotlib import colormaps
+
+        values = np.array(self.values, dtype=np.float64).reshape(len(self.features), -1)
+        ax.imshow(
+            values, aspect="auto", interpolation="nearest", vmin=-_LARGEST, vmax=_LARGEST,
+            cmap=colormaps["RdBu_r"].with_extremes(bad=style.LIGHT_GREY),
+        )  # fmt: skip
+        ax.set(xticks=[], yticks=[], ylim=(max(len(self.features), 1) - 0.4, -0.6))
+        ax.spines[:].set_visible(False)
+        ends = np.cumsum(self.shown)
+        for place, (start, end) in enumerate(zip(ends - self.shown, ends, strict=True)):
+            ax.hlines(-0.72, start - 0.5, end - 0.5, color=_COLORS[place % len(_COLORS)], linewidth=4, clip_on=False)
+        ax.vlines(ends[:-1] - 0.5, -0.5, len(self.features) - 0.5, color=style.BLACK, linewidth=0.8)
+        ax.set_xlabel("samples, in the order of the groups")
+
+
+def can_be_grouped(target: Target | None) -> bool:
+    """Tell whether samples can be put into few groups by their target: classes, or thirds of numbers."""
+    if target is None or target.values is None:
+        return False
+    return target.task == "regression" or 2 <= target.n_classes <= len(_COLORS)
+
+
+def _by_importance(selection: Selection) -> Ints:
+    return selection.indices[np.argsort(-selection.importance[selection.indices], kind="stable")]
+
+
+def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> ProfileDisplay:
+    """Return the display of some features of data whose samples can be grouped."""
+    X = np.asarray(data.X[:, positions], dtype=np.float64)
+    spread = np.nanstd(X, axis=0)
+    z = (X - np.nanmean(X, axis=0)) / np.where(spread > 0, spread, 1.0)
+    target = data.target
+    names: tuple[str, ...]
+    assert target.values is not None
+    if target.task == "regression":
+        order, names, kind = np.argsort(target.values, kind="stable"), _THIRDS, "correlation"
+        groups = np.array_split(order, 3)
+    else:
+        assert target.classes is not None
+        groups = [np.flatnonzero(target.values == code) for code in range(target.n_classes)]
+        names, kind = tuple(map(str, target.classes)), "difference" if len(groups) == 2 else "share"
+    samples = [_some(group, len(z)) for group in groups]
+    heat = np.round(np.clip(z[np.concatenate(samples)].T, -9.99, 9.99), 2)  # finer than the eye can tell
+    return ProfileDisplay(
+        features=tuple(feature_names[positions].tolist()),
+        groups=names,
+        sizes=tuple(map(len, groups)),
+        means=tuple(map(tuple, np.array([_means(z[group]) for group in groups]).T.tolist())),
+        effects=tuple(_effects(z, target, groups, kind).tolist()),
+        effect=kind,
+        values=tuple(map(tuple, heat.tolist())),
+        shown=tuple(map(len, samples)),
+    )
+
+
+def _some(group: Ints, n_samples: int) -> Ints:
+    """Return samples of a group, evenly spaced, such that all groups together have about as many as are shown."""
+    n = min(len(group), max(1, round(_SHOWN * len(group) / n_samples)))
+    return group[np.linspace(0, len(group) - 1, n).astype(np.intp)]
+
+
+def _means(values: Floats) -> Floats:
+    known = ~np.isnan(values)
+    return np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+
+
+def _effects(z: Floats, target: Target, groups: list[Ints], kind: str) -> Floats:
+    """Return the size of the effect of each feature, with its direction where it has one."""
+    assert target.values is not None
+    if kind == "correlation":
+        return signed_correlations(np.column_stack([z, target.values]))[-1, :-1]
+    means = np.array([_means(z[group]) for group in groups])
+    known = np.array([_known(z[group]).sum(axis=0) for group in groups])
+    within = np.array([np.nansum((z[group] - mean) ** 2, axis=0) for group, mean in zip(groups, means, strict=True)])
+    if kind == "difference":
+        spread = np.sqrt(within.sum(axis=0) / np.maximum(known.sum(axis=0) - 2, 1))
+        return (means[1] - means[0]) / np.where(spread > 0, spread, np.inf)
+    between = (known * (means - (known * means).sum(axis=0) / known.sum(axis=0)) ** 2).sum(axis=0)
+    total = between + within.sum(axis=0)
+    return between / np.where(total > 0, total, np.inf)
+
+
+def _known(values: Floats) -> Mask:
+    return ~np.isnan(values)

@@ -1,0 +1,176 @@
+"""A paragraph for the methods section of a paper: what was done, with versions, seed and what to cite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._plain import counted, listing, rounded
+
+Facts = Mapping[str, Any]
+
+# How a selector is cited, and the reference; by its name in lower case.
+_SELECTORS = {
+    "mrmr": (
+        "Ding and Peng, 2005",
+        "Ding, C., Peng, H. (2005). Minimum redundancy feature selection from microarray gene expression data. Journal "
+        "of Bioinformatics and Computational Biology, 3(2), 185-205. https://doi.org/10.1142/S0219720005001004",
+    ),
+    "hsic": (
+        "Yamada et al., 2014",
+        "Yamada, M., Jitkrittum, W., Sigal, L., Xing, E. P., Sugiyama, M. (2014). High-dimensional feature selection "
+        "by feature-wise kernelized lasso. Neural Computation, 26(1), 185-207. "
+        "https://doi.org/10.1162/NECO_a_00537",
+    ),
+    "laplacian": (
+        "He et al., 2005",
+        "He, X., Cai, D., Niyogi, P. (2005). Laplacian score for feature selection. Advances in Neural Information "
+        "Processing Systems, 18.",
+    ),
+    "fisher": (
+        "Duda et al., 2001",
+        "Duda, R. O., Hart, P. E., Stork, D. G. (2001). Pattern Classification. Wiley, New York.",
+    ),
+    "lasso": (
+        "Tibshirani, 1996",
+        "Tibshirani, R. (1996). Regression shrinkage and selection via the lasso. Journal of the Royal Statistical "
+        "Society, Series B, 58(1), 267-288. https://doi.org/10.1111/j.2517-6161.1996.tb02080.x",
+    ),
+    "tree": (
+        "Breiman et al., 1984",
+        "Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and Regression Trees. "
+        "Wadsworth, Belmont.",
+    ),
+    "cox": (
+        "Cox, 1972",
+        "Cox, D. R. (1972). Regression models and life-tables. Journal of the Royal Statistical Society, Series B, "
+        "34(2), 187-220. https://doi.org/10.1111/j.2517-6161.1972.tb00899.x",
+    ),
+    "rfe": (
+        "Guyon et al., 2002",
+        "Guyon, I., Weston, J., Barnhill, S., Vapnik, V. (2002). Gene selection for cancer classification using "
+        "support vector machines. Machine Learning, 46, 389-422. https://doi.org/10.1023/A:1012487302797",
+    ),
+}
+_PRIORS = {
+    "generalized": (
+        "Wong, 1998",
+        "Wong, T.-T. (1998). Generalized Dirichlet distribution in Bayesian analysis. Applied Mathematics and "
+        "Computation, 97(2-3), 165-181. https://doi.org/10.1016/S0096-3003(97)10140-0",
+    ),
+    "hyperdirichlet": (
+        "Hankin, 2010",
+        "Hankin, R. K. S. (2010). A generalization of the Dirichlet distribution. Journal of Statistical Software, "
+        "33(11), 1-18. https://doi.org/10.18637/jss.v033.i11",
+    ),
+}
+_INTERVALS = (
+    "Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine Learning, 52, 239-281. "
+    "https://doi.org/10.1023/A:1024068626366"
+)
+_LISTED = 12
+
+
+def methods(facts: Facts) -> dict[str, Any]:
+    """Return the paragraph as text, and the references that it cites, each once."""
+    references = [f"{facts['citation']['text']} https://doi.org/{facts['citation']['doi']}"]
+    sentences = [
+        f"Features were chosen with ubayfs {facts['versions']['ubayfs']}, user-guided Bayesian feature selection "
+        "(UBayFS; Jenul et al., 2022).",
+        *_ensemble(facts, references),
+        *_prior(facts["prior"], references),
+        *_constraints(facts),
+        _optimum(facts),
+        *_trust(facts["trust"], references),
+        _software(facts),
+    ]
+    return {"text": " ".join(sentences), "references": references}
+
+
+def _ensemble(facts: Facts, references: list[str]) -> list[str]:
+    found, data = facts["ensemble"], facts["data"]
+    if found is None:
+        return ["Importances of the features were given."]
+    names = []
+    for written, name in zip(found["selector"], found["selector_names"], strict=True):
+        cited, reference = _SELECTORS.get(written.partition("(")[0].lower(), ("", ""))
+        names.append(f"{name} ({cited})" if cited else name)
+        references += [reference] if reference else []
+    by = f" by {listing(names)}" if names else ""
+    unit = "groups" if found["grouped"] else "samples"
+    strata = ", with all classes in proportion" if data["classes"] and data["task"] != "multilabel" else ""
+    share = found["train_size"]
+    drawn = f", each on a random {100 * share:g} % of the {unit}{strata}" if share is not None else ""
+    samples = f"{counted(data['n_samples'], 'sample')} and " if data["n_samples"] else ""
+    most = found["most_features_per_model"]
+    each = f" and each choosing at most {most}" if most is not None else ""
+    return [
+        f"In data of {samples}{counted(facts['n_features'], 'feature')}, "
+        f"{counted(found['n_models'], 'model')}{by} voted for features{drawn}{each}."
+    ]
+
+
+def _prior(prior: Facts | None, references: list[str]) -> list[str]:
+    if prior is None:
+        return []
+    cited, reference = _PRIORS.get(prior["kind"], ("", ""))
+    references += [reference] if reference else []
+    kind = (
+        f"{prior['kind']}{' Dirichlet' if prior['kind'] == 'generalized' else ''} prior{f' ({cited})' if cited else ''}"
+    )
+    if not prior["weights"] and not prior["unlikely"]:
+        return [f"No prior knowledge was used ({kind}, weight {rounded(prior['default'])} for every feature)."]
+    weights = [f"{name} {rounded(weight)}" for name, weight in prior["weights"].items()]
+    stated = f"prior weights in votes: {listing(weights, _LISTED)}" if weights else ""
+    unlikely = f"held unlikely: {listing(prior['unlikely'], _LISTED)}" if prior["unlikely"] else ""
+    who = f"{counted(len(prior['experts']), 'expert')}" if prior.get("experts") else "Experts"
+    known = "; ".join(filter(None, [stated, unlikely]))
+    return [f"{who} stated prior knowledge ({kind}; {known}; all other weights {rounded(prior['default'])})."]
+
+
+def _constraints(facts: Facts) -> list[str]:
+    used = [entry["label"] for entry in facts["constraints"] if not entry["left_out"] and not entry["from_prior"]]
+    return [f"Side constraints: {'; '.join(used)}."] if used else ["There were no side constraints."]
+
+
+def _optimum(facts: Facts) -> str:
+    by = str(facts["decision"].get("optimizer", "")).partition("(")[0].lower()
+    how = {"exact": " by exact optimization", "genetic": " by a genetic algorithm"}.get(by, "")
+    proved = ", and proved to be the best" if facts["proved"] else ""
+    members = counted(len(facts["chosen"]), "feature")
+    return (
+        f"The set of {members} with the highest score (posterior importances plus admissibility under the constraints) "
+        f"was found{how}{proved}."
+    )
+
+
+def _trust(trust: Facts, references: list[str]) -> list[str]:
+    known = {
+        part for part in ("validation", "noise", "reproducibility") if trust[part]["state"] in ("known", "partial")
+    }
+    done = {part: trust[part]["n_done"] for part in known}
+    lines = []
+    if "noise" in known:
+        lines.append(
+            "How many chosen features are unrelated to the target was estimated from ensembles on "
+            f"{counted(done['noise'], 'shuffled target')}."
+        )
+    if "reproducibility" in known:
+        lines.append(
+            "Reproducibility was estimated by repeating the whole procedure on both halves of "
+            f"{counted(done['reproducibility'], 'random split')} of the samples."
+        )
+    if "validation" in known:
+        references.append(_INTERVALS)
+        lines.append(
+            f"Prediction was measured in {counted(done['validation'], 'fold')} of nested cross-validation, with the "
+            "whole procedure repeated in each fold and corrected intervals (Nadeau and Bengio, 2003)."
+        )
+    return lines
+
+
+def _software(facts: Facts) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items() if name != "ubayfs")
+    seed = (facts["ensemble"] or {}).get("seed")
+    entropy = seed.get("entropy") if isinstance(seed, Mapping) else seed
+    return f"Software: {versions}" + ("." if entropy is None else f"; random seed {entropy}.")
