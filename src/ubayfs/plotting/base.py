@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..trust.reproducibility import Reproducibility
     from ..trust.trust import Trust
     from ..trust.validation import Validation
-    from .profile import ProfileDisplay
 
 DPI = 300
 _SCREEN_DPI, _CSS_DPI = 192, 96  # sharp on screens of twice the usual resolution, at the usual size
@@ -186,7 +185,7 @@ class ReportData:
     correlations: Correlations | None = None  # among the chosen features and others, of the data of the fit
     blocks: Blocks = field(default_factory=lambda: Blocks({}))
     level: float = 0.9  # of credible intervals
-    profile: ProfileDisplay | None = None  # of the chosen features and others in the data
+    profile: Any = None  # the ProfileDisplay of the chosen features and others, if their samples have groups
     trust: Trust | None = None
 
     @property

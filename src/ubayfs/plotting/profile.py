@@ -71,8 +71,8 @@ class ProfileDisplay(Display):
     @classmethod
     def for_report(cls, selection: Selection, data: ReportData) -> ProfileDisplay:
         """Return the display of what is known of the data."""
-        assert data.profile is not None
-        return data.profile.among(selection.feature_names[_by_importance(selection)].tolist())
+        known: ProfileDisplay = data.profile
+        return known.among(selection.feature_names[_by_importance(selection)].tolist())
 
     @classmethod
     def from_selection(cls, selection: Selection, X: Any, y: Any = None, max_features: int = 30) -> ProfileDisplay:
