@@ -10,42 +10,26 @@ from urllib.parse import urlsplit
 import pytest
 
 from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT, start_server, stop_server
-
-
-@pytest.fixture(scope="session")
-def new_server():
-    """Return a function that starts a server of a test's own; all are ended with the session."""
-    started = []
-
-    def start(directory, *arguments):
-        started.append(start_server(directory, *arguments))
-        return started[-1]
-
-    yield start
-    for each in started:
-        stop_server(each)
+from app_studies import hostile, laboratory, patients
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    """A server with the demo study, for all tests of a session."""
-    started = start_server(tmp_path_factory.mktemp("app") / "studies", "--demo")
+    """One server for all tests of a session; `studies` has the addresses of its studies, `ids` their directories."""
+    from ubayfs.app.library import Library
+
+    folder = tmp_path_factory.mktemp("app")
+    library = Library(folder / "studies")
+    ids = {make.__name__: library.create(make.__name__, make(folder)) for make in (laboratory, patients, hostile)}
+    ids["demo"] = library.demo()
+    library.close()
+    started = start_server(folder / "studies")
+    started.ids = ids
+    started.studies = {name: f"{started.base}/s/{id}" for name, id in ids.items()}
     yield started
     stop_server(started)
-
-
-@pytest.fixture(scope="session")
-def start():
-    """Function that starts another server, with arguments of `start_server`; it ends with the session."""
-    started = []
-
-    def begin(*arguments):
-        started.append(start_server(*arguments))
-        return started[-1]
-
-    yield begin
-    for each in started:
-        stop_server(each)
+    log = started.directory.with_suffix(".log").read_text()
+    assert "Traceback" not in log, log
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +75,54 @@ def page(context, server):
 @pytest.fixture
 def study(server):
     """The address of the demo study."""
-    return server.base + server.path.rpartition("/")[0]
+    return server.studies["demo"]
+
+
+@pytest.fixture(scope="session")
+def collected(server, request):
+    """Function that runs the models of a study, once, and confirms what is known; it returns the study's address."""
+    done = set()
+
+    def collect(page, name):
+        address = server.studies[name]
+        if name not in done:
+            page.goto(f"{address}/evidence")
+            page.get_by_role("button", name="Run ", exact=False).first.click(timeout=120_000)
+            page.get_by_role("button", name="I have stated what I know", exact=False).first.click()
+            page.get_by_text("models have voted", exact=False).first.wait_for(timeout=120_000)
+            done.add(name)
+        return address
+
+    return collect
+
+
+@pytest.fixture
+def check_access(page):
+    """Function that looks at the page as a screen reader does, and for whatever is wider than the window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason='pip install "ubayfs[browser]"').Axe()
+
+    def check(widths=(1920, 1280, 390)):
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_function("width => window.innerWidth === width", arg=width)
+            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            cut = page.evaluate(CUT_OFF)
+            assert cut == [], (width, cut)
+        found = axe.run(page).response["violations"]
+        serious = [each for each in found if each["impact"] in ("serious", "critical")]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
+
+    return check
+
+
+# Parts of the content that end outside the window or outside a box that does not scroll; grids scroll by themselves.
+CUT_OFF = """() => [...document.querySelectorAll('.report *')].filter((e) => {
+  if (e.closest('.nicegui-aggrid, .scroll, .sets, .chips, svg') || !e.offsetParent) return false;
+  const box = e.getBoundingClientRect();
+  const outside = box.width > 0 && (box.right > window.innerWidth + 1 || box.left < -1);
+  return outside && getComputedStyle(e).position !== 'absolute' && !e.closest('thead');
+}).map((e) => e.outerHTML.slice(0, 120))"""
 
 
 @pytest.fixture

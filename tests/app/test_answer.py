@@ -1,56 +1,23 @@
 """Answer and Versions in a real browser: a change of mind, questions by keys, sizes, versions, exports."""
 
-import json
 import zipfile
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from app_server import start_server, stop_server
 
-NAMES = ["crp", "age", "il6", "<b>ldh</b>", "tnf", "bmi", "sex", "hb"]
-
-
-@pytest.fixture(scope="module")
-def answered(tmp_path_factory, browser):
-    """A server with a small study whose models have voted, and whose knowledge is confirmed."""
-    place = tmp_path_factory.mktemp("answer")
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(60, len(NAMES)))
-    y = (X[:, 0] + 0.8 * X[:, 1] + 0.5 * X[:, 2] + 0.3 * X[:, 3] + rng.normal(size=60) > 0).astype(int)
-    pd.DataFrame(X, columns=NAMES).assign(died=y).to_csv(place / "patients.csv", index=False)
-    study = {
-        "data": {"path": "patients.csv", "target": "died"},
-        "evidence": {"n_models": 20, "seed": 1, "n_features_per_model": 2},
-        "constraints": [{"max_size": {"n": 3, "rho": "hard"}}],
-        "trust": {"level": "none"},
-    }
-    (place / "study.yaml").write_text(json.dumps(study))
-    server = start_server(place / "studies", place / "study.yaml")
-    try:
-        server.study = server.base + server.path.rpartition("/")[0]
-        opened = browser.new_page()
-        opened.set_default_timeout(60_000)
-        opened.goto(f"{server.base}/?token={server.token}")
-        opened.goto(f"{server.study}/evidence")
-        opened.get_by_role("button", name="Run 20 models").click()
-        opened.goto(f"{server.study}/answer")
-        opened.get_by_role("button", name="show the answer").click()
-        opened.wait_for_selector("table.members")
-        opened.close()
-        yield server
-    finally:
-        stop_server(server)
+@pytest.fixture
+def answered(page, collected):
+    """The address of a small study whose models have voted, and whose knowledge is confirmed."""
+    return collected(page, "patients")
 
 
 @pytest.fixture
-def answer(context, answered):
+def answer(page, answered):
     """The page Answer, with all edits of earlier tests undone."""
-    context.set_default_timeout(60_000)
-    opened = context.new_page()
-    opened.goto(f"{answered.base}/?token={answered.token}")
-    opened.goto(f"{answered.study}/answer")
+    page.context.set_default_timeout(60_000)
+    opened = page
+    opened.goto(f"{answered}/answer")
     opened.wait_for_selector("table.members")
     while opened.locator("#undo").is_enabled():
         before = opened.locator("#undo").get_attribute("title")
@@ -157,29 +124,29 @@ def test_names_are_escaped_and_a_wrong_one_is_refused_in_place(answer):
 def test_versions_are_saved_compared_and_gone_back_to(answer, answered):
     before = chosen(answer)
     weakest = answer.locator("table.members tbody tr").last.get_attribute("data-feature")
-    answer.goto(f"{answered.study}/versions")
+    answer.goto(f"{answered}/versions")
     answer.get_by_label("Name", exact=True).fill("Before the meeting")
     answer.get_by_role("button", name="Save", exact=True).click()
     answer.wait_for_selector(".notice.success:has-text('Before the meeting')", timeout=180_000)
-    answer.goto(f"{answered.study}/answer")
+    answer.goto(f"{answered}/answer")
     ready(answer)
     say(answer, weakest, "unlikely")
     ready(answer)
     after = chosen(answer)
-    answer.goto(f"{answered.study}/versions")
+    answer.goto(f"{answered}/versions")
     answer.get_by_role("button", name="Compare", exact=True).click()
     answer.wait_for_selector("strong:has-text('2 features stay, 1 added, 1 removed.')")
     row = answer.locator(f"tr:has(th:text-is('{weakest}'))")
     assert row.locator("td").last.inner_text() == "prior"
     answer.get_by_role("button", name="Go back to version").first.click()
     answer.wait_for_selector(".notice.success")
-    answer.goto(f"{answered.study}/answer")
+    answer.goto(f"{answered}/answer")
     answer.wait_for_selector(f".members tr[data-feature='{weakest}']")
     assert chosen(answer) == before != after
 
 
 def test_every_export_is_downloaded(answer, answered, tmp_path):
-    answer.goto(f"{answered.study}/versions")
+    answer.goto(f"{answered}/versions")
     files = {}
     for kind in ("study", "report", "excel", "results", "script"):
         with answer.expect_download(timeout=180_000) as waiting:

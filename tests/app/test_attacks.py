@@ -7,27 +7,13 @@ import socket
 from http.client import HTTPConnection
 from urllib.parse import quote, urlsplit
 
-import numpy as np
-import pandas as pd
 import pytest
+
+from app_studies import HOSTILE
 
 pytest.importorskip("nicegui")
 
 SCREENS = ("data", "know", "rules", "evidence", "answer", "versions")
-HOSTILE = [
-    "<img src=x onerror=window.hacked=1>",
-    "<script>window.hacked=1</script>",
-    "</td></tr></table><h1>gone</h1>",
-    "javascript:window.hacked=1",
-    "{{window.hacked=1}} ${window.hacked=1}",
-    "\"onmouseover=window.hacked=1 x='",
-    "\x1b[31mred\x1b[0m",
-    "left \u202egnp.exe",
-    "n" * 500,
-    "=HYPERLINK(\"http://evil.example\",\"x\")",
-    "../../../etc/passwd",
-    "a' OR 1=1; --",
-]  # fmt: skip
 
 
 def request(server, method="GET", path="/", headers=None, body=None):
@@ -101,7 +87,7 @@ def test_own_requests_are_not_refused(server, cookie):
     "name", ["../../evil.csv", "/etc/evil.csv", "..\\..\\evil.csv", "%2e%2e/evil.csv", "\u202eevil.csv"]
 )
 def test_uploads_stay_in_the_folder_of_their_study(server, cookie, name):
-    study = server.path.split("/")[2]
+    study = server.ids["demo"]
     headers = {"Cookie": cookie, "Origin": server.base}
     before = {path for path in server.directory.parent.rglob("*evil*") if "uploads" not in path.parts}
     status, body = request(server, "POST", f"/s/{study}/upload?name={quote(name)}", headers, b"a,b\n1,2\n")
@@ -117,7 +103,7 @@ def test_uploads_stay_in_the_folder_of_their_study(server, cookie, name):
              "/s/{study}/download/..%2f..%2fstudy.yaml", "/s/{study}/download/report?version=99", "/_app/..%2fapp.py"]
 )  # fmt: skip
 def test_no_path_leads_out_of_the_studies(server, cookie, path):
-    status, body = request(server, path=path.format(study=server.path.split("/")[2]), headers={"Cookie": cookie})
+    status, body = request(server, path=path.format(study=server.ids["demo"]), headers={"Cookie": cookie})
     assert status in (200, 400, 404, 422)
     assert b"root:" not in body
     assert b"Traceback" not in body
@@ -128,42 +114,21 @@ def test_no_path_leads_out_of_the_studies(server, cookie, path):
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory, new_server):
-    """A server whose study has features with names that attack a page."""
-    folder = tmp_path_factory.mktemp("hostile")
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 30)
-    X = rng.normal(size=(60, len(HOSTILE))) + np.linspace(2, 0.1, len(HOSTILE)) * y[:, None]
-    frame = pd.DataFrame(X, columns=HOSTILE)
-    frame.insert(0, "<u>outcome</u>", np.where(y == 1, "<s>ill</s>", "well"))
-    frame.to_csv(folder / "names.csv", index=False)
-    return new_server(folder / "studies", folder / "names.csv")
-
-
-def test_names_are_text_on_every_screen_and_in_what_is_exported(hostile, context):
-    page = context.new_page()
+def test_names_are_text_on_every_screen(server, page, collected):
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
-    page.goto(f"{hostile.base}/?token={hostile.token}")
-    study = hostile.path.rpartition("/")[0]
-    page.goto(f"{hostile.base}{study}/evidence")
-    page.get_by_role("button", name="Run ", exact=False).first.click(timeout=60_000)
-    page.get_by_text("models have voted", exact=False).first.wait_for(timeout=120_000)
-    page.get_by_role("button", name="I have stated what I know", exact=False).first.click()
-    page.goto(f"{hostile.base}{study}/answer")
+    study = collected(page, "hostile")
+    page.goto(f"{study}/answer")
     page.wait_for_selector(".members tbody tr", timeout=60_000)
     for _ in range(2):  # a word of each of the first two, by the list in its row
         box = page.locator(".members select[data-feature]").first
         box.select_option("very likely")
         page.wait_for_function("!document.querySelector('p.lead').textContent.includes('being looked at')")
     for screen in SCREENS:
-        page.goto(f"{hostile.base}{study}/{screen}")
+        page.goto(f"{study}/{screen}")
         page.wait_for_selector("h1")
-        page.wait_for_load_state("networkidle")
         assert page.evaluate("window.hacked") is None, screen
         assert page.locator("img[src=x]").count() == page.locator("h1", has_text="gone").count() == 0, screen
         assert page.locator("u, s").count() == 0, screen
         assert "\u202e" not in page.locator("body").inner_text(), screen
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), screen
-    assert len(page.request.get(f"{hostile.base}{study}/features.json").json()["names"]) == len(HOSTILE)
-    assert "Traceback" not in hostile.directory.with_suffix(".log").read_text()
+    assert len(page.request.get(f"{study}/features.json").json()["names"]) == len(HOSTILE)

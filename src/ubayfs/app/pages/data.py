@@ -235,4 +235,4 @@ def _draw_preview(facts: Mapping[str, Any]) -> None:
     titles = ["", *(named.format(text(name), types.get(name, "")) for name in preview["columns"])]
     rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
     caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
-    html(table(titles, rows, caption)).classes("preview")
+    html(table(titles, rows, caption, wide=True)).classes("preview")

@@ -93,8 +93,8 @@ def member_table(records: Sequence[Facts], stated: Facts, n_models: int, added: 
         for i, title in enumerate(columns)
     )
     return Markup(
-        '<table class="members"><caption>Chosen features, most important first. Solid: votes of the models; hatched: '
-        "votes that your words add.</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
+        '<table class="members stacked"><caption>Chosen features, most important first. Solid: votes of the models; '
+        "hatched: votes that your words add.</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
     ).format(head, rows)
 
 

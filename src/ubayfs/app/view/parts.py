@@ -69,10 +69,19 @@ def bar(votes: float, weight: float = 0.0, most: float = 1.0) -> Markup:
     ).format(label, first, first, second)
 
 
-def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, numeric: Iterable[int] = ()) -> Markup:
+def table(
+    headings: Sequence[Any],
+    rows: Iterable[Sequence[Any]],
+    caption: str,
+    numeric: Iterable[int] = (),
+    wide: bool = False,
+) -> Markup:
     """Return a table as in the report; the first cell of a row heads it, columns at `numeric` hold numbers.
 
-    >>> '&lt;i&gt;</th><td class="number">5</td>' in table(["a", "b"], [["<i>", 5]], "c", [1])
+    On a narrow window each row becomes a card, in which cells have their headings, unless the table is `wide`: then it
+    is scrolled.
+
+    >>> '&lt;i&gt;</th><td class="number" data-label="b">5</td>' in table(["a", "b"], [["<i>", 5]], "c", [1])
     True
     """
     right = [Markup(' class="number"') if i in set(numeric) else Markup() for i in range(len(headings))]
@@ -82,7 +91,7 @@ def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, 
     lines = Markup().join(
         Markup("<tr>{}</tr>").format(
             Markup().join(
-                Markup("<td{}>{}</td>").format(at, text(cell)) if i else
+                Markup('<td{} data-label="{}">{}</td>').format(at, text(headings[i]).striptags(), text(cell)) if i else
                 Markup('<th scope="row"{}>{}</th>').format(at, text(cell))
                 for i, (at, cell) in enumerate(zip(right, row, strict=True))
             )
@@ -90,9 +99,9 @@ def table(headings: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str, 
         for row in rows
     )  # fmt: skip
     return Markup(
-        '<div class="scroll" tabindex="0" role="group" aria-label="{0}"><table><caption>{0}</caption>'
+        '<div class="scroll" tabindex="0" role="group" aria-label="{0}"><table{3}><caption>{0}</caption>'
         "<thead><tr>{1}</tr></thead><tbody>{2}</tbody></table></div>"
-    ).format(text(caption), head, lines)
+    ).format(text(caption), head, lines, Markup("") if wide else Markup(' class="stacked"'))
 
 
 def notice(kind: str, message: Any, title: str | None = None) -> Markup:

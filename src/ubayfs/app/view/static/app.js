@@ -17,12 +17,21 @@ window.ubayfs = {
       request.send(file);
     });
   },
+  async may_upload(file, address) {
+    try {
+      return await (await fetch(`${address}?name=${encodeURIComponent(file.name)}&size=${file.size}`)).json();
+    } catch (error) {
+      return { error: "The server cannot be reached; choose the file again." };
+    }
+  },
   // Send the files of an input one after another; what became of each is told by `emit`.
   async upload_all(input, files, address, emit) {
     const meter = input.closest(".drop").querySelector("progress");
     for (const file of files) {
       meter.hidden = false;
-      const answer = await this.upload(file, address, (loaded, total) => { meter.max = total; meter.value = loaded; });
+      const may = await this.may_upload(file, address);  // before anything is sent
+      const answer = may.error ? may
+        : await this.upload(file, address, (loaded, total) => { meter.max = total; meter.value = loaded; });
       meter.hidden = true;
       emit({ name: file.name, ...answer });
     }
