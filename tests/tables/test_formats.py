@@ -78,11 +78,15 @@ class TestExcel:
             read_table(excel(one=rows))
 
     def test_numbers_stored_as_text_are_named(self, excel):
-        path = excel(one=[["x", "y"], [1.5, "a"], ["2,5", "b"], ["3", "a"]])
+        path = excel(one=[["x", "y"], [1.5, "a"], ["2,500", "b"], ["3", "a"]])  # or two thousand and five hundred?
         with pytest.raises(
-            StudyError, match=r"'x': '2,5' in row 3, '3' in row 4 are not numbers: they are numbers sto"
+            StudyError, match=r"'x': '2,500' in row 3, '3' in row 4 are not numbers: they are numbers sto"
         ):
             read_features(read_table(path), target="y")
+
+    def test_decimal_commas_typed_as_text_are_numbers(self, excel):
+        path = excel(one=[["x", "y"], [1.5, "a"], ["2,5", "b"], ["3", "a"], [None, "b"]])
+        assert read_table(path).frame["x"].tolist()[:3] == [1.5, 2.5, 3.0]
 
     def test_error_cells_and_dates_are_named(self, excel):
         day = datetime.datetime(2020, 1, 2)

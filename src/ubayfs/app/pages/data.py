@@ -199,8 +199,8 @@ def _draw_table(bench: Seat) -> None:
 
         @live(bench, "facts", "status")
         def content() -> None:
-            facts = None if bench.status == "no data" else bench.facts
-            if facts is None:
+            facts = None if bench.status == "no data" else bench.table
+            if not facts:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
                 html(text(waiting), tag="p").classes("empty")
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -9,6 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from markupsafe import Markup
 from nicegui import context, ui
 
 from .live import PLACES, guarded, html, live, on
@@ -37,6 +39,7 @@ TOUR = {
 Page = Callable[["Seat"], Awaitable[None] | None]
 PAGES: dict[str, Page] = {}  # filled by the decorator below when the modules of `pages` are imported
 
+_MOST_PROBLEMS = 8  # that are listed
 _STATUS = {
     "no data": "No data yet",
     "waiting": "Waiting for a free process ...",
@@ -189,8 +192,13 @@ def _problems(bench: Seat) -> None:
 
     @live(bench, "problems")
     def problems() -> None:
-        for problem in bench.problems:
-            html(notice("error", problem["message"], "The study cannot be decided as it is:"))
+        # Where uploads are kept on the server means nothing to the one who sent them.
+        found = [each["message"].replace(f"{bench.directory / 'uploads'}{os.sep}", "") for each in bench.problems]
+        more = [f"and {len(found) - _MOST_PROBLEMS} more"] if len(found) > _MOST_PROBLEMS else []
+        lines = Markup().join(map(Markup("<li>{}</li>").format, map(text, found[:_MOST_PROBLEMS] + more)))
+        if found:
+            content = Markup("<ul>{}</ul>").format(lines) if len(found) > 1 else text(found[0])
+            html(notice("error", content, "The study cannot be decided as it is:"))
 
 
 def button(label: str, action: Callable[..., Any], *, enabled: bool = True, classes: str = "") -> ui.element:

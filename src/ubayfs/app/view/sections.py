@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import get_annotations
 from typing import TYPE_CHECKING, Any
 
+from ...study.diagnostics import Problems
 from ...study.schema import SECTIONS
+from ...study.yaml_io import parse_document
 from .fields import Field, choice, entry
 from .live import on
 from .parts import help_text
@@ -49,9 +52,11 @@ def choices(section: str, key: str) -> tuple[str, ...]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is typed: lists with commas."""
+    """Return a value as it is typed: lists with commas, mappings as in a study file."""
     if value is None:
         return ""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {entry}" for name, entry in value.items()) + "}"
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
@@ -60,13 +65,17 @@ def read(section: str, key: str, typed: str) -> Any:
 
     >>> read("evidence", "n_models", "50"), read("data", "ignore", "a, b"), read("data", "groups", " ")
     (50, ['a', 'b'], None)
+    >>> read("data", "target", "died"), read("data", "target", "a, b"), read("data", "target", "{time: t, event: e}")
+    ('died', ['a', 'b'], {'time': 't', 'event': 'e'})
     """
     typed = typed.strip()
     if not typed:
         return None
+    if typed[0] in "{[":  # as a study file has it
+        return parse_document(typed, Problems())
     entry = SECTIONS[section].keys()[key]
-    default = SECTIONS[section].defaults()[key]
-    if isinstance(default, tuple) or (key == "target" and "," in typed):
+    kind = str(get_annotations(SECTIONS[section])[key])
+    if "tuple" in kind and ("str" not in kind.split("tuple")[0] or "," in typed):  # names, or one name or several
         return [part.strip() for part in typed.split(",") if part.strip()]
     parse: Callable[[str], Any] = entry.option.parse if entry.option is not None else str
     try:
