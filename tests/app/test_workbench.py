@@ -250,12 +250,16 @@ def test_what_a_person_corrected_is_not_guessed_anew(bench):
     bench.undo()
     assert bench.state.corrected == ("missing",)
     found = {"study": {"data": {"path": {"a": "a.csv", "b": "b.csv"}, "target": "died", "missing": "error"}}}
-    found["study"]["evidence"] = {"selector": "mrmr"}
-    begin(bench, found)
+    for selector in ("laplacian", "mrmr"):  # before and after a file with the target
+        begin(bench, {"study": {**found["study"], "evidence": {"selector": selector}}})
+        assert bench.state.study.evidence.selector == selector
     data = bench.state.study.data
     assert (data.path, data.target, data.missing) == ({"a": "a.csv", "b": "b.csv"}, "died", "median")
+    bench.set("evidence", selector="fisher")
+    begin(bench, {"study": {**found["study"], "evidence": {"selector": "mrmr"}}})
+    assert bench.state.study.evidence.selector == "fisher"
     again = reopened(bench)
-    assert again.state.corrected == ("missing",)
+    assert again.state.corrected == ("missing", "selector")
     again.set("data", path="", samples=None)
     assert again.state.corrected == ()
     again.close()

@@ -221,15 +221,11 @@ class Document:
 
     def set(self, section: str, **keys: Any) -> None:
         """Change keys of a section of the study file; what a person says of the data is not guessed anew."""
+        self._edit(_set_label(section, keys), lambda state: state.corrected_by(section, keys))
 
-        def change(state: State) -> State:
-            return state.with_data(keys, True) if section == "data" else state.with_section(section, keys)
-
-        self._edit(_set_label(section, keys), change)
-
-    def guess_data(self, **keys: Any) -> None:
-        """Change keys of ``data`` to what was found out about the files."""
-        self._edit(_set_label("data", keys), lambda state: state.with_data(keys, False))
+    def guess(self, section: str, **keys: Any) -> None:
+        """Change keys of a section to what was found out about the files."""
+        self._edit(_set_label(section, keys), lambda state: state.with_section(section, keys))
 
     def undo(self, expert: str = "") -> None:
         """Take the last edit back that is not another expert's, if there is one."""

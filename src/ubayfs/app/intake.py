@@ -109,16 +109,16 @@ async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -
 def begin(bench: Document, found: Mapping[str, Any]) -> None:
     """Make what was found out the data of a study, except for keys that a person has set.
 
-    Rules, blocks and the selector follow only where there are none of the study's own.
+    So is the selector, which depends on the target; rules and blocks follow only where there are none.
     """
     study, state = found["study"], bench.state
     guessed = {**dict.fromkeys(DataSection.keys()), **study["data"]}
     kept = set(state.corrected) - {"path", "samples"}
-    bench.guess_data(**{key: value for key, value in guessed.items() if key not in kept})
+    bench.guess("data", **{key: value for key, value in guessed.items() if key not in kept})
     if not state.rules:
         for constraint in study.get("constraints") or ():
             bench.add_rule(constraint)
     if state.study.blocks is None and study.get("blocks"):
         bench.set_blocks(study["blocks"])
-    if state.study.evidence == type(state.study.evidence)():
-        bench.set("evidence", selector=study["evidence"]["selector"])
+    if "selector" not in kept:
+        bench.guess("evidence", selector=study["evidence"]["selector"])

@@ -105,8 +105,7 @@ class Library:
         return self._create(self.root / f"{_slug(name)}-{uuid.uuid4().hex[:6]}", name, first_study(source))
 
     def _create(self, place: Path, name: str, study: Study) -> str:
-        data, by_hand = study.data, study.origin is not None
-        set_in_file = [key for key, default in data.defaults().items() if by_hand and getattr(data, key) != default]
+        set_in_file = [*study.data.defaults(), "selector"] if study.origin is not None else []
         try:
             Workbench.create(place, State.of(name, study, set_in_file), None).close()
         except OSError as error:

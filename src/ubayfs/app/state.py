@@ -66,7 +66,7 @@ class State:
         ISO time at which each expert confirmed what they know; before, votes are hidden from them. The name is empty
         for the one expert of a study.
     corrected : tuple of str
-        Keys of ``data`` that a person has set: no guess replaces them.
+        Keys of ``data``, and ``selector``, that a person has set: no guess replaces them.
     """
 
     name: str
@@ -125,12 +125,13 @@ class State:
         """Return the state with other parts of the study, such as its blocks."""
         return replace(self, study=replace(self.study, **parts))
 
-    def with_data(self, values: Mapping[str, Any], corrected: bool) -> State:
-        """Return the state with other values of keys of ``data``, set by a person or by a guess."""
-        keys = dict.fromkeys([*self.corrected, *(values if corrected else ())])
-        if values.get("path") == "":  # what comes next are other data
+    def corrected_by(self, key: str, values: Mapping[str, Any]) -> State:
+        """Return the state with other values of keys of a section that a person has set."""
+        guessed = [name for name in values if key == "data" or name == "selector"]
+        keys = dict.fromkeys([*self.corrected, *guessed])
+        if key == "data" and values.get("path") == "":  # what comes next are other data
             keys = {}
-        return replace(self.with_section("data", values), corrected=tuple(keys))
+        return replace(self.with_section(key, values), corrected=tuple(keys))
 
     def with_words(
         self, words: Mapping[str, Word], feature_names: Sequence[str] | None = None, expert: str = ""

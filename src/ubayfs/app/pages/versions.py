@@ -66,7 +66,7 @@ def _draw_save(bench: Seat) -> None:
 def _draw_list(bench: Seat) -> None:
     with panel("Versions"):
 
-        @live(bench, "versions")
+        @live(bench, "versions", "state")
         def versions() -> None:
             if not bench.versions:
                 html(text("None yet. Save the answer before you try something else."), tag="p").classes("empty")
@@ -79,8 +79,9 @@ def _draw_version(bench: Seat, version: dict[str, Any]) -> None:
     with ui.element("article").classes("version"):
         html(text(f"{number}. {version['name']}"), tag="h3")
         created = version["created"][:16].replace("T", " ")
-        line = f"{created}, {counted(version['n_features'], 'feature')}: {listing(version['features'], 12)}"
-        html(text(line), tag="p").classes("note")
+        size = f"{created}, {counted(version['n_features'], 'feature')}"
+        shown = size if bench.confirmed is None else f"{size}: {listing(version['features'], 12)}"
+        html(text(shown), tag="p").classes("note")
         with ui.element("div").classes("row"):
             back = button("Go back to it", lambda _: _go_back(bench, version))
             back.props["aria-label"] = f"Go back to version {number}: {version['name']}"
@@ -97,6 +98,8 @@ def _draw_exports(bench: Seat, version: int | None) -> None:
     with ui.element("div").classes("row exports").props("role=group") as group:
         group.props["aria-label"] = f"Export {of}"
         for kind, label in EXPORTS.items():
+            if bench.confirmed is None and kind != "study":
+                continue  # they show votes
 
             async def export(_: Any, kind: str = kind, label: str = label) -> None:
                 show_message("info", f"{label} of {of} is being written.", "Please wait.")
