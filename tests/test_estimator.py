@@ -265,7 +265,8 @@ class TestBadInput:
                 lambda X: X.assign(**{"mean area": np.nan}),
                 r"X contains missing values \(NaN\).*'mean area'.*SimpleImputer",
             ),
-            (lambda X: X.assign(sex="f"), "X has non-numeric columns: 'sex'.*OrdinalEncoder"),
+            (lambda X: X.assign(sex=["f", *range(len(X) - 1)]), "X has non-numeric columns: 'sex'.*categories"),
+            (lambda X: X.assign(name=X.index.map(str)).astype({"name": "category"}), "has 569 different labels"),
             (
                 lambda X: sparse.csr_array(X.assign(**{"mean area": np.nan}).to_numpy()),
                 r"X contains missing values \(NaN\) in column\(s\) 'x3'",
@@ -313,7 +314,7 @@ class TestFailedFit:
         X, y = cancer
         selector = UBayFSSelector(max_features=2, n_models=3, random_state=0).fit(X, y)
         before = selector.get_support()
-        for bad in (X.iloc[:, :4].assign(sex="f"), X.iloc[:1]):
+        for bad in (X.iloc[:, :4].assign(sex=pd.Timestamp(0)), X.iloc[:1]):
             with pytest.raises(InputError):
                 selector.fit(bad, y)
         np.testing.assert_array_equal(selector.get_support(), before)

@@ -83,6 +83,16 @@ _NOTES = {
         "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). "
         "Encode them as numbers to use them, or name them in ignore."
     ),
+    "text_as_categories": (
+        "columns of text are used as categories: {n_columns} ({shown}). Name those that are not features in ignore."
+    ),
+    "levels_pooled": (
+        "labels of fewer than {least} samples count as one level of their category: {n_columns} columns ({shown})."
+    ),
+    "level_seen_once": (
+        "categories with a level that a single sample has, from which nothing can be learned about it: {n_columns} "
+        "({shown})."
+    ),
     "descriptions_ignored": (
         "{file}: columns that describe the features are not read as samples: {n_columns} ({columns})."
     ),

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from ._arguments import FeatureIndex, Floats, check_choice, check_not_complex, check_real
+from .data.categories import columns_of
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
 from .data.hazards import kaplan_meier
@@ -156,7 +157,9 @@ def redundancy_rate(X: Any, features: Any) -> float:
     n = len(positions)
     if n < 2:
         return float("nan")
-    total = sum(np.triu(values, 1).sum() for _, values in absolute_correlations(data.X[:, positions], "pearson"))
+    total = sum(
+        np.triu(values, 1).sum() for _, values in absolute_correlations(columns_of(data.X, positions), "pearson")
+    )
     return float(total / (n * (n - 1) / 2))
 
 

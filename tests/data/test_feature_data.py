@@ -188,18 +188,16 @@ def test_missing_values_of_object_and_masked_arrays_are_found():
 @pytest.mark.parametrize(
     ("frame", "types"),
     [
-        (pd.DataFrame({"gene": [1.0, 2.0], "sex": ["f", "m"]}), "(object|str)"),
-        (pd.DataFrame({"gene": [1.0, 2.0], "sex": pd.Categorical([1, 2])}), "category"),
+        (pd.DataFrame({"gene": [1.0, 2.0], "sex": ["f", 2.0]}), "object"),
         (pd.DataFrame({"gene": [1.0, 2.0], "sex": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "datetime64"),
         (pd.DataFrame({"gene": [1.0, 2.0], "sex": pd.Series(["1", "2"], dtype=object)}), "object"),
         (pd.DataFrame({"gene": [1.0, 2.0], "sex": [1j, 2j]}), "complex128"),
-        (pl.DataFrame({"gene": [1.0, 2.0], "sex": ["f", "m"]}), "String"),
         (pl.DataFrame({"gene": [1.0, 2.0], "sex": pl.Series([[1], {}], dtype=pl.Object)}), "Object"),
     ],
-    ids=["text", "category", "date", "digits as text", "complex", "polars text", "polars object"],
+    ids=["mixed", "date", "digits as text", "complex", "polars object"],
 )
 def test_columns_that_are_not_numbers_are_named(frame, types):
-    with pytest.raises(InputError, match=rf"X has non-numeric columns: 'sex' \(type {types}.*OrdinalEncoder"):
+    with pytest.raises(InputError, match=rf"X has non-numeric columns: 'sex' \(type {types}.*categories"):
         read(frame)
 
 

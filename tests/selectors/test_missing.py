@@ -10,7 +10,8 @@ from ubayfs.data.missing import filled
 from ubayfs.data.target import read_target
 from ubayfs.ensemble import batches
 from ubayfs.ensemble.collect import collect_evidence
-from ubayfs.selectors import SELECTORS, concordance, mrmr, scoring
+from ubayfs.selectors import SELECTORS, _greedy, concordance, mrmr, scoring
+from ubayfs.selectors._greedy import GreedySearch
 from ubayfs.selectors.fisher import _share_between_classes
 from ubayfs.selectors.mrmr import MRMR
 
@@ -178,7 +179,8 @@ def test_mrmr_agrees_with_loops(kind, pattern, dtype, blocks):
 
 def test_redundancy_agrees_with_loops():
     X, target, subsamples = example("two", "random", np.float64)
-    search = mrmr._Search(X, subsamples, mrmr._relevance_to(target, subsamples))
+    relevance = mrmr._relevance_to(target, subsamples)
+    search = GreedySearch(X, subsamples, lambda columns, block: relevance(block))
     picks = search.next_picks(np.zeros(M, dtype=int))
     for run, (rows, pick) in enumerate(zip(subsamples, picks, strict=True)):
         for place, column in enumerate(search.columns):
@@ -215,7 +217,7 @@ def test_a_mask_without_holes_gives_the_same_votes(name, kind, dtype, monkeypatc
     plain = SELECTORS[name].select_many(X, target, subsamples, 8, generators())
     masked = []
     monkeypatch.setattr(scoring, "with_gaps", lambda block: masked.append(1) or np.ones(block.shape[1], dtype=bool))
-    monkeypatch.setattr(mrmr, "with_gaps", scoring.with_gaps)
+    monkeypatch.setattr(_greedy, "with_gaps", scoring.with_gaps)
     forced = SELECTORS[name].select_many(X, target, subsamples, 8, generators())
     assert masked
     assert [picks.tolist() for picks in forced] == [picks.tolist() for picks in plain]

@@ -44,8 +44,8 @@ def test_the_roles_of_columns_are_guessed(tmp_path, clinical):
     assert found.target == "diagnosis"
     assert found.candidates == ("hospital",)
     assert found.groups == "patient"
-    assert found.ignored == ("sample_id", "hospital")
-    assert found.features == tuple(clinical.columns[3:-1])
+    assert found.ignored == ("sample_id",)
+    assert found.features == (*clinical.columns[3:-1], "hospital")
     assert found.separator == "_"
     assert found.task is None
 
@@ -56,7 +56,8 @@ def test_the_template_runs_as_it_is(tmp_path, clinical):
     assert study.data.missing == "available"
     assert study.blocks == PrefixBlocks("_")
     data = study.read_data()
-    assert data.n_features == 8
+    assert data.n_features == 9
+    assert data.levels[0].labels == ("east", "north", "south")
     selection = study.decide(study.collect(data), data)
     assert "blood_0" in selection.features
 
@@ -75,7 +76,7 @@ def test_the_sheet_of_an_excel_file_is_named(tmp_path, clinical):
     clinical.to_excel(tmp_path / "d.xlsx", sheet_name="no", index=False)
     study = load_template(tmp_path, template(read_table(tmp_path / "d.xlsx", sheet="no"), "d.xlsx", sheet="no"))
     assert study.data.sheet == "no"
-    assert study.read_data().n_features == 8
+    assert study.read_data().n_features == 9
 
 
 def test_the_other_sheets_of_an_excel_file_are_named(tmp_path, clinical):
@@ -116,7 +117,7 @@ def test_what_is_commented_out_is_valid_too(tmp_path, clinical):
     assert kinds == ["max_size", "decorrelate", "must_link", "cannot_link", "require", "exclude", "max_per_block"]
     arguments = study.arguments(study.read_data().feature_names)
     # very likely, 5 votes, unlikely, the pattern blood_..., then the table.
-    assert arguments["weights"].tolist() == [100, 5, 0.01, 25, 0.01, 0.01, 0.01, 25]
+    assert arguments["weights"].tolist() == [0.01, 100, 5, 0.01, 25, 0.01, 0.01, 0.01, 25]
 
 
 @pytest.mark.parametrize(

@@ -181,10 +181,11 @@ def test_whole_numbers_beside_gaps_are_classes_as_they_stand(table):
 
 def test_columns_of_text_are_left_out_and_named(table):
     data = read_features(table(PATIENTS), target="ill")
-    assert data.feature_names.tolist() == ["age", "dose", "weight"]
-    (note,) = data.notes
-    assert note.code == "columns_ignored"
-    assert note.facts == {"kind": "text", "n_columns": 2, "columns": ["id", "clinic"]}
+    assert data.feature_names.tolist() == ["clinic", "age", "dose", "weight"]
+    left_out, words, *_ = data.notes
+    assert left_out.code == "columns_ignored"
+    assert left_out.facts == {"kind": "text", "n_columns": 1, "columns": ["id"]}
+    assert (words.code, words.facts["columns"]) == ("text_as_categories", ["clinic"])
 
 
 @pytest.mark.parametrize(

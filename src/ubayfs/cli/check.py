@@ -14,6 +14,7 @@ from . import options
 from .console import echo
 
 if TYPE_CHECKING:
+    from ..data.categories import Levels
     from ..study import ResolvedStudy
 
 
@@ -65,13 +66,21 @@ def _data(resolved: ResolvedStudy) -> list[str]:
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
     if data.covariates is not None:
         lines.append(f"adjusted    for {listing(data.covariates.names)}; features must tell something beyond")
+    if data.levels:
+        shown = [f"{data.feature_names[j]} ({_levels(levels)})" for j, levels in list(data.levels.items())[:5]]
+        more = ", ..." * (len(data.levels) > 5)
+        lines.append(f"categories  {len(data.levels):,}: {', '.join(shown)}{more}")
     if data.about_missing is not None:
         lines.append(f"missing     {data.about_missing}")
     constant = data.feature_names[data.constant].tolist()
     if constant:
-        shown = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")
-        lines.append(f"constant    {len(constant):,} features can never be selected: {shown}")
+        some = ", ".join(constant[:5]) + (" ..." if len(constant) > 5 else "")
+        lines.append(f"constant    {len(constant):,} features can never be selected: {some}")
     return lines
+
+
+def _levels(levels: Levels) -> str:
+    return (" < " if levels.ordered else ", ").join(levels.labels)
 
 
 def _ensemble(resolved: ResolvedStudy) -> list[str]:

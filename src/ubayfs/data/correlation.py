@@ -9,6 +9,7 @@ from threading import Lock
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, freeze
+from .categories import CategoryTable
 from .mapped_array import hash_values
 from .matrix import feature_chunks
 from .missing import varying_columns
@@ -37,11 +38,23 @@ def absolute_correlations(X: Array, method: str = "pearson") -> Iterator[tuple[s
     are those among all present values of a feature.
     Entry (i, j) of the values, in [0, 1] and of shape (len(part), n_features - part.start), belongs to the features
     ``part.start + i`` and ``part.start + j``. A constant feature has correlation 0 with everything, itself included.
+    That of a category without order is the largest of its 0/1 columns; a table with categories comes in one part.
     """
+    if isinstance(X, CategoryTable):
+        yield slice(0, X.shape[1]), _largest(X, method)
+        return
     for part, values in METHODS[method](X[:]):  # a sparse table becomes dense here
         np.abs(values, out=values)
         values[values > 1.0 - _ROUNDING] = 1.0
         yield part, values
+
+
+def _largest(X: CategoryTable, method: str) -> Floats:
+    n_coded, of_feature = X.coded.shape[1], X.starts[:-1]
+    matrix = np.empty((n_coded, n_coded))
+    for part, values in absolute_correlations(X.coded, method):
+        matrix[part, part.start :], matrix[part.start :, part] = values, values.T
+    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(matrix, of_feature, axis=0), of_feature, axis=1))
 
 
 def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pairs:
@@ -57,6 +70,13 @@ def correlated_pairs(X: Array, threshold: float, method: str = "spearman") -> Pa
     >>> first, second, strength
     (array([0]), array([1]), array([1.]))
     """
+    if isinstance(X, CategoryTable):
+        first, second, strength = correlated_pairs(X.coded, threshold, method)
+        keys = X.owners[first] * X.shape[1] + X.owners[second]
+        order = np.lexsort((-strength, keys))
+        kept = order[np.unique(keys[order], return_index=True)[1]]
+        kept = kept[X.owners[first[kept]] != X.owners[second[kept]]]
+        return X.owners[first[kept]], X.owners[second[kept]], strength[kept]
     firsts, seconds, strengths = [], [], []
     for part, values in absolute_correlations(X, method):
         above = values > threshold + _ROUNDING
@@ -86,7 +106,7 @@ class PairCache:
 
     def find(self, X: Array, threshold: float, method: str = "spearman") -> Pairs:
         """Return what :func:`correlated_pairs` returns, read-only; from an earlier call if the values are the same."""
-        key = (hash_values(X), threshold, method)
+        key = (hash_values(X.coded if isinstance(X, CategoryTable) else X), threshold, method)
         with self._lock:
             if key in self._stored:
                 self._stored.move_to_end(key)

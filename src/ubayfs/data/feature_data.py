@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from .._arguments import Array, FeatureIndex, Ints, Mask
 from ..exceptions import Advice, InputError
 from .anndata_object import parts_of
 from .blocks import Blocks
+from .categories import Levels, category_notes, columns_of, levels_of, with_levels
 from .class_sizes import class_advice
 from .covariate_reading import check_not_features, named_in, take_covariates
 from .covariates import Covariates, covariate_advice
@@ -35,8 +36,9 @@ class FeatureData:
 
     Attributes
     ----------
-    X : ndarray of float32 or float64 of shape (n_samples, n_features), or SparseColumns
-        Shares memory with the caller's array where it could; never written to. A sparse table stays sparse.
+    X : ndarray of float32 or float64 of shape (n_samples, n_features), SparseColumns or CategoryTable
+        Shares memory with the caller's array where it could; never written to. A sparse table stays sparse. One with
+        categories has codes in their columns, and knows the levels.
     target : Target
     feature_names : ndarray of str (object) of shape (n_features,)
     groups : ndarray of int of shape (n_samples,) or None
@@ -123,20 +125,21 @@ class FeatureData:
         y, groups = parts.y, parts.groups
         for name, labeled in (("y", y), ("groups", groups)):
             check_aligned(name, labeled, parts.samples)
-        matrix, names = read_matrix(parts.values, missing, parts.feature_names)
+        matrix, names, categories = read_matrix(parts.values, missing, parts.feature_names)
+        levels = {position: read.levels for position, read in categories.items()}
+        notes = (*parts.notes, *category_notes({str(names[j]): read for j, read in categories.items()}))
         read, own_groups = read_target(y, len(matrix), task), read_groups(groups, len(matrix))
         no_gaps = missing == "error" or isinstance(matrix, SparseColumns)
         gaps = None if no_gaps else Gaps.of(matrix, names, missing, max_missing)
         if gaps is None:
-            return cls(matrix, read, names, own_groups, path, notes=parts.notes)._adjusted(covariates)
+            return cls(with_levels(matrix, levels), read, names, own_groups, path, notes=notes)._adjusted(covariates)
         left = gaps.left_of(matrix, missing)
         if len(left) < len(matrix):
             y, groups = (samples_of(values, gaps.rows) for values in (y, groups))
             read, own_groups = read_target(y, len(left), task), read_groups(groups, len(left))
             covariates = None if covariates is None else covariates.take(gaps.rows)
-        return cls(
-            left, read, names, own_groups, path if left is matrix else None, missing, (*parts.notes, *gaps.notes)
-        )._adjusted(covariates)
+        path, left = path if left is matrix else None, with_levels(left, levels)
+        return cls(left, read, names, own_groups, path, missing, (*notes, *gaps.notes))._adjusted(covariates)
 
     def _adjusted(self, covariates: Covariates | None) -> FeatureData:
         """Return the data with covariates, or raise if they are features, too, or determine the target."""
@@ -179,8 +182,13 @@ class FeatureData:
         if unknown:
             raise InputError.of("X", f"has a column {unknown[0]!r}, which is not a feature. Pass the data of the fit.")
         order = FeatureIndex(data.feature_names).positions(names, "X")
-        ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else data.X[:, order]
+        ordered = data.X.take(order) if isinstance(data.X, SparseColumns) else columns_of(data.X, order)
         return replace(data, X=ordered, feature_names=names, path=None)
+
+    @property
+    def levels(self) -> Mapping[int, Levels]:
+        """The levels of categories, by the positions of their columns."""
+        return levels_of(self.X)
 
     @property
     def n_samples(self) -> int:
@@ -224,7 +232,11 @@ class FeatureData:
         # What a rule did about missing values is what was asked for; nobody has to be warned of it.
         notes = tuple(note for note in self.notes if note is not self.about_missing)
         columns = (self.X, *self.extremes, self.feature_names)
-        return (*notes, *class_advice(self.target), *lone_value_advice(*columns), *twin_advice(*columns))
+        low, high = self.extremes
+        if self.levels:  # a code is not far from others
+            low = np.where(np.isin(np.arange(self.n_features), list(self.levels)), high, low)
+        lone = lone_value_advice(self.X, low, high, self.feature_names)
+        return (*notes, *class_advice(self.target), *lone, *twin_advice(*columns))
 
     @cached_property
     def values_hash(self) -> str:
@@ -242,7 +254,9 @@ class FeatureData:
         digest = hashlib.sha256(f"{self.values_hash} {self.target.task}".encode())
         # Classes and their order count too: foreign selectors see the labels, concordance the order.
         classes = None if self.target.classes is None else [str(c) for c in self.target.classes]
-        digest.update(json.dumps([list(self.feature_names), classes, self.target.ordered]).encode())
+        levels = [[position, *known.labels, known.ordered] for position, known in self.levels.items()]
+        known = [list(self.feature_names), classes, self.target.ordered, *[levels] * bool(levels)]
+        digest.update(json.dumps(known).encode())
         extras = [self.target.values, self.groups]
         if self.covariates is not None:
             digest.update(json.dumps(self.covariates.names).encode())

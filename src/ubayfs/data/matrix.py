@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from .._arguments import Array, Floats, check_not_complex
 from ..exceptions import ColumnTypeError, InputError
+from .categories import ReadCategory, is_category
 from .sparse_columns import SparseColumns
 
 # Features per pass over the data: bounds the size of temporary arrays, never changes a result.
@@ -22,16 +23,17 @@ def feature_chunks(n_features: int, size: int = _CHUNK) -> Iterator[slice]:
         yield slice(start, min(start + size, n_features))
 
 
-def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array]:
+def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array, dict[int, ReadCategory]]:
     """Return X as a matrix of finite floats, or NaN if `missing` allows it, dense or sparse, and its feature names.
 
-    These are those of a frame, or `labels`.
+    These are those of a frame, or `labels`. Categories of a frame, by their positions, stand as codes in the matrix.
     """
     if X is None:
         raise InputError.of("X", "is missing; pass a table of shape (n_samples, n_features).")
     names = None if labels is None else _distinct(labels)
+    categories: dict[int, ReadCategory] = {}
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
-        values, names = _read_frame(X)
+        values, names, categories = _read_frame(X)
     else:
         values = _read_array(X)
     if values.ndim != 2:
@@ -57,7 +59,7 @@ def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array]:
         _check_finite(np.stack(values.extremes()), names, "error", "Missing values need a dense table, X.toarray(). ")
     else:
         _check_finite(values, names, missing)
-    return values, names
+    return values, names, categories
 
 
 def _some(names: Any, limit: int = 5) -> str:
@@ -95,8 +97,8 @@ def _read_array(X: Any) -> Any:
 
 def _not_numeric(columns: Any, types: set[str]) -> str:
     return (
-        f"X has non-numeric columns: {_some(columns)} (type {', '.join(sorted(types))}). Drop them or encode them "
-        "first, for example with sklearn.preprocessing.OrdinalEncoder or OneHotEncoder in a pipeline."
+        f"X has non-numeric columns: {_some(columns)} (type {', '.join(sorted(types))}). Drop them or convert them to "
+        "numbers; words and categoricals in columns of a DataFrame are categories."
     )
 
 
@@ -132,31 +134,62 @@ def _distinct(labels: Any) -> Array:
     return names
 
 
-def _read_frame(frame: Any) -> tuple[Array, Array]:
-    """Read a pandas or polars frame; text, dates and categories are refused by name."""
+def _read_frame(frame: Any) -> tuple[Array, Array, dict[int, ReadCategory]]:
+    """Read a pandas or polars frame; dates and mixtures of text and numbers are refused by name."""
     import pandas as pd
 
     names = _distinct(frame.columns)
     dtypes = list(frame.dtypes)
     is_pandas = isinstance(frame, pd.DataFrame)
     if is_pandas:
-        numeric = [pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_complex_dtype(t) for t in dtypes]
+        numeric = [_is_number_type(dtype) for dtype in dtypes]
     else:
-        numeric = [t.is_numeric() or str(t) == "Boolean" for t in dtypes]
+        numeric = [dtype.is_numeric() for dtype in dtypes]
     # Columns of objects may still be numbers, e.g. after reading a table row by row.
     for j, dtype in enumerate(dtypes):
         if str(dtype) in ("object", "Object"):
             column = (frame.iloc[:, j] if is_pandas else frame[:, j]).to_numpy()
             numeric[j] = _why_not_numbers(column) is None
-    if not all(numeric):
-        types = {str(t) for t, ok in zip(dtypes, numeric, strict=True) if not ok}
-        raise ColumnTypeError(_not_numeric(names[~np.array(numeric)], types), argument="X")
-    single = {str(t).lower() for t in dtypes} == {"float32"}
-    wanted = np.float32 if single else np.float64
-    if is_pandas:
-        return frame.to_numpy(dtype=wanted, na_value=np.nan), names
-    values = frame.to_numpy()
-    return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names
+    others = np.flatnonzero(~np.array(numeric, dtype=bool))
+    columns = {int(j): frame.iloc[:, j] if is_pandas else _from_polars(frame[:, int(j)]) for j in others}
+    refused = [j for j, column in columns.items() if not is_category(column)]
+    if refused:
+        raise ColumnTypeError(_not_numeric(names[refused], {str(dtypes[j]) for j in refused}), argument="X")
+    single = {str(dtype).lower() for dtype, number in zip(dtypes, numeric, strict=True) if number} == {"float32"}
+    wanted: Any = np.float32 if single else np.float64
+    if not columns:
+        if is_pandas:
+            return frame.to_numpy(dtype=wanted, na_value=np.nan), names, {}
+        values = frame.to_numpy()
+        return (_as_floats(values) if values.dtype == object else values.astype(wanted, copy=False)), names, {}
+    categories = {j: ReadCategory.of(f"column {str(names[j])!r} of X", column) for j, column in columns.items()}
+    values = np.empty((len(frame), len(names)), dtype=wanted, order="F")
+    for j, (label, number) in enumerate(zip(frame.columns, numeric, strict=True)):
+        column = frame.iloc[:, j] if is_pandas else frame[label]
+        values[:, j] = _numbers(column) if number else categories[j].codes
+    return values, names, categories
+
+
+def _is_number_type(dtype: Any) -> bool:
+    from pandas.api import types
+
+    return types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype) and not types.is_bool_dtype(dtype)
+
+
+def _numbers(column: Any) -> Floats:
+    return (
+        column.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(column, "iloc") else _as_floats(column.to_numpy())
+    )
+
+
+def _from_polars(column: Any) -> Any:
+    """Return a polars column of text, categories or truth values as one of pandas; any other with its type."""
+    import pandas as pd
+
+    kind = str(column.dtype).partition("(")[0]
+    if kind in ("Categorical", "Enum"):
+        return pd.Series(pd.Categorical(column.to_list()))
+    return pd.Series(column.to_list(), dtype="boolean" if kind == "Boolean" else object)
 
 
 def _check_finite(values: Array, names: Array, missing: str, about: str = "") -> None:

@@ -62,6 +62,26 @@ class OrderedPairs:
         later = np.append(np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1], np.zeros((len(ordered), 1)), axis=1)
         return np.asarray((ordered[:, self.events] * later[:, self.partners]).sum(axis=1))
 
+    def net(self, weights: Array) -> Floats:
+        """Return the pairs of each sample in which it has the event first minus the others, 0 outside of a run.
+
+        The result has the shape of the weights, 0 and 1: (n_runs, n_samples).
+
+        Examples
+        --------
+        >>> OrderedPairs.of([2, 1, 2, 3], [1, 1, 0, 0]).net(np.ones((1, 4)))
+        array([[ 1.,  3., -2., -2.]])
+        """
+        ordered = np.asarray(weights, dtype=np.float64)[:, self.order]
+        later = np.append(np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1], np.zeros((len(ordered), 1)), axis=1)
+        began = np.zeros((len(ordered), ordered.shape[1] + 1))
+        np.add.at(began.T, self.partners, ordered[:, self.events].T)
+        scores = -np.cumsum(began[:, :-1], axis=1)
+        scores[:, self.events] += later[:, self.partners]
+        net = np.empty_like(ordered)
+        net[:, self.order] = ordered * scores
+        return net
+
     def agreement(self, block: Array, weights: Array, event_weights: Floats | None = None) -> Floats:
         """Return the pairs whose event has the higher value minus those whose event has the lower one.
 

@@ -64,6 +64,26 @@ def target_columns(target: str | Iterable[str] | None) -> list[str]:
     return [target] if isinstance(target, str) else list(target or ())
 
 
+def check_orders(name: str, given: Any) -> dict[str, tuple[str, ...]]:
+    """Return the labels of ordered scales by their columns, lowest first.
+
+    Examples
+    --------
+    >>> check_orders("ordered", {"grade": [1, 2, 3]})
+    {'grade': ('1', '2', '3')}
+    """
+    if not isinstance(given, Mapping) or not given:
+        raise InputError.of(name, f"must map columns to lists of their labels, lowest first; got {given!r}.", given)
+    read = {
+        str(column): tuple(map(str, labels)) for column, labels in given.items() if isinstance(labels, list | tuple)
+    }
+    for column, labels in given.items():
+        if len(set(read.get(str(column), ()))) < max(len(read.get(str(column), ())), 2):
+            rule = f"must give two or more different labels of {str(column)!r}, lowest first; got {labels!r}."
+            raise InputError.of(name, rule, given)
+    return read
+
+
 def default_keep(missing: str) -> str:
     """Return which samples of several files are used, unless that is given."""
     return "any" if missing == "available" else "all"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
+from ..data.categories import CategoryTable
 from ..data.covariates import basis_of
 from ..data.feature_data import Target
 from ..data.mapped_array import TableFile
@@ -23,6 +24,7 @@ from ..data.missing import filled, varying_columns
 from ..exceptions import InputError
 from ..selectors.adjusted import target_without_covariates, without_covariates
 from ..selectors.base import ElementarySelector, checked_columns
+from ..selectors.categories import one_vote_per_feature
 from ..selectors.threads import column_threads
 from .evidence import RunFailure
 from .subsampling import SubsamplePlan
@@ -165,6 +167,12 @@ def _select(
     X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, most: int, rngs: Generators
 ) -> Sequence[Any]:
     """Return what a selector chooses; one that needs complete data sees only the samples of a run, gaps filled."""
+    if isinstance(X, CategoryTable) and (task.design is not None or not selector.takes_categories):
+
+        def select(coded: Array, *rest: Any) -> Sequence[Any]:
+            return _select(coded, task, selector, *rest)
+
+        return one_vote_per_feature(X, select, subsamples, most, rngs)
     if task.design is not None:
         return _select_adjusted(X, task, task.design, selector, subsamples, most, rngs)
     if task.fill is None or selector.takes_gaps:

@@ -16,7 +16,8 @@ from .._arguments import Array, FeatureIndex, Floats, Ints, Mask, check_choice, 
 from .._files import save_content
 from .._plain import decode, plain
 from ..data.blocks import Blocks
-from ..data.correlation import METHODS
+from ..data.categories import CategoryTable, columns_of
+from ..data.correlation import METHODS, absolute_correlations
 from ..exceptions import Advice, InputError, UBayFSError
 from ..selection import Selection
 from .png import encode_png
@@ -123,7 +124,7 @@ class Correlations:
     @classmethod
     def of_data(cls, X: Array, feature_names: Array, positions: Ints) -> Correlations:
         """Compute the correlations of the features at some positions."""
-        values = X[:, positions]
+        values = columns_of(X, positions)
         names = tuple(feature_names[positions].tolist())
         return cls(names, signed_correlations(values, "spearman"), signed_correlations(values, "pearson"))
 
@@ -161,7 +162,14 @@ class Correlations:
 
 
 def signed_correlations(X: Array, method: str = "spearman") -> Floats:
-    """Return the correlations of all columns, of shape (n_columns, n_columns)."""
+    """Return the correlations of all columns, of shape (n_columns, n_columns).
+
+    That of a category without order is the largest of its 0/1 columns, and has no sign.
+    """
+    if isinstance(X, CategoryTable):
+        unsigned = np.isin(np.arange(X.shape[1]), [j for j, levels in X.levels.items() if levels.n_columns > 1])
+        (_, largest), *_ = absolute_correlations(X, method)
+        return np.where(unsigned | unsigned[:, None], largest, signed_correlations(X.values, method))
     if method == "spearman":  # the same without scipy.stats, whose import takes longer than all of this
         X, method = np.column_stack([_average_ranks(column) for column in X.T]), "pearson"
     matrix = np.zeros((X.shape[1], X.shape[1]))

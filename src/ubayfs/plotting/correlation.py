@@ -11,6 +11,7 @@ import numpy as np
 from .._arguments import check_choice, check_int
 from .._plain import counted
 from ..data.blocks import Blocks
+from ..data.categories import columns_of
 from ..data.correlation import METHODS
 from ..exceptions import InputError
 from ..selection import Selection
@@ -84,7 +85,7 @@ class CorrelationDisplay(Display):
                 )
             matrix = getattr(X.among(features), method)
         else:
-            matrix = signed_correlations(X.X[:, shown[order]], method)
+            matrix = signed_correlations(columns_of(X.X, shown[order]), method)
         return cls(
             features=features,
             correlation=tuple(map(tuple, matrix.tolist())),

@@ -41,6 +41,8 @@ class ElementarySelector(ABC):
     adjusts : bool
         True when :meth:`select_adjusted` scores features beyond covariates. To others the ensemble gives the samples of
         each run without what covariates explain there.
+    takes_categories : bool
+        True when :meth:`select_many` knows what to do about a CategoryTable. Others get coded columns.
     """
 
     name: ClassVar[str]
@@ -50,6 +52,7 @@ class ElementarySelector(ABC):
     nested: ClassVar[bool] = False
     takes_gaps: ClassVar[bool] = False
     adjusts: ClassVar[bool] = False
+    takes_categories: ClassVar[bool] = False
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
@@ -92,6 +95,8 @@ class ElementarySelector(ABC):
         """Choose at most `n_features` columns of a table, best first."""
         data = FeatureData.from_table(X, y)
         everything = np.ones((1, data.n_samples), dtype=bool)
+        if data.levels and not self.takes_categories:
+            raise InputError.of("X", "has categories, which only an ensemble codes; pass numbers.")
         return self.select_many(data.X, data.target, everything, n_features, [rng])[0]
 
 

@@ -11,9 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice
+from ..data.categories import CategoryTable, levels_of
 from ..data.target import CLASSIFICATION, Target
 from .adjusted import Residuals, share_beyond
 from .base import ElementarySelector
+from .categories import shares_between
 from .scoring import ClassCounts, Statistic, best_of_each_run, scatter, where_two
 from .turns import CLASS_RULES, class_against_rest, class_turns, is_nominal
 
@@ -35,6 +37,7 @@ class Fisher(ElementarySelector):
     Features are ranked by F / (1 + F), the share of the scatter that lies between the classes: the same order on the
     scale from 0 to 1, on which a feature without scatter within the classes has the finite, best score 1.
     A feature with missing values is scored on the samples that have it, and the score counts by their share.
+    A category of three or more levels without order has the score of a number with the same p-value.
     With covariates the score is the partial R2 of the classes, see :mod:`~ubayfs.selectors.adjusted`.
     """
 
@@ -44,6 +47,7 @@ class Fisher(ElementarySelector):
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
     adjusts: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
 
     classes: str = "weighted"
 
@@ -72,12 +76,23 @@ class Fisher(ElementarySelector):
         rngs: Generators,
     ) -> list[Ints]:
         if self.classes == "weighted" or not is_nominal(target):
-            return best_of_each_run(share(target), X, subsamples, n_features)
+            return _best_by(share(target), X, target, subsamples, n_features)
         # Of the best n of each class, one is left at every turn: fewer than n features have been chosen before.
-        against_rest = (share(class_against_rest(target, code)) for code in range(target.n_classes))
-        best = [best_of_each_run(statistic, X, subsamples, n_features) for statistic in against_rest]
+        against_rest = [class_against_rest(target, code) for code in range(target.n_classes)]
+        best = [_best_by(share(two), X, two, subsamples, n_features) for two in against_rest]
         turns = class_turns(target, subsamples, rngs, n_features)
         return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
+
+
+def _best_by(statistic: Statistic, X: Array, target: Target, subsamples: Mask, n_features: int) -> list[Ints]:
+    """Return the features of highest score in each run, best first; of categories without order by their levels."""
+    several = np.array([j for j, levels in levels_of(X).items() if levels.n_columns > 1], dtype=np.intp)
+    known = None
+    if isinstance(X, CategoryTable) and len(several):
+        classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
+        scores, share = shares_between(X, several, classes.weights.astype(np.float64))
+        known = several, scores * share
+    return best_of_each_run(statistic, X, subsamples, n_features, known)
 
 
 def _in_turns(best: Sequence[Ints], turns: Ints) -> Ints:

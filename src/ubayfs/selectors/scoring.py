@@ -250,11 +250,14 @@ def own_columns(X: Array, run: Mask, columns: Ints) -> Floats:
     return standardized(X[np.ix_(run, columns)]) / np.sqrt(np.count_nonzero(run))
 
 
-def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_features: int) -> list[Ints]:
+def best_of_each_run(
+    statistic: Statistic, X: Array, subsamples: Mask, n_features: int, known: tuple[Ints, Floats] | None = None
+) -> list[Ints]:
     """Choose the `n_features` columns of highest score in each run, best first; ties go to the lower index.
 
     All columns are scored in the precision of the data. When that is single, the few that may be among the best are
-    scored again in double precision, so that rounding decides nothing.
+    scored again in double precision, so that rounding decides nothing. `known` are columns that the statistic is not
+    for, and their scores, of shape (n_models, n_known).
     """
     n_models, n_columns = len(subsamples), X.shape[1]
     scores = np.empty((n_models, n_columns), dtype=X.dtype)
@@ -263,6 +266,8 @@ def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_feature
         scores[:, part] = run_scores(statistic, subsamples, X[:, part])
 
     each_block(score, blocks_of(max(len(X), n_models), n_columns))
+    if known is not None:
+        scores[:, known[0]] = known[1]
     candidates = [_may_be_best(row, n_features, SCREENING_ERROR[X.dtype]) for row in scores]
     if X.dtype == np.float64:
         finals = [row[columns] for row, columns in zip(scores, candidates, strict=True)]
@@ -271,6 +276,9 @@ def best_of_each_run(statistic: Statistic, X: Array, subsamples: Mask, n_feature
         exact = np.empty((n_models, len(union)))
         for part in blocks_of(len(X), len(union)):
             exact[:, part] = run_scores(statistic, subsamples, X[:, union[part]].astype(np.float64))
+        if known is not None:
+            _, here, there = np.intersect1d(union, known[0], return_indices=True)
+            exact[:, here] = known[1][:, there]
         finals = [row[np.searchsorted(union, columns)] for row, columns in zip(exact, candidates, strict=True)]
     return [columns[best_first(final, n_features)] for columns, final in zip(candidates, finals, strict=True)]
 

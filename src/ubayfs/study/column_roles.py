@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._arguments import did_you_mean
+from ..data.categories import MOST_LEVELS
 from ..data.reading_rules import SurvivalColumns, target_columns
 from ..exceptions import InputError
 from .names import PrefixBlocks
@@ -51,6 +52,7 @@ class ColumnRoles:
     n_missing: int  # empty cells among the features
     survival: SurvivalColumns | None = None  # time and event, if these are the target
     covariates: tuple[str, ...] = ()  # columns that are named like something to adjust for
+    words: frozenset[str] = frozenset()  # columns of words
 
     @property
     def is_unsupervised(self) -> bool:
@@ -67,6 +69,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     """Infer the roles of the columns; a target that is given stays."""
     from ..tables.columns import is_number_type
     from ..tables.covariates import likely_covariates
+    from ..tables.layout import words as words_of
     from ..tables.table import quoted
 
     frame = table.frame
@@ -95,12 +98,14 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     candidates += codes
     groups = next((name for name in columns if name not in ids | taken | {target} and _is_groups(name, frame)), None)
     roles = {target, groups, *taken, *table.annotations}
-    ignored = tuple(name for name in columns if name not in roles and name in ids | text | set(similar))
-    features = tuple(name for name in columns if name not in roles and name not in ignored)
-    others = tuple(name for name in candidates if name not in (target, groups))[:_MOST_CANDIDATES]
+    # Words that may be a target are no features until a person says so: another outcome would give it away.
+    useless = {name for name in text if not _is_category(frame[name]) or set(words_of(name)) & set(_TARGET_WORDS)}
+    ignored = tuple(name for name in columns if name not in roles and name in ids | useless | set(similar))
+    others = [name for name in columns if name not in roles and name not in ignored]
+    features = tuple(sorted(others, key=text.__contains__))  # numbers first: they serve as examples
     return ColumnRoles(
         target,
-        others,
+        tuple(name for name in candidates if name not in (target, groups))[:_MOST_CANDIDATES],
         None if target is None or target in text else _task(frame[target]),
         groups,
         ignored,
@@ -109,6 +114,7 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
         int(frame[list(features)].isna().to_numpy().sum()),
         survival,
         tuple(name for name in likely_covariates(possible) if name not in {target, groups, *taken}),
+        frozenset(text),
     )
 
 
@@ -118,6 +124,13 @@ def _is_text(column: pd.Series, decimal: str | None) -> bool:
 
     bad = offending(column, decimal)
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
+
+
+def _is_category(column: pd.Series) -> bool:
+    """Tell whether words have few enough levels to be a category."""
+    from pandas.api.types import is_datetime64_any_dtype
+
+    return not is_datetime64_any_dtype(column.dtype) and column.nunique() <= MOST_LEVELS
 
 
 def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:

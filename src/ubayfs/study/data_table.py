@@ -133,7 +133,7 @@ class StudyData:
         settings = {name: value for name, value in settings.items() if name not in section.LAYOUT}
         roles = {name: settings[name] for name in ("target", "groups", "adjust_for", "ignore") if name in settings}
         names, misplaced = feature_columns(table, **roles)
-        names, _ = measurements(table, names)
+        names, _ = measurements(table, names, settings.get("ordered") or {})
         n_least = 0
         if len(roles) < 4:  # columns of an unknown role may seem to be features
             for problem in misplaced:
@@ -146,7 +146,9 @@ class StudyData:
                 if not self.knows_target():
                     section, settings = replace(section, target=None), settings | {"target": None, "task": None}
                 if self.data is None or not self.knows_target():
-                    self.samples, _ = self._read_features(_samples_only(table, section), settings | {"ignore": ()})
+                    self.samples, _ = self._read_features(
+                        _samples_only(table, section), settings | {"ignore": (), "ordered": None}
+                    )
             names = names if self.data is None else list(self.data.feature_names)
             n_least = self._fewest(table, names, [problem.path[0] for problem in misplaced], found)
         self.features, self.n_features = names, range(n_least, len(names) + 1)

@@ -22,6 +22,7 @@ from ..data.reading_rules import (
     FEATURES_IN,
     KEEP_RULES,
     check_encoding,
+    check_orders,
     default_keep,
 )
 from ..data.target import TASKS
@@ -37,6 +38,7 @@ from .experts import Expert, expert_form, read_experts, read_times, time
 from .weights import Weights, file_form, read_weights
 
 _count = partial(check_int, low=0)
+_checked = components.ensemble_argument
 _positive = partial(check_int, low=1)
 _task = partial(check_choice, choices=TASKS)
 _missing_rule = partial(check_choice, choices=MISSING_RULES)
@@ -59,7 +61,6 @@ def _alternatives(words: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-# Few lines per key, as in a table.
 # fmt: off
 @dataclass(frozen=True)
 class DataSection(Section):
@@ -140,6 +141,10 @@ class DataSection(Section):
         None, check_encoding, "encoding of text files that are not UTF-8, such as `latin-1`",
         default_text="UTF-8, or UTF-16 with its mark", option=Option("--encoding")
     )
+    ordered: dict[str, tuple[str, ...]] | None = setting(  # noqa: RUF009
+        None, check_orders, "columns of ordered scales with all their labels, lowest first", default_text="none",
+        details="`{stage: [I, II, III, IV]}`; other columns of words are categories without order"
+    )
 
     # Keys that say how the files become one table; the others are roles of its columns.
     LAYOUT: ClassVar[tuple[str, ...]] = (
@@ -183,17 +188,15 @@ class EvidenceSection(Section):
         always=True, option=Option("--selector", action="append")
     )
     n_models: int = setting(
-        100, components.ensemble_argument, "number of runs, each on a random part of the samples", always=True,
+        100, _checked, "number of runs, each on a random part of the samples", always=True,
         details=f"at most {MOST_MODELS:,}", option=Option("--models", "N", int)
     )
     train_size: float = setting(
-        0.75, components.ensemble_argument, "share of the samples in a run",
-        option=Option("--train-size", "SHARE", float)
+        0.75, _checked, "share of the samples in a run", option=Option("--train-size", "SHARE", float)
     )
     n_features_per_model: int | str | None = setting(
-        None, components.ensemble_argument, "the most features that a run may choose",
+        None, _checked, "the most features that a run may choose", default_text="a quarter of the features, at most 10",
         details="`random` draws it anew for each run, from 1 to half of the features, at most 20",
-        default_text="a quarter of the features, at most 10",
         option=Option("--features-per-model", "N", _number_or_word)
     )
     seed: int | None = setting(
@@ -202,8 +205,8 @@ class EvidenceSection(Section):
         option=Option("--seed", "N", int)
     )
     n_jobs: int | None = setting(
-        None, components.ensemble_argument, "workers; -1 for all processors", details="changes no result",
-        default_text="1", option=Option("--jobs", "N", int)
+        None, _checked, "workers; -1 for all processors", details="changes no result", default_text="1",
+        option=Option("--jobs", "N", int)
     )
 
 

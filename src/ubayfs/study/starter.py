@@ -131,6 +131,10 @@ def _data(
     text += _line("data", "adjust_for", f"[{covariates}]", active=False)
     ignored = ", ".join(dump_scalar(name) for name in roles.ignored) or 'NAME, "id*"'
     text += _line("data", "ignore", f"[{ignored}]", active=bool(roles.ignored))
+    scale = next((name for name in roles.features if name in roles.words), None)
+    if scale is not None:
+        labels = ", ".join(dump_scalar(str(label)) for label in sorted(table.frame[scale].dropna().unique(), key=str))
+        text += _line("data", "ordered", f"{{{dump_scalar(scale)}: [{labels}]}}", active=False)
     note = f"; {roles.n_missing} cells are empty" if roles.n_missing else ""
     return text + _line("data", "missing", "available" if roles.n_missing else "error", note)
 

@@ -76,6 +76,7 @@ NOTES = frozenset(
         "sheet_column_used", "duplicates_merged", "below_detection", "names_skipped", "names_translated",
         "highest_weight", "samples_without_covariate", "covariate_as_category", "constant_covariate",
         "adjusted_on_residuals", "adjusted_without_target",
+        "text_as_categories", "levels_pooled", "level_seen_once",
     }
 )  # fmt: skip
 

@@ -79,6 +79,19 @@ def text_columns(table: Table, names: Sequence[str]) -> dict[str, list[str]]:
     return wholly
 
 
+def word_columns(table: Table, names: Sequence[str]) -> set[str]:
+    """Return the columns that hold words or truth values."""
+    found = {name for kind, columns in text_columns(table, names).items() if kind != "dates" for name in columns}
+    dtypes = table.frame.dtypes.loc[list(names)].items()
+    return found | {str(name) for name, dtype in dtypes if pd.api.types.is_bool_dtype(dtype)}
+
+
+def names_samples(column: pd.Series) -> bool:
+    """Tell whether words are the names of samples: every sample has another one."""
+    present = column.dropna()
+    return not isinstance(column.dtype, pd.CategoricalDtype) and len(present) > 2 and bool(present.is_unique)
+
+
 def number_problems(table: Table, names: Sequence[str]) -> tuple[list[Problem], set[str]]:
     """Return a problem for each column that mixes numbers with something else, and the names of these columns."""
     mixed: list[Problem] = []

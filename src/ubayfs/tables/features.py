@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._arguments import check_choice, did_you_mean, freeze, nearest
 from ..data.blocks import Blocks
+from ..data.categories import with_levels
 from ..data.covariates import covariate_advice
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING, Gaps, check_missing
@@ -21,6 +22,7 @@ from ..data.survival import Survival
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
 from . import columns as cells
+from .categories import with_codes
 from .covariates import with_covariates
 from .layout import as_names, id_columns, likely_features_in
 from .table import MISSING_CODES, TO_BE_CHOSEN, Table, TableError, quoted
@@ -36,11 +38,13 @@ def read_features(
     ignore: str | Iterable[str] = (),
     missing: str = "error",
     max_missing: float = MAX_MISSING,
+    ordered: Mapping[str, Sequence[str]] | None = None,
 ) -> FeatureData:
     """Take features, target, groups and covariates out of a table.
 
-    Columns that hold no numbers at all and columns that number the samples are left out, samples without a target are
-    dropped, and labels of classes that differ only in case or blanks are merged: `notes` of the data list all of it.
+    Columns of words are categories. Those that name the samples, hold dates or number the samples are left out,
+    samples without a target are dropped, and labels that differ only in case or blanks are merged: `notes` of the data
+    list all of it.
 
     Parameters
     ----------
@@ -62,6 +66,8 @@ def read_features(
         where a selector needs complete data. Groups must be complete.
     max_missing : float in [0, 1]
         With 'available' and 'median', features of which a larger share is missing leave.
+    ordered : mapping of str to sequence of str, optional
+        Columns of ordered scales and all their labels, lowest first: ``{"stage": ["I", "II", "III", "IV"]}``.
 
     Returns
     -------
@@ -86,13 +92,19 @@ def read_features(
         problems.append(Problem(rule, ("task",)))
     task = task if survival is None else "survival"
     notes = [*table.notes, *_orientation_notes(table, targets)]
-    names, more_notes = measurements(table, names)
+    names, more_notes = measurements(table, names, ordered or {})
     notes += more_notes
     table, more_notes = with_targets(table, roles, task)
     notes += more_notes
     table, more_notes, more = with_covariates(table, covariates)
     notes += more_notes
     problems += more
+    unknown = [name for name in ordered or {} if name not in names]
+    problems += [Problem(f"{name!r} is not a feature.{_hint(table, name)}", ("ordered", name)) for name in unknown]
+    table, categories, more_notes, wrong = with_codes(table, names, ordered or {})
+    notes += more_notes
+    problems += wrong
+    names = [name for name in names if name not in {problem.path[1] for problem in wrong if len(problem.path) > 1}]
     if not names and not problems:
         none = f"no feature columns are left beside target, groups and ignored columns.{table.about_sheets}"
         problems.append(Problem(none, ("path",)))
@@ -113,8 +125,10 @@ def read_features(
         data = FeatureData.from_table(values, y, **reading)
         if data.covariates is not None:
             notes += covariate_advice(data.covariates, data.target)
+        levels = {position: categories[name] for position, name in enumerate(read.names) if name in categories}
         return replace(
             data,
+            X=with_levels(data.X, levels),
             feature_names=np.array(read.names, dtype=object),
             missing=missing if read.notes else None,
             notes=(*notes, *read.notes),
@@ -156,14 +170,18 @@ def _orientation_notes(table: Table, targets: Sequence[str]) -> list[Advice]:
     return [Advice("looks_transposed", facts)]
 
 
-def measurements(table: Table, names: list[str]) -> tuple[list[str], list[Advice]]:
-    """Return the columns that hold measurements, and what was left out: columns of text and of numbers of samples."""
+def measurements(table: Table, names: list[str], ordered: Mapping[str, Any] = {}) -> tuple[list[str], list[Advice]]:
+    """Return the columns that hold measurements or categories, and what was left out: names and numbers of samples."""
     notes = []
     texts = cells.text_columns(table, names)
     for kind, found in texts.items():
-        notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(found), "columns": found}))
-    wholly = {name for found in texts.values() for name in found}
-    ids = id_columns(table, [name for name in names if name not in wholly])
+        if kind != "dates":
+            found = [name for name in found if name not in ordered and cells.names_samples(table.frame[name])]
+        if found:
+            notes.append(Advice("columns_ignored", {"kind": kind, "n_columns": len(found), "columns": found}))
+    wholly = {name for note in notes for name in note.facts["columns"]}
+    words = {name for found in texts.values() for name in found}
+    ids = id_columns(table, [name for name in names if name not in words and name not in ordered])
     if ids:
         notes.append(Advice("ids_ignored", {"n_columns": len(ids), "columns": ids}))
     left_out = wholly | set(ids)

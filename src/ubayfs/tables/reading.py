@@ -49,6 +49,7 @@ def read_data(
     groups: str | None = None,
     adjust_for: str | Iterable[str] = (),
     ignore: str | Iterable[str] = (),
+    ordered: Mapping[str, Sequence[str]] | None = None,
     keep: str | None = None,
     missing: str = "error",
     max_missing: float = MAX_MISSING,
@@ -74,7 +75,7 @@ def read_data(
     id : str, optional
         Column of the sample ids or, with features in rows, of the names of the features. Default: the first column,
         where ids are needed; a single table with samples in rows needs none.
-    target, task, groups, adjust_for, ignore, missing, max_missing
+    target, task, groups, adjust_for, ignore, ordered, missing, max_missing
         See :func:`ubayfs.tables.read_features`.
     keep : {"all", "any"}, optional
         Samples that all files have, or that any of them has. Default: all, or any with ``missing="available"``.
@@ -124,7 +125,7 @@ def read_data(
     )  # fmt: skip
     roles: dict[str, Any] = {"target": target, "task": task, "groups": groups, "adjust_for": adjust_for}
     gaps: dict[str, Any] = {"missing": missing, "max_missing": max_missing}
-    return read_features(table, ignore=ignore, **roles, **gaps, **more)
+    return read_features(table, ignore=ignore, ordered=ordered, **roles, **gaps, **more)
 
 
 def named_files(path: Any) -> dict[str, Path]:

@@ -121,9 +121,12 @@ def seeded(estimator: Any, seed: int) -> Any:
 def standardized(data: FeatureData, train: Ints, test: Ints, columns: Any) -> tuple[Floats, Floats]:
     """Return features of training and test samples in units of the training samples, gaps at their medians.
 
-    Both are of shape (n_samples, n_columns); `columns` are positions or a slice.
+    Both are of shape (n_samples, n_columns); `columns` are positions or a slice. A category without order has a 0/1
+    column for each level that training samples have, but for the first; other levels count as that one.
     """
-    if isinstance(columns, slice):
+    if data.levels:
+        A, B = _coded(data, train, test, columns)
+    elif isinstance(columns, slice):
         A, B = (np.asarray(data.X[samples, columns], dtype=np.float64) for samples in (train, test))
     else:
         A, B = (np.asarray(data.X[np.ix_(samples, columns)], dtype=np.float64) for samples in (train, test))
@@ -144,6 +147,19 @@ def _in_units(A: Floats, B: Floats) -> tuple[Floats, Floats]:
     varies = A.min(axis=0, initial=np.inf) < A.max(axis=0, initial=-np.inf)
     center, scale = A.mean(axis=0), np.where(varies, A.std(axis=0), 1.0)
     return np.where(varies, (A - center) / scale, 0.0), np.where(varies, (B - center) / scale, 0.0)
+
+
+def _coded(data: FeatureData, train: Ints, test: Ints, columns: Any) -> tuple[Floats, Floats]:
+    """Return numbers, codes and 0/1 columns of training and test samples."""
+    own: list[Floats] = []
+    for position in np.arange(data.n_features)[columns].tolist():
+        values, levels = np.asarray(data.X[:, position], dtype=np.float64)[:, None], data.levels.get(position)
+        if levels is not None and levels.n_columns > 1:
+            seen = np.unique(values[train][~np.isnan(values[train])])
+            values = np.where(np.isnan(values), np.nan, values == seen[1:])
+        own.append(values)
+    table = np.hstack(own) if own else np.empty((data.n_samples, 0))
+    return table[train], table[test]
 
 
 def rotated(data: FeatureData, train: Ints, test: Ints) -> tuple[Floats, Floats]:

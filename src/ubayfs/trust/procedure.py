@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Ints, Mask, RandomState, did_you_mean
+from ..data.categories import with_levels
 from ..data.feature_data import FeatureData
 from ..data.sparse_columns import SparseColumns
 from ..data.target import TASKS, Target, plain
@@ -139,6 +140,7 @@ def _same_selector(described: list[str], given: Any) -> Any:
 def take_samples(data: FeatureData, samples: Mask) -> FeatureData:
     """Return the data of some samples; classes that do not occur among them keep their codes."""
     X = SparseColumns(data.X.stored[samples]) if isinstance(data.X, SparseColumns) else data.X[samples]
+    X = with_levels(X, data.levels)
     groups = None if data.groups is None else np.unique(data.groups[samples], return_inverse=True)[1]
     names = None if data.sample_names is None else data.sample_names[samples]
     covariates = None if data.covariates is None else data.covariates.take(samples)

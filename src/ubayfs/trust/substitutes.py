@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arguments import Floats, Ints, RandomState
+from ..data.categories import columns_of
 from ..data.correlation import absolute_correlations
 from ..priors import Posterior
 from ..selection import Selection
@@ -171,5 +172,5 @@ def _correlations(selection: Selection, member: int, others: Ints) -> list[float
     data = selection.data_of_fit()
     if data is None:
         return [None] * len(others)
-    (_, values), *_ = absolute_correlations(data.X[:, [member, *others]], "pearson")
+    (_, values), *_ = absolute_correlations(columns_of(data.X, np.array([member, *others])), "pearson")
     return [float(value) for value in values[0, 1:]]

@@ -1,0 +1,248 @@
+"""Categories: literal scores at equal p-value, one vote per feature, and no advantage of many levels."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ubayfs.data.categories import CategoryTable, Levels
+from ubayfs.data.target import read_target
+from ubayfs.selectors import MRMR, SELECTORS, Fisher
+from ubayfs.selectors.categories import NetScores, one_vote_per_feature, unexplained
+from ubayfs.selectors.concordance import Contrast, concordance
+
+N = 60
+LEVELS = {4: 2, 5: 3, 6: 5, 7: 9, 8: 4}  # column: number of levels; the last is ordered
+
+
+def table(seed, dtype=np.float64, gaps=False):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(N, 9))
+    for column, n in LEVELS.items():
+        values[:, column] = rng.permutation(np.arange(N) % n)
+    values[:, 3] = np.round(values[:, 3])
+    if gaps:
+        values[rng.random((N, 9)) < 0.2] = np.nan
+    levels = {j: Levels(tuple(f"level {i}" for i in range(n)), j == 8) for j, n in LEVELS.items()}
+    return CategoryTable(values.astype(dtype), levels), rng
+
+
+def target_of(kind, X, rng):
+    signal = np.nan_to_num(X[:, 0]) + 0.8 * (np.nan_to_num(X[:, 6]) == 2) + rng.normal(size=N)
+    if kind == "regression":
+        return read_target(signal, N, "regression")
+    ranks = np.argsort(np.argsort(signal))
+    if kind == "ordered":
+        import pandas as pd
+
+        return read_target(pd.Categorical.from_codes(ranks * 3 // N, ["a", "b", "c"], ordered=True), N, None)
+    return read_target(ranks * {"two": 2, "three": 3}[kind] // N, N, None)
+
+
+def one_degree(share, d, n):
+    """DATA: the share of one degree of freedom with the same p-value, by F and t."""
+    f = (share / d) / ((1 - share) / (n - 1 - d))
+    t = stats.t.isf(stats.f.sf(f, d, n - 1 - d) / 2, n - 2)
+    return t**2 / (t**2 + n - 2), t
+
+
+def r2(codes, y):
+    """Share of the scatter of y between the levels."""
+    total = ((y - y.mean()) ** 2).sum()
+    return sum((codes == c).sum() * (y[codes == c].mean() - y.mean()) ** 2 for c in np.unique(codes)) / total
+
+
+@pytest.mark.parametrize(("d", "share"), [(1, 0.3), (4, 0.3), (4, 0.02), (9, 0.9), (2, 0.0)])
+def test_equal_p_value(d, share):
+    rest = unexplained(np.array(share), d, 40 - 1 - d, 1, 38)
+    assert 1 - rest == pytest.approx(one_degree(share, d, 40)[0], abs=1e-10)
+
+
+def test_edges_of_equal_p_value():
+    assert unexplained(np.array(1.0), 3, 20, 1, 22) == 0.0
+    assert unexplained(np.array(0.5), 20, 0, 1, 20) == 1.0  # as many levels as samples: nothing is left
+    tiny = unexplained(np.array([1 - 1e-9]), np.array([4.0]), np.array([5000.0]), np.array([1.0]), np.array([5003.0]))
+    assert 0 < tiny[0] < 1e-8  # p is 0 in floating point
+
+
+def fisher_by_loops(X, y, rows, n_classes):
+    """Score of each column; of more than two classes by Pillai's trace from the eigenvalues of a MANOVA."""
+    scores = []
+    for j in range(X.shape[1]):
+        there = rows & ~np.isnan(X[:, j])
+        x, c = X[there, j].astype(float), y[there]
+        if len(np.unique(x)) < 2:
+            scores.append(-np.inf)
+            continue
+        kinds, n = len(np.unique(c)), len(x)
+        if j in X.levels and X.levels[j].n_columns > 1:
+            dummies = np.stack([x == level for level in np.unique(x)[1:]], axis=1).astype(float)
+            dummies -= dummies.mean(axis=0)
+            means = np.stack([dummies[c == k].mean(axis=0) for k in c])
+            trace = np.trace(np.linalg.solve(dummies.T @ dummies, means.T @ means))
+            p, q = dummies.shape[1], kinds - 1
+            s, m, big = min(p, q), (abs(p - q) - 1) / 2, (n - kinds - p - 1) / 2
+            f = (2 * big + s + 1) / (2 * m + s + 1) * trace / (s - trace)
+            chance = stats.f.sf(f, s * (2 * m + s + 1), s * (2 * big + s + 1))
+            same = stats.f.isf(chance, q, n - kinds)
+            share = same * q / (same * q + n - kinds)
+        else:
+            share = r2(c, x)
+        scores.append(share * n / rows.sum())
+    return np.array(scores)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("kind", ["two", "three"])
+def test_fisher_agrees_with_loops(kind, gaps, dtype):
+    X, rng = table(1, dtype, gaps)
+    target, subsamples = target_of(kind, X, rng), rng.random((5, N)) < 0.75
+    for rows, picks in zip(subsamples, Fisher().select_many(X, target, subsamples, 9, []), strict=True):
+        expected = fisher_by_loops(X, target.values, rows, target.n_classes)
+        np.testing.assert_allclose(expected[picks], np.sort(expected)[::-1], atol=1e-6 if dtype == np.float32 else 1e-9)
+    if kind == "three":
+        turns = Fisher(classes="turns").select_many(
+            X, target, subsamples, 3, [np.random.default_rng(i) for i in range(5)]
+        )
+        for run, (rows, picks) in enumerate(zip(subsamples, turns, strict=True)):
+            first = np.random.default_rng(run).permutation(3)[0]
+            assert picks[0] == np.argmax(fisher_by_loops(X, (target.values == first) * 1, rows, 2))
+
+
+def information(rho):
+    rho = min(abs(rho), 1 - 1e-7)
+    return -0.5 * np.log((1 - rho) * (1 + rho))
+
+
+def relevance_by_loops(X, j, target, rows, turn):
+    there = rows & ~np.isnan(X[:, j])
+    x, n = X[there, j].astype(float), there.sum()
+    y = np.asarray(target.values)[there].astype(float)
+    if target.task == "regression":
+        if j not in X.levels:
+            return information(np.corrcoef(x, y)[0, 1] * np.sqrt(n / rows.sum()))
+        d = 1 if X.levels[j].ordered else len(np.unique(x)) - 1
+        share = np.corrcoef(x, y)[0, 1] ** 2 if X.levels[j].ordered else r2(x, y)
+        return information(np.sqrt(one_degree(share, d, n)[0] * n / rows.sum()))
+    y = (y == turn) * 1.0 if turn is not None else y
+    sign, higher = np.sign(x[:, None] - x), y[:, None] > y
+    if j not in X.levels:
+        return information(sign[higher].sum() / higher.sum() * np.sqrt(n / rows.sum()))
+    whole = np.asarray(target.values)[rows]
+    ranks = stats.rankdata((whole == turn) if turn is not None else whole)[there[rows]]
+    d = 1 if X.levels[j].ordered else len(np.unique(x)) - 1
+    share = np.corrcoef(x, ranks)[0, 1] ** 2 if X.levels[j].ordered else r2(x, ranks)
+    sizes = np.unique((whole == turn) if turn is not None else whole, return_counts=True)[1]
+    N_run = sizes.sum()
+    variance = (N_run * (N_run - 1) * (2 * N_run + 5) - (sizes * (sizes - 1) * (2 * sizes + 5)).sum()) / 18
+    pairs = (N_run**2 - (sizes**2).sum()) / 2
+    return information(min(abs(one_degree(share, d, n)[1]) * np.sqrt(variance) / pairs, 1.0))
+
+
+def redundancy_by_loops(X, j, k, rows):
+    largest, n_pairs = 0.0, X.levels[j].n_columns if j in X.levels else 1
+    columns = X.coded[rows, X.starts[k] : X.starts[k + 1]]
+    n_pairs *= sum(len(set(column[~np.isnan(column)])) > 1 for column in columns.T)
+    for a in X.coded[:, X.starts[j] : X.starts[j + 1]].T:
+        for b in X.coded[:, X.starts[k] : X.starts[k + 1]].T:
+            both = rows & ~np.isnan(a) & ~np.isnan(b)
+            a_there, b_there = a[both].astype(float), b[both].astype(float)
+            if both.sum() >= 3 and np.ptp(a_there) > 0 and np.ptp(b_there) > 0:
+                rho = np.corrcoef(a_there, b_there)[0, 1] * np.sqrt(both.sum() / rows.sum())
+                largest = max(largest, information(rho))
+    p = stats.chi2.sf(2 * (rows.sum() - 2.5) * largest, 1)
+    return largest if n_pairs == 1 else stats.chi2.isf(1 - (1 - p) ** n_pairs, 1) / (2 * (rows.sum() - 2.5))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("kind", ["two", "three", "ordered", "regression"])
+def test_mrmr_agrees_with_loops(kind, gaps, dtype):
+    X, rng = table(2, dtype, gaps)
+    target, subsamples = target_of(kind, X, rng), rng.random((4, N)) < 0.75
+    found = MRMR().select_many(X, target, subsamples, 6, [np.random.default_rng(i) for i in range(4)])
+    for run, (rows, picks) in enumerate(zip(subsamples, found, strict=True)):
+        order = np.random.default_rng(run).permutation(3) if kind == "three" else [None]
+        chosen = []
+        for step in range(6):
+            scores = {
+                j: relevance_by_loops(X, j, target, rows, order[step % len(order)])
+                - np.mean([redundancy_by_loops(X, j, k, rows) for k in chosen] or [0.0])
+                for j in range(9)
+                if j not in chosen
+            }
+            chosen.append(max(scores, key=scores.get))
+        assert picks.tolist() == chosen
+
+
+def test_scale_of_two_classes_and_chance_of_three():
+    rng = np.random.default_rng(0)
+    upper, rows = np.arange(20) < 7, np.ones((1, 20), dtype=bool)
+    net = NetScores.of([Contrast(upper, ~upper)], rows)
+    assert net.scale[0] == pytest.approx(np.sqrt(21 / (3 * 7 * 13)))
+    assert set(net.scores[0]) == {13.0, -7.0}
+    y = np.arange(20) % 3
+    contrasts = [Contrast(y == c, y < c) for c in (1, 2)]
+    net = NetScores.of(contrasts, rows)
+    x = rng.permuted(np.tile(np.arange(20.0), (20_000, 1)), axis=1).T
+    pairs = sum(int(c.upper.sum() * c.lower.sum()) for c in contrasts)
+    assert np.std(concordance(x, rows, contrasts).sum(axis=0) / pairs) == pytest.approx(net.scale[0], rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["fisher", "mrmr"])
+@pytest.mark.parametrize("kind", ["two", "three"])
+def test_many_levels_bring_no_votes(name, kind):
+    """Noise only: numbers and categories of 2 to 12 levels share the votes evenly; naive scores give 3.7 to 44."""
+    rng = np.random.default_rng(7)
+    n, per_kind, votes = 120, 12, np.zeros(5)
+    kinds = [0, 2, 4, 8, 12]
+    for _ in range(8):
+        blocks = [rng.normal(size=(n, per_kind)) if k == 0 else rng.integers(0, k, (n, per_kind)) for k in kinds]
+        values = np.hstack(blocks).astype(float)
+        levels = {
+            per_kind * i + j: Levels(tuple(map(str, range(k))))
+            for i, k in enumerate(kinds)
+            if k
+            for j in range(per_kind)
+        }
+        y = rng.permutation(np.arange(n) % (2 if kind == "two" else 3))
+        subsamples = rng.random((10, n)) < 0.75
+        found = SELECTORS[name].select_many(
+            CategoryTable(values, levels), read_target(y, n, None), subsamples, 6, [rng] * 10
+        )
+        votes += np.bincount(np.concatenate(found) // per_kind, minlength=5)
+    share = votes / votes.sum()
+    assert (share > 0.1).all()
+    assert (share < 0.32).all()
+
+
+def test_a_feature_has_the_best_rank_of_its_columns():
+    X, _ = table(3)
+    order = [7, 6, 5, 0, 16]  # columns 5, 6 and 7 are of the features 5 and 6
+    assert X.owners[order].tolist() == [5, 5, 5, 0, 7]
+    asked = []
+
+    def select(coded, subsamples, n, rngs):
+        asked.append(n)
+        return [np.array(order[:n]) for _ in subsamples]
+
+    rngs = [np.random.default_rng(0)] * 2
+    (a, b) = one_vote_per_feature(X, select, np.ones((2, N), dtype=bool), 3, rngs)
+    assert a.tolist() == b.tolist() == [5, 0, 7]
+    assert asked[0] == 3
+    (c,) = one_vote_per_feature(X, select, np.ones((1, N), dtype=bool), 5, rngs[:1])
+    assert c.tolist() == [5, 0, 7]  # the selector has no more
+
+
+def test_planted_category_is_found_and_numbers_alone_stay_what_they_are():
+    X, rng = table(4)
+    codes = X[:, 6]
+    y = np.isin(codes, [1, 3]) ^ (rng.random(N) < 0.1)
+    target, subsamples = read_target(y * 1, N, None), rng.random((5, N)) < 0.75
+    for name in ("fisher", "mrmr"):
+        assert all(picks[0] == 6 for picks in SELECTORS[name].select_many(X, target, subsamples, 3, []))
+        numbers = np.ascontiguousarray(X[:, :4])
+        plain = SELECTORS[name].select_many(numbers, target, subsamples, 4, [])
+        beside = SELECTORS[name].select_many(X, target, subsamples, 9, [])
+        if name == "fisher":  # their order among themselves
+            assert [[j for j in picks if j < 4] for picks in beside] == [picks.tolist() for picks in plain]
