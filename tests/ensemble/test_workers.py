@@ -22,7 +22,7 @@ from ubayfs.ensemble.batches import EnsembleTask, thread_limit
 from ubayfs.ensemble.collect import collect_evidence
 from ubayfs.ensemble.subsampling import plan_subsamples
 from ubayfs.exceptions import EnsembleError, EnsembleWarning
-from ubayfs.selectors import SELECTORS
+from ubayfs.selectors import SELECTORS, tree
 from ubayfs.selectors.base import ElementarySelector
 from ubayfs.selectors.threads import each_block
 
@@ -461,6 +461,42 @@ def test_threads_stop_when_the_others_cannot_be_started(table, always_worth_a_th
     started[0].join(timeout=600)
     assert not started[0].is_alive()
     assert sum(selector.calls) == 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("selector", ["tree", ["fisher", "tree"]])
+def test_columns_are_sorted_once_for_all_trees(table, selector, n_jobs, monkeypatch, tmp_path):
+    calls = []
+    column_ranks = tree.column_ranks
+    monkeypatch.setattr(tree, "column_ranks", lambda X: calls.append(X.shape) or column_ranks(X))
+    found = rows_of(collect(table, selector, n_models=9, n_jobs=n_jobs))
+    assert calls == [table[0].shape]
+    for _ in range(2):  # the second time nothing is left to do
+        assert rows_of(collect(table, selector, n_models=9, checkpoint=tmp_path)) == found
+    assert len(calls) == 2
+    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
+    assert rows_of(collect(table, selector, n_models=9)) == found
+    assert len(calls) > 3
+
+
+def test_trees_without_covariates_sort_what_they_see(table, monkeypatch):
+    found = rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2]))
+    assert found != rows_of(collect(table, "tree", n_models=4))
+    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
+    assert rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2])) == found
+
+
+def test_trees_that_see_samples_of_their_own_sort_them(table):
+    X, y = table[0].copy(), table[1]
+    X[::7, 0] = np.nan
+    found = rows_of(collect((X, y), "tree", n_models=4, missing="median"))
+    plan = plan_subsamples(FeatureData.from_table(X, y, missing="median"), 0.75)
+    for run, features in enumerate(found):
+        rng, tree_rng = (np.random.default_rng(np.random.SeedSequence(3, spawn_key=(run, child))) for child in (0, 1))
+        rows = plan.draw(rng)
+        own = X[rows]
+        own[np.isnan(own[:, 0]), 0] = np.nanmedian(own[:, 0])
+        assert features == tuple(np.sort(tree.Tree()(own, y[rows], 4, tree_rng)))
 
 
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ubayfs.selectors import _bins, _cart, _orders
-from ubayfs.selectors._bins import Counts
-from ubayfs.selectors._cart import tree_importances
+from ubayfs.selectors._bins import Counts, Kinds
 
 TASKS = ("binary", "multiclass", "multilabel", "regression")
+
+
+def tree_importances(X, *args, **kwargs):
+    return _cart.tree_importances(_orders.column_ranks(X), *args, **kwargs)
 
 
 def impurity(y, task):
@@ -164,7 +167,7 @@ def test_tied_features_are_drawn_uniformly_and_anew_in_every_node(task):
     n_draws = 2000
     everything = np.ones((n_draws, len(X)), dtype=bool)
     found = tree_importances(X, outputs_of(y, task), everything, [np.random.default_rng(s) for s in range(n_draws)])
-    counts = Counter(rounded(dense(X.shape[1], *one)) for one in found)
+    counts = Counter(rounded(dense(X.shape[1], *tree)) for tree in found)
     assert set(counts) <= set(expected)
     for importances, probability in expected.items():
         deviation = abs(counts[importances] / n_draws - probability)
@@ -212,7 +215,10 @@ def test_sizes_of_passes_and_groups_change_nothing(task, pass_entries, group_ent
     for module in (_orders, _cart, _bins):
         monkeypatch.setattr(module, "_PASS_ENTRIES", pass_entries)
     monkeypatch.setattr(_cart, "_GROUP_ENTRIES", group_entries)
-    monkeypatch.setattr(_cart, "_TABLE_ENTRIES", group_entries)
+    monkeypatch.setattr(_cart, "_READ_ENTRIES", pass_entries)
+    monkeypatch.setattr(_cart, "_READ_COLUMNS", 2)
+    monkeypatch.setattr(_bins, "_READ_COLUMNS", 3)
+    monkeypatch.setattr(_orders, "_WRITTEN_COLUMNS", 2)
     assert_same(tree_importances(X, y, subsamples, generators(7)), expected)
 
 
@@ -230,36 +236,71 @@ def test_columns_that_need_not_be_sorted_change_nothing(task, digits, monkeypatc
     expected = tree_importances(X, y, subsamples, generators(3))
     n_all = sum(n_sorted)
     n_sorted.clear()
-    for name, value in {"_COUNTED_ROWS": 8, "_COUNTED_ENTRIES": 0, "_PASS_ENTRIES": 256}.items():
+    for name, value in {"_COUNTED_ROWS": 8, "_COUNTED_ENTRIES": 0, "_PASS_ENTRIES": 256, "_FIRST_COLUMNS": 1}.items():
         monkeypatch.setattr(_cart, name, value)
     monkeypatch.setattr(_bins, "BIN_ROWS", 4)
     assert_same(tree_importances(X, y, subsamples, generators(3)), expected)
     assert sum(n_sorted) < (0.9 if digits == 0 else 0.6) * n_all
 
 
-@given(seed=st.integers(0, 10**6), n_outputs=st.integers(1, 3), bin_rows=st.sampled_from([1, 3, 8, 1000]))
-def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows):
+@given(
+    seed=st.integers(0, 10**6),
+    n_outputs=st.integers(1, 3),
+    bin_rows=st.sampled_from([1, 3, 8, 1000]),
+    small_node=st.sampled_from([5, 2**15]),
+)
+def test_no_split_exceeds_the_bound_of_its_column(seed, n_outputs, bin_rows, small_node):
     rng = np.random.default_rng(seed)
     n_samples = int(rng.integers(4, 90))
     X = rng.integers(0, rng.integers(2, 100), size=(n_samples, 4)).astype(float)
-    high = (rng.random((n_outputs, n_samples)) < rng.random()) | (X[:, 0] > X[:, 1])
+    high = (rng.random((n_samples, n_outputs)) < rng.random()) | (X[:, :1] > X[:, 1:2])
+    kinds = Kinds.of(7.0 * high - 2.0)
     rows = np.flatnonzero(rng.random(n_samples) < 0.7)
     assume(len(rows) > 1)
-    y = high[:, rows] - high[:, rows].mean(axis=1, keepdims=True)
+    y = high[rows] - high[rows].mean(axis=0)
+    assume(np.abs(y).max() > 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_bins, "BIN_ROWS", bin_rows)
+        patch.setattr(_bins, "_SMALL_NODE", small_node)
         ranks = _orders.column_ranks(X)
-        counts = Counts.of(ranks, rows, high)
-        finer = Counts.of(ranks, rows, high, 0)
-        left_out = Counts.of(ranks, np.setdiff1d(np.arange(n_samples), rows), high, 0)
-        rest = Counts.of(ranks, np.arange(n_samples), high, 0).without(left_out)
+        counts = Counts.of(ranks, rows, kinds)
+        finer = Counts.of(ranks, rows, kinds, 0)
+        left_out = Counts.of(ranks, np.setdiff1d(np.arange(n_samples), rows), kinds, 0)
+        rest = Counts.of(ranks, np.arange(n_samples), kinds, 0).without(left_out)
         np.testing.assert_array_equal(rest.in_bins, finer.in_bins)
-        bounds = [one.bounds(y.min(axis=1), y.max(axis=1)) for one in (counts, finer, finer.coarser(len(rows)))]
+        bounds = [some.bounds(kinds) for some in (counts, finer, finer.coarser(len(rows)))]
     for feature, x in enumerate(X[rows].T):
+        shares = [0.0]
         for threshold in np.unique(x)[:-1]:
             left = x <= threshold
-            share = (y[:, left].sum(axis=1) ** 2).sum() / (left.sum() * (~left).sum())
-            assert all(share <= bound[feature] + 1e-12 for bound in bounds)
+            n_left, n_right = left.sum(), (~left).sum()
+            shares.append((y[left].sum(axis=0) ** 2).sum() * len(rows) / (n_left * n_right) / (y**2).sum())
+        assert all(max(shares) <= bound[feature] for bound in bounds)
+        if len(np.unique(x)) == len(x) and n_outputs == 1:  # each row has a bin of its own: nothing is in doubt
+            assert bounds[1][feature] <= max(shares) * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("digits", [0, 9])
+@pytest.mark.parametrize("kind", ["two", "four", "labels"])
+def test_classes_are_counted_as_outputs_are_added(kind, digits, monkeypatch):
+    rng = np.random.default_rng(digits)
+    X = np.round(rng.normal(size=(90, 12)), digits)
+    classes = np.digitize(X[:, 0] + rng.normal(size=90), [0.0] if kind == "two" else [-1.0, 0.0, 1.0])
+    y = (classes[:, None] == np.arange(4)).astype(float)
+    y = {"two": classes[:, None].astype(float), "four": y, "labels": y[:, :2]}[kind]
+    subsamples = rng.random((4, 90)) < 0.8
+    found = tree_importances(X, y, subsamples, generators(4))
+    monkeypatch.setattr(_cart, "LARGEST_NODE", 20)
+    assert_same(found, tree_importances(X, y, subsamples, generators(4)))
+    monkeypatch.setattr(Kinds, "of", classmethod(lambda cls, outputs: None))
+    assert_same(found, tree_importances(X, y, subsamples, generators(4)))
+
+
+def test_outputs_of_different_height_are_not_counted():
+    assert Kinds.of(np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 1.0]])) is None
+    assert Kinds.of(np.array([[0.0], [1.0], [2.0]])) is None
+    kinds = Kinds.of(np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0], [1.0, 5.0, 0.0]]))
+    np.testing.assert_array_equal(kinds.of_rows[1:], 1 - kinds.of_rows[0])
 
 
 def test_ranks_of_the_table_are_all_that_is_held_of_it():

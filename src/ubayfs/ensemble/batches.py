@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -50,6 +50,13 @@ class EnsembleTask:
     def joint(self) -> bool:
         """Whether many runs together take far less time than each alone, whichever selectors they have."""
         return all(selector.joint for selector in self.selectors)
+
+    def prepared(self, X: Array, n_threads: int) -> EnsembleTask:
+        """Return the task with what all runs need of the table computed once; unless each sees a table of its own."""
+        if self.fill is not None or self.design is not None:
+            return self
+        with column_threads(n_threads):
+            return replace(self, selectors=tuple(selector.prepared(X) for selector in self.selectors))
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return fresh generators of one run: for its subsample, and for its selector."""

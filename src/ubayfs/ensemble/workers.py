@@ -163,6 +163,9 @@ def _attempt(data: FeatureData, ensemble: EnsembleTask, units: Units, n_jobs: in
     # Joint selectors do everything together here: their threads share the columns instead.
     n_sharing = 1 if in_this_process and ensemble.joint else n_workers
     units.size = runs_per_unit(ensemble, data.X.shape, units.n_left, n_sharing, recorded)
+    if not in_this_process:
+        _check_portable(ensemble)
+    ensemble = ensemble.prepared(data.X, n_workers if in_this_process else 1)
     if on_dask:
         return _on_dask(backend, data, ensemble, units, n_workers)
     if not in_this_process:
@@ -246,7 +249,6 @@ def _in_processes(data: FeatureData, ensemble: EnsembleTask, units: Units, n_wor
     """Yield units that processes (or whatever joblib is configured for) have finished."""
     from joblib import Parallel, delayed
 
-    _check_portable(ensemble)
     inner_threads = _threads_per_worker(n_workers) if n_workers > 1 else None
     tasks = (delayed(run_batch)(data.X, ensemble, unit, inner_threads) for unit in units)
     # A small pre-dispatch keeps the wait short when the caller cancels: tasks that have begun are finished.
@@ -286,7 +288,6 @@ def _on_dask(backend: Any, data: FeatureData, ensemble: EnsembleTask, units: Uni
     """
     from distributed import as_completed
 
-    _check_portable(ensemble)
     client = backend.client
     # Sent once; workers fetch it from each other. A file is opened where it is needed.
     table = data.file or client.scatter(data.X, hash=False)

@@ -23,13 +23,10 @@ from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.matrix import feature_chunks
-from ._bins import Counts
-from ._orders import column_ranks, equal_to_next, in_order, slots_of
+from ._bins import Counts, Kinds
+from ._orders import equal_to_next, ranks_of
+from ._squares import LARGEST_NODE, UNIT, ManyClasses, Outputs, Squares, TwoClasses
 from .base import TIE
-
-# Outputs of a node are scaled to variance 1 and counted in these units. Sums of whole numbers do not depend on their
-# order, so a tree is the same alone and among others; and they are several times faster than sums of floats.
-_UNIT = 2.0**40
 
 # A share of the impurity below this is the rounding to units, not a gain.
 _NO_GAIN = 1e-18
@@ -42,22 +39,27 @@ _PURE = float(np.finfo(np.float64).eps)
 _PASS_ENTRIES = 2**16
 _PASS_COLUMNS = 256
 
-# Entries of a table that has the ranks of many small nodes.
-_TABLE_ENTRIES = 2**22
+# Entries of ranks that are read together, and columns of them at least.
+_READ_ENTRIES = 2**20
+_READ_COLUMNS = 16
 
 # Entries of all ranks, times trees that are grown together: more trees are grown one group after another.
 _GROUP_ENTRIES = 2**25
 
 # Nodes of at least so many rows, and rows times columns, are counted in bins; in others sorting takes less time.
 _COUNTED_ROWS = 128
-_COUNTED_ENTRIES = 2**18
+_COUNTED_ENTRIES = 2**16
 
-# Bounds are computed from counts, shares from units: they may differ by sqrt(N) / _UNIT and some roundings.
+# Kinds of rows that are counted at most, and columns of the highest bounds that are looked at first.
+_MOST_KINDS = 64
+_FIRST_COLUMNS = 16
+
+# Bounds are computed from counts, shares perhaps from units: they may differ by sqrt(N) / UNIT and some roundings.
 _MARGIN = 1e-8
 
 
 def tree_importances(
-    X: Array,
+    ranks: Array,
     outputs: Floats,
     subsamples: Mask,
     rngs: Generators,
@@ -68,6 +70,8 @@ def tree_importances(
 
     Parameters
     ----------
+    ranks : ndarray of shape (n_samples, n_features)
+        As :func:`~ubayfs.selectors._orders.column_ranks` makes them.
     outputs : ndarray of shape (n_samples, n_outputs)
         A continuous target, or indicators of classes or labels.
     rngs : sequence of Generator, one per tree
@@ -78,7 +82,6 @@ def tree_importances(
     importances : list of (features, shares), one per tree
         The features that remove impurity, in ascending order, and the share of each in what all of them remove.
     """
-    ranks = column_ranks(X)
     importances = []
     for group in feature_chunks(len(subsamples), max(_GROUP_ENTRIES // ranks.size, 1)):
         importances.extend(_Trees(ranks, outputs, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
@@ -109,7 +112,7 @@ class _Nodes:
         kept = scatter > pure[trees] * sizes
         in_kept = np.repeat(kept, sizes)
         slots, sizes, trees, scatter = slots[in_kept], sizes[kept], trees[kept], scatter[kept]
-        units = np.rint(y[:, in_kept] * np.repeat(_UNIT * np.sqrt(sizes / scatter), sizes)).astype(np.int64)
+        units = np.rint(y[:, in_kept] * np.repeat(UNIT * np.sqrt(sizes / scatter), sizes)).astype(np.int64)
         # With a sum of exactly 0, one running sum over the slots of all nodes begins anew in each of them.
         units[:, _starts(sizes)] -= np.add.reduceat(units, _starts(sizes), axis=1)
         return cls(slots, sizes, trees, scatter, units)
@@ -123,49 +126,55 @@ class _Group:
     first: int  # slot of the first of them
     rows: Ints  # (n_nodes, width); where absent, any
     absent: Mask  # what only fills up, (n_nodes, width)
-    units: NDArray[np.int64]  # (n_outputs, n_nodes * width)
-    weights: Floats  # 1 / (n_left n_right), in units, of a split behind each place, (n_nodes, width)
+    squares: Squares
+    weights: Floats  # what makes shares of squares, of a split behind each place, (n_nodes, width)
     forbidden: Mask  # where there may be no split, (n_nodes, width)
 
     @classmethod
-    def of(cls, level: _Nodes, nodes: Ints, n_samples: int, min_samples_leaf: int) -> _Group:
+    def of(cls, level: _Nodes, nodes: Ints, ranks: Array, kinds: Kinds | None, min_samples_leaf: int) -> _Group:
         """Describe some nodes of a level."""
         sizes = level.sizes[nodes][:, None]
         places = np.arange(sizes.max())
         absent = places >= sizes
         slots = np.where(absent, 0, _starts(level.sizes)[nodes][:, None] + places)
-        units = np.where(absent, 0, level.units[:, slots]).reshape(len(level.units), -1)
+        rows = level.slots[slots] % len(ranks)
+        squares: Squares
+        if kinds is not None and len(kinds.high) == 2:
+            squares = TwoClasses(kinds.of_rows[rows], absent, ranks)
+        elif kinds is not None and kinds.are_classes and len(places) <= LARGEST_NODE:
+            squares = ManyClasses(kinds.of_rows[rows], absent, ranks)
+        else:
+            squares = Outputs(np.where(absent, 0, level.units[:, slots]), absent, ranks)
         n_left, n_right = places + 1, sizes - places - 1
         forbidden = np.minimum(n_left, n_right) < min_samples_leaf
-        weights = 1.0 / (_UNIT**2 * np.where(forbidden, 1, n_left * n_right))
-        return cls(
-            nodes, int(level.slots[slots[0, 0]]), level.slots[slots] % n_samples, absent, units, weights, forbidden
-        )
+        weights = 1.0 / (squares.scatter * np.where(forbidden, 1.0, n_left * n_right))
+        return cls(nodes, int(level.slots[slots[0, 0]]), rows, absent, squares, weights, forbidden)
 
     def shares(self, ranks: Array) -> tuple[Floats, Array]:
         """Return the share of the scatter that a split behind each place removes, -1 where impossible, and the codes.
 
-        All have shape (n_columns, n_nodes, width); the codes are the ranks in ascending order, with their slots.
+        All have shape (n_columns, n_nodes, width); the codes are the ranks in ascending order.
         """
-        codes = in_order(ranks, self.absent)
-        slots = slots_of(codes)
-        shares = _squared_sums(self.units[0], slots)
-        for units in self.units[1:]:
-            shares += _squared_sums(units, slots)
+        shares, codes = self.squares(ranks)
         shares *= self.weights
-        np.copyto(shares, -1.0, where=equal_to_next(codes) | self.forbidden)
+        impossible = equal_to_next(codes)
+        impossible |= self.forbidden
+        np.copyto(shares, -1.0, where=impossible)
         return shares, codes
+
+    def best_shares(self, ranks: Array) -> Floats:
+        """Return the largest share of each column in each node, of shape (n_columns, n_nodes)."""
+        return np.asarray(self.shares(ranks.reshape(-1, *self.rows.shape))[0].max(axis=2))
 
 
 class _Trees:
-    """Trees that grow together; `ranks` has shape (n_features, n_samples)."""
+    """Trees that grow together; `ranks` has shape (n_samples, n_features)."""
 
     def __init__(
         self, ranks: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
     ) -> None:
         self._ranks, self._rngs, self._min_samples_leaf = ranks, rngs, min_samples_leaf
-        self._two_valued = all(len(np.unique(output)) <= 2 for output in outputs.T)
-        self._high = (outputs == outputs.max(axis=0)).T
+        self._kinds = Kinds.of(outputs)  # None where nothing is counted
         self._counts: dict[int, Counts] = {}  # of nodes of this level, by their first slots
         in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
         largest = np.abs(in_trees).max(axis=(0, 2))
@@ -195,11 +204,11 @@ class _Trees:
         """Return the feature that splits each node, the share of its scatter (-1: none), and which slots go right."""
         shares, tied = np.empty(len(nodes.sizes)), [np.empty(0, dtype=np.intp)] * len(nodes.sizes)
         groups = [
-            _Group.of(nodes, numbers, self._ranks.shape[1], self._min_samples_leaf)
+            _Group.of(nodes, numbers, self._ranks, self._kinds, self._min_samples_leaf)
             for numbers in self._similar(nodes.sizes)
         ]
-        for group, table, columns in self._tables(groups):
-            best = self._best_shares(group, table, columns)
+        for group in groups:
+            best = self._best_shares(group)
             shares[group.nodes] = best.max(axis=0)
             for node, own in zip(group.nodes, best.T, strict=True):
                 tied[node] = np.flatnonzero(own >= shares[node] - TIE)
@@ -208,18 +217,18 @@ class _Trees:
         right = np.empty(len(nodes.slots), dtype=bool)
         starts = _starts(nodes.sizes)
         for group in groups:
-            ranks = self._ranks[features[group.nodes][:, None], group.rows]
+            ranks = self._ranks[group.rows, features[group.nodes][:, None]]
             of_splits, codes = group.shares(ranks[None])
             # Of equally good thresholds the lowest, as in scikit-learn.
             last_left = np.argmax(of_splits[0] >= shares[group.nodes][:, None] - TIE, axis=1)[:, None]
-            threshold = np.take_along_axis(ranks.reshape(-1)[slots_of(codes[0])], last_left, axis=1)
+            threshold = ranks_of(np.take_along_axis(codes[0], last_left, axis=1))
             places = starts[group.nodes][:, None] + np.arange(ranks.shape[1])
             right[places[~group.absent]] = (ranks > threshold)[~group.absent]
         return features, shares, right
 
     def _similar(self, sizes: Ints) -> Iterator[Ints]:
         """Yield the numbers of nodes that one group takes: of similar size, and together not too large."""
-        n_slots = _PASS_ENTRIES // min(len(self._ranks), _PASS_COLUMNS)
+        n_slots = _PASS_ENTRIES // min(self._ranks.shape[1], _PASS_COLUMNS)
         ordered = np.argsort(-sizes, kind="stable")
         while len(ordered):
             width = sizes[ordered[0]]
@@ -228,63 +237,45 @@ class _Trees:
             yield ordered[:n_nodes]
             ordered = ordered[n_nodes:]
 
-    def _tables(self, groups: list[_Group]) -> Iterator[tuple[_Group, Array, slice | Ints]]:
-        """Yield each group with a table of ranks of all features, and where in the table its places are.
-
-        The rows of many small nodes, which lie apart, are read together: that is several times faster.
-        """
-        waiting: list[_Group] = []
-        for group in groups:
-            if group.rows.size * len(self._ranks) > _TABLE_ENTRIES:
-                yield group, self._ranks, group.rows.reshape(-1)
-                continue
-            waiting.append(group)
-            n_waiting = sum(other.rows.size for other in waiting)
-            if group is groups[-1] or n_waiting * len(self._ranks) > _TABLE_ENTRIES:
-                table = self._ranks.take(np.concatenate([other.rows.reshape(-1) for other in waiting]), axis=1)
-                start = 0
-                for other in waiting:
-                    yield other, table, slice(start, start + other.rows.size)
-                    start += other.rows.size
-                waiting = []
-
-    def _best_shares(self, group: _Group, table: Array, columns: slice | Ints) -> Floats:
+    def _best_shares(self, group: _Group) -> Floats:
         """Return the largest share of each feature in each node, of shape (n_features, n_nodes).
 
         Features that certainly are not among the best of a node, nor within ``TIE`` of them, may have -1.
         """
-        n_features, (n_nodes, width) = len(table), group.rows.shape
-        n_columns = max(_PASS_ENTRIES // group.rows.size, 1)
-        best = np.full((n_features, n_nodes), -1.0)
-
-        def fill(features: slice | Ints) -> None:
-            ranks = table[features]
-            ranks = ranks[:, columns] if isinstance(columns, slice) else ranks.take(columns, axis=1)
-            best[features] = group.shares(ranks.reshape(-1, n_nodes, width))[0].max(axis=2)
-
-        if not self._two_valued or n_nodes > 1 or width < _COUNTED_ROWS or n_features * width < _COUNTED_ENTRIES:
-            for part in feature_chunks(n_features, n_columns):
-                fill(part)
-            return best
-        bounds = self._bounds(group)
-        order = np.argsort(-bounds, kind="stable")
-        for part in feature_chunks(n_features, n_columns):
-            promising = order[part][bounds[order[part]] >= best.max() - TIE - _MARGIN]
-            if not len(promising):
-                break
-            fill(promising)
+        if self._kinds is not None and self._is_counted(group, self._kinds):
+            return self._best_of_promising(group, self._kinds)
+        n_slots, n_features = group.rows.size, self._ranks.shape[1]
+        best = np.empty((n_features, len(group.nodes)))
+        for block in feature_chunks(n_features, max(_READ_ENTRIES // n_slots, _READ_COLUMNS)):
+            of_rows, of_block = self._ranks[group.rows.reshape(-1), block], best[block]
+            for part in feature_chunks(len(of_block), max(_PASS_ENTRIES // n_slots, 1)):
+                of_block[part] = group.best_shares(of_rows[:, part].T)
         return best
 
-    def _bounds(self, group: _Group) -> Floats:
-        """Return what no share of a feature in the only node of a group exceeds, of shape (n_features,)."""
-        if group.first not in self._counts:
-            self._counts[group.first] = Counts.of(self._ranks, group.rows[0], self._high)
-        return self._counts[group.first].bounds(group.units.min(axis=1) / _UNIT, group.units.max(axis=1) / _UNIT)
+    def _is_counted(self, group: _Group, kinds: Kinds) -> bool:
+        n_nodes, width = group.rows.shape
+        large = width >= _COUNTED_ROWS and width * self._ranks.shape[1] >= _COUNTED_ENTRIES
+        return large and n_nodes == 1 and len(kinds.high) <= _MOST_KINDS
 
-    def _pass_on_counts(self, nodes: _Nodes, right: Mask) -> None:
+    def _best_of_promising(self, group: _Group, kinds: Kinds) -> Floats:
+        """Return the shares of those features in a single node whose bounds leave them a chance."""
+        if group.first not in self._counts:
+            self._counts[group.first] = Counts.of(self._ranks, group.rows[0], kinds)
+        best, bounds = np.full((self._ranks.shape[1], 1), -1.0), self._counts[group.first].bounds(kinds)
+        order, n_columns = np.argsort(-bounds, kind="stable"), _FIRST_COLUMNS
+        while len(order):
+            promising, order = order[:n_columns], order[n_columns:]
+            promising = promising[bounds[promising] >= best.max() - TIE - _MARGIN]
+            if not len(promising):
+                break
+            best[promising] = group.best_shares(self._ranks[group.rows, promising[:, None]])
+            n_columns = max(_PASS_ENTRIES // group.rows.size, 1)
+        return best
+
+    def _pass_on_counts(self, nodes: _Nodes, right: Mask, kinds: Kinds) -> None:
         """Replace the counts of the nodes by those of their children."""
         inherited = {}
-        starts, n_samples = _starts(nodes.sizes), self._ranks.shape[1]
+        starts, n_samples = _starts(nodes.sizes), len(self._ranks)
         for number in np.flatnonzero(np.isin(nodes.slots[starts], list(self._counts))):
             places = slice(starts[number], starts[number] + nodes.sizes[number])
             slots, goes_right = nodes.slots[places], right[places]
@@ -292,7 +283,7 @@ class _Trees:
             if len(larger) < _COUNTED_ROWS:
                 continue
             counts = self._counts[slots[0]]
-            of_smaller = Counts.of(self._ranks, smaller % n_samples, self._high, counts.shift)
+            of_smaller = Counts.of(self._ranks, smaller % n_samples, kinds, counts.shift)
             inherited[larger[0]] = counts.without(of_smaller).coarser(len(larger))
             if len(smaller) >= _COUNTED_ROWS:
                 inherited[smaller[0]] = of_smaller.coarser(len(smaller))
@@ -300,7 +291,8 @@ class _Trees:
 
     def _children(self, nodes: _Nodes, shares: Floats, right: Mask) -> _Nodes:
         """Return the children that may be split, first all that are left."""
-        self._pass_on_counts(nodes, right)
+        if self._kinds is not None:
+            self._pass_on_counts(nodes, right, self._kinds)
         n_nodes = len(nodes.sizes)
         child = np.repeat(np.arange(n_nodes), nodes.sizes) + n_nodes * right
         sizes = np.bincount(child, minlength=2 * n_nodes)
@@ -308,14 +300,6 @@ class _Trees:
         order = np.argsort(child, kind="stable")
         slots = nodes.slots[order[eligible[child[order]]]]
         return _Nodes.impure(slots, sizes[eligible], np.tile(nodes.trees, 2)[eligible], self._outputs, self._pure)
-
-
-def _squared_sums(units: NDArray[np.int64], slots: Ints) -> Floats:
-    """Return the squares of the running sums of the units of some slots."""
-    sums = np.cumsum(units.take(slots, mode="clip"), axis=-1)
-    squares = sums.astype(np.float64)
-    squares *= squares
-    return squares
 
 
 def _starts(sizes: Ints) -> Ints:

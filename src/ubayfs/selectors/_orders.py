@@ -9,9 +9,13 @@ import numpy as np
 
 from .._arguments import Array, Ints, Mask
 from ..data.matrix import feature_chunks
+from .threads import each_block
 
 # Entries (slots times columns) of one pass, so that its temporary arrays stay in the cache.
 _PASS_ENTRIES = 2**16
+
+# Columns whose ranks are written together at least: a part of a row is a part of the cache then.
+_WRITTEN_COLUMNS = 16
 
 
 def sorted_columns(X: Array) -> Array:
@@ -43,36 +47,51 @@ def sorted_columns(X: Array) -> Array:
 
 
 def column_ranks(X: Array) -> Array:
-    """Return how many values of its column are lower than each value, of shape (n_features, n_samples).
+    """Return how many values of its column are lower than each value, of the shape of `X`.
+
+    Rows are contiguous: where some of them are read, far more memory is read otherwise.
 
     Examples
     --------
     >>> column_ranks(np.array([[1e9 + 1, 0.5], [1e9, 0.5], [1e9 + 2, -1e-9]]))
-    array([[1, 0, 2],
-           [1, 1, 0]], dtype=uint16)
+    array([[1, 1],
+           [0, 1],
+           [2, 0]], dtype=uint16)
     """
     n_samples, n_features = X.shape
-    ranks = np.empty((n_features, n_samples), dtype=np.uint16 if n_samples < 2**16 else np.uint32)
-    for part in _passes(n_features, n_samples):
-        codes = sorted_columns(X[:, part])
-        lower = np.zeros(codes.shape, dtype=ranks.dtype)
-        np.copyto(lower[:, 1:], np.arange(1, n_samples, dtype=ranks.dtype), where=~equal_to_next(codes)[:, :-1])
-        np.put_along_axis(ranks[part], slots_of(codes), np.maximum.accumulate(lower, axis=1), axis=1)
+    ranks = np.empty(X.shape, dtype=np.uint16 if n_samples < 2**16 else np.uint32)
+    numbers = np.arange(1, n_samples, dtype=ranks.dtype)
+
+    def rank(part: slice) -> None:
+        columns = np.ascontiguousarray(X[:, part].T)
+        rows = np.argsort(columns, axis=1)
+        ascending = np.take_along_axis(columns, rows, axis=1)
+        lower = np.zeros(columns.shape, dtype=ranks.dtype)
+        np.multiply(ascending[:, 1:] != ascending[:, :-1], numbers, out=lower[:, 1:])
+        own = np.empty_like(lower)
+        np.put_along_axis(own, rows, np.maximum.accumulate(lower, axis=1), axis=1)
+        ranks[:, part] = own.T
+
+    each_block(rank, feature_chunks(n_features, max(_PASS_ENTRIES // n_samples, _WRITTEN_COLUMNS)))
     return ranks
 
 
-def in_order(ranks: Array, absent: Mask) -> Array:
+def in_order(ranks: Array, low: Array) -> Array:
     """Return codes of ranks of shape (n_columns, n_nodes, width) in ascending order within each node.
 
-    The slot of a rank is its place in a node of n_nodes * width places. Those that are absent, by a mask of shape
-    (n_nodes, width) that has none of them before others, come last.
+    `low`, of shape (n_nodes, width) and the type of the codes, goes into their low halves. Where it has all bits, the
+    rank does not matter, and the code comes last.
     """
-    codes = ranks.astype(f"u{2 * ranks.itemsize}")
-    codes <<= _slot_bits(codes)
-    first = np.iinfo(codes.dtype).max << _slot_bits(codes) & np.iinfo(codes.dtype).max
-    codes |= np.arange(absent.size, dtype=codes.dtype).reshape(absent.shape) | absent * codes.dtype.type(first)
+    codes = ranks.astype(low.dtype, order="C")
+    codes <<= low_bits(ranks)
+    codes |= low
     codes.sort(axis=2)
     return codes
+
+
+def ranks_of(codes: Array) -> Array:
+    """Return the ranks in some codes."""
+    return codes >> _slot_bits(codes)
 
 
 def slots_of(codes: Array, out: Ints | None = None) -> Ints:
@@ -83,10 +102,20 @@ def slots_of(codes: Array, out: Ints | None = None) -> Ints:
 
 def equal_to_next(codes: Array) -> Mask:
     """Tell where the value of a slot equals that of the next one in its row of `codes`; false in the last column."""
-    ranks = codes >> _slot_bits(codes)
+    ranks = ranks_of(codes)
     equal = np.zeros(codes.shape, dtype=bool)
     np.equal(ranks[..., :-1], ranks[..., 1:], out=equal[..., :-1])
     return equal
+
+
+def code_type(ranks: Array) -> np.dtype[Any]:
+    """Return the type of codes of some ranks."""
+    return np.dtype(f"u{2 * ranks.itemsize}")
+
+
+def low_bits(ranks: Array) -> int:
+    """Return how many bits of a code are not the rank."""
+    return 8 * ranks.itemsize
 
 
 def _slot_bits(codes: Array) -> int:

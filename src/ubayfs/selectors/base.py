@@ -91,6 +91,13 @@ class ElementarySelector(ABC):
         """
         raise NotImplementedError(f"{self.name} does not adjust for covariates by itself")
 
+    def prepared(self, X: Array) -> ElementarySelector:
+        """Return a selector for runs on this table alone, with what all of them need of it computed once.
+
+        Blocks of columns may be shared among threads by :func:`~ubayfs.selectors.threads.each_block`.
+        """
+        return self
+
     def __call__(self, X: Any, y: Any, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns of a table, best first."""
         data = FeatureData.from_table(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import CLASSIFICATION, Target
 from ._cart import tree_importances
+from ._orders import column_ranks
 from ._subsample import output_columns
 from .base import ElementarySelector, best_first
 
@@ -39,6 +41,8 @@ class Tree(ElementarySelector):
     n_together: ClassVar[int] = 5
     nested: ClassVar[bool] = True
 
+    _ranks: ClassVar[Array | None] = None  # of the table that a tree is prepared for
+
     max_depth: int | None = None
     min_samples_leaf: int = 1
 
@@ -47,11 +51,18 @@ class Tree(ElementarySelector):
             check_int("max_depth", self.max_depth, low=1)
         check_int("min_samples_leaf", self.min_samples_leaf, low=1)
 
+    def prepared(self, X: Array) -> Tree:
+        """Return a tree that has the ranks of all columns."""
+        prepared = copy(self)
+        object.__setattr__(prepared, "_ranks", column_ranks(X))
+        return prepared
+
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose at most `n_features` columns that the tree of each subsample uses, most important first."""
         for rows in subsamples:
             output_columns(target.take(rows))  # refuses a subsample in which there is nothing to explain
-        importances = tree_importances(X, _outputs(target), subsamples, rngs, self.max_depth, self.min_samples_leaf)
+        ranks = column_ranks(X) if self._ranks is None else self._ranks
+        importances = tree_importances(ranks, _outputs(target), subsamples, rngs, self.max_depth, self.min_samples_leaf)
         chosen = []
         for (features, shares), rng in zip(importances, rngs, strict=True):
             order = rng.permutation(len(features))
