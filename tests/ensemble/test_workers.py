@@ -121,7 +121,7 @@ def test_fisher_and_mrmr_share_columns_among_threads(table, selector, work, monk
 
     monkeypatch.setattr(f"{module}.{name}", meet_first)
     monkeypatch.setattr("ubayfs.selectors.scoring.blocks_of", one_column_each)
-    monkeypatch.setattr("ubayfs.selectors.mrmr.blocks_of", one_column_each)
+    monkeypatch.setattr("ubayfs.selectors._greedy.blocks_of", one_column_each)
     found = collect(table, selector, n_models=100, n_jobs=3)
     assert len(threads) == 3
     assert rows_of(found) == rows_of(expected)
