@@ -204,8 +204,8 @@ class Advice:
         ),
         "size_not_limited": (
             OptimizationWarning,
-            "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected simply because "
-            "nothing speaks against them. Add max_size(n), or lower max_features of UBayFSSelector.",
+            "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected because no "
+            "constraint excludes them. Add max_size(n), or lower max_features of UBayFSSelector.",
         ),
         "nothing_supported": (
             OptimizationWarning,

@@ -44,7 +44,7 @@ def advice_on(
         )
     found += _strength_advice(problem.utility)
     found += _collapse(best, problem.utility, deadline)
-    # Features that nothing speaks against are in the best set; a small one shows that they are few.
+    # Features that no constraint excludes are in the best set; a small one shows that they are few.
     utility = problem.utility
     if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
         found += size_advice(utility.system, utility.selectable, utility.theta > 0)

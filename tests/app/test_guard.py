@@ -1,6 +1,7 @@
 """Only requests with the token, to this server, from its own pages get through: with HTTP and with WebSocket."""
 
 import asyncio
+from contextlib import nullcontext
 
 import pytest
 
@@ -119,3 +120,25 @@ def test_a_server_for_the_network_is_known_by_its_addresses_only():
 def test_tokens_differ_and_are_not_shown():
     assert Access().token != Access().token
     assert Access().token not in repr(Access())
+
+
+@pytest.mark.parametrize(
+    ("leaves", "answers", "passes"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_missing_response_is_no_error_once_the_browser_has_left(leaves, answers, passes):
+    async def app(scope, receive, send):
+        await receive()
+        if answers:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("No response")
+
+    async def receive():
+        return {"type": "http.disconnect" if leaves else "http.request"}
+
+    async def send(message):
+        pass
+
+    headers = [(b"host", HOST.encode()), (b"cookie", COOKIE.encode())]
+    scope = {"type": "http", "path": "/", "query_string": b"", "method": "GET", "headers": headers}
+    with nullcontext() if passes else pytest.raises(RuntimeError):
+        asyncio.run(Guard(app, ACCESS)(scope, receive, send))

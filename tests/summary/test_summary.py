@@ -379,7 +379,7 @@ def test_an_optimizer_without_a_bound_proves_nothing(evidence):
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert (summary["bound"], summary["gap"], summary["proved"]) == (None, None, False)
     assert summary["proof"] == "Not proved: the best set found; a better one may exist."
-    assert summary["verdict"][2] == "The optimizer knows no upper bound, so a better set may exist."
+    assert summary["verdict"][2] == "The optimizer gives no upper bound, so a better set may exist."
 
 
 @dataclass

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -121,10 +122,21 @@ class Guard:
             await _refuse(scope, send, problem or "The token of this server is missing or wrong.")
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        seen = set[str]()
+
+        async def received() -> Message:
+            message = await receive()
+            seen.add(message["type"])
+            return message
+
+        async def sent(message: Message) -> None:
+            seen.add(message["type"])
+            await send(message)
+
         try:
-            await self.app(scope, receive, send)
-        except RuntimeError as error:
-            if str(error) != "No response returned.":  # as Starlette says when the browser has left meanwhile
+            await self.app(scope, received, sent)
+        except RuntimeError:  # Starlette misses a response, but the browser has left meanwhile
+            if "http.disconnect" not in seen or "http.response.start" in seen:
                 raise
 
     def _is_token(self, given: str) -> bool:

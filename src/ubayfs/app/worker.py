@@ -59,7 +59,7 @@ class Worker:
         return self._process.pid
 
     def send(self, kind: str, *content: Any) -> None:
-        """Send a message; that the process has ended is told by `receive`."""
+        """Send a message; `receive` reports when the process has ended."""
         with self._lock, suppress(OSError, ValueError):
             self._pipe.send((kind, *content))
 
@@ -107,7 +107,7 @@ class _Loop:
         self._revision = -1
         self._requests: deque[tuple[int, str, dict[str, Any]]] = deque()
         self._rest: deque[str] = deque()  # stages still to do
-        self._known: dict[str, Any] = {}  # that the server was told of features
+        self._known: dict[str, Any] = {}  # facts of features that the server has
         self._errands: deque[Callable[[], None]] = deque()  # for the thread of files
         self._job: tuple[Any, ...] | None = None  # for the thread of ensembles: collect, or trust with work and level
         self._working = ""  # what that thread does
@@ -354,16 +354,16 @@ class _Loop:
         self, part: str, unit: str, counted: Callable[[], Any] | None = None
     ) -> Iterator[Callable[[int, int], bool]]:
         """Give a callback that tells the server how far a part is, and whether to go on."""
-        begun, first, told = time.monotonic(), None, 0.0
+        begun, first, reported = time.monotonic(), None, 0.0
 
         def update(done: int, total: int) -> bool:
-            nonlocal first, told
+            nonlocal first, reported
             now = time.monotonic()
             first = done if first is None else first
             rate = (done - first) / (now - begun) if done > first else None
             left = None if rate is None else (total - done) / rate
-            if now - told > _SECONDS_PER_REPORT or done == total:
-                told = now
+            if now - reported > _SECONDS_PER_REPORT or done == total:
+                reported = now
                 self.send("progress", {"part": part, "done": done, "total": total, "seconds_left": left})
                 if counted is not None:
                     self.send("votes", counted())

@@ -28,8 +28,8 @@ _ADVICE = {
         "(gap {gap:.3g}). Give more time with --time-limit to close the gap."
     ),
     "size_not_limited": (
-        "No constraint limits the size of the set: nothing speaks against {n_free} of {n_selectable} features, so that "
-        "all of these are selected. Add --max-size N."
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected because no "
+        "constraint excludes them. Add --max-size N."
     ),
     "many_features_per_model": (
         "a run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "

@@ -103,7 +103,7 @@ class FeatureData:
         max_missing : float in [0, 1]
             With "available" and "median": features of which a larger share is missing are left out.
         adjust_for : str, sequence of str, or array-like of shape (n_samples,) or (n_samples, n_covariates), optional
-            Covariates: columns of X by name (x0, x1, ... of an array), which are no features then, of AnnData columns
+            Covariates: columns of X by name (x0, x1, ... of an array), which are not features then, of AnnData columns
             of `obs`; or their values. Samples without a value of a covariate are left out, with a note.
 
         Notes
@@ -164,7 +164,7 @@ class FeatureData:
         missing : str, optional
             The rule for missing values at the fit; all features with any value stay.
         adjust_for : sequence of str
-            The covariates of the fit; columns of X of these names are no features.
+            The covariates of the fit; columns of X of these names are not features.
         """
         data = X
         if not isinstance(X, FeatureData):

@@ -24,7 +24,7 @@ _LEGEND = {
         "it would not be chosen without the constraints: they ask for it, or they exclude features that have more votes"
     ),
     ("prior", "constraints"): "it needs one of the two, or both",
-    ("filler",): "no vote, no prior and no constraint speaks for it; it is there because nothing speaks against it",
+    ("filler",): "neither votes nor prior nor constraints ask for it; it fills a place that no constraint forbids",
     ("no vote",): "no model chose it",
     ("after votes",): "what is known of it was changed after votes were seen, so that the data may count twice",
     ("tie",): "another feature would do as well in its place, so that the choice between them is open",
@@ -39,8 +39,8 @@ _ADVICE = {
         "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
     ),
     "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen simply because "
-        "nothing speaks against them. A maximal size would make the choice meaningful."
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen because no "
+        "constraint excludes them. A maximal size would make the choice meaningful."
     ),
     "without_votes": (
         "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
@@ -156,7 +156,7 @@ def _verdict(facts: Facts) -> list[str]:
         lines.append(f"The upper bound over all sets is {rounded(facts['bound'], 6)}, so that the gap is zero.")
     else:
         early = " The search was ended by its time limit." if not facts["complete"] else ""
-        known = "The optimizer knows no upper bound"
+        known = "The optimizer gives no upper bound"
         if facts["gap"] is not None:
             known = (
                 f"No set has a higher score than {rounded(facts['bound'], 6)}; the gap of {rounded(facts['gap'])} is "

@@ -1,4 +1,4 @@
-"""Ensembles that are repeated with shuffled targets and on halves of the samples; what they found is kept."""
+"""Ensembles that are repeated with shuffled targets and on halves of the samples; their sets are stored."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _draw_members(bench: Seat) -> None:
 
 
 def _draw_word(bench: Seat) -> None:
-    """Draw a place to change what is said of any feature."""
+    """Draw a field to change what is stated of any feature."""
     with panel("Change your mind", "On any feature; those in the set have a list in their row."):
         names: list[str] = []
         if bench.votes is not None and bench.facts is not None:
@@ -317,7 +317,7 @@ class _Questions:
 
     def draw(self) -> None:
         """Draw the panel."""
-        lead = "Your answer on these would change the set most. The report marks what is said after votes were seen."
+        lead = "Your answer on these would change the set most. The report marks what is stated after votes were seen."
         with panel("Ask me about these", lead, "questions"):
             self.place = ui.element("div")
         self._refresh()

@@ -27,7 +27,7 @@ SCREENS = {
     "answer": "Answer",
     "versions": "Versions",
 }
-# What a first visit is told about each screen.
+# What a first visit shows about each screen.
 TOUR = {
     "data": "Choose your files. What is a feature and what is to be explained is found out; you correct it.",
     "know": "State which features you expect to matter, in words or votes, before you see what the data say.",

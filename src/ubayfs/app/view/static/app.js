@@ -24,7 +24,7 @@ window.ubayfs = {
       return { error: "The server cannot be reached; choose the file again." };
     }
   },
-  // Send the files of an input one after another; what became of each is told by `emit`.
+  // Send the files of an input one after another; `emit` reports what became of each.
   async upload_all(input, files, address, emit) {
     const meter = input.closest(".drop").querySelector("progress");
     for (const file of files) {
