@@ -7,7 +7,7 @@ from ubayfs.trust.ensembles import HalfEnsembles, NullEnsembles
 from ubayfs.trust.noise import noise_of
 from ubayfs.trust.reproducibility import Reproducibility, agreement
 from ubayfs.trust.trust import Trust
-from ubayfs.trust.validation import FoldScore, Validation
+from ubayfs.trust.validation import FoldScore, SampleRisk, Validation
 
 
 def made_trust(selection, n_shuffles=20, n_splits=6, cv=3, n_repeats=2, sizes=(1, 2, 4)):
@@ -53,4 +53,8 @@ def made_validation(names, cv=3, n_repeats=2, sizes=(1, 2, 4)):
         records=tuple(score(f, m, k, v) for f in folds for m, v in means.items() for k in ("auc", "balanced_accuracy")),
         size_records=tuple(score(f, "ubayfs", "auc", 0.9 - 0.3 / s, s) for f in folds for s in sizes),
         control_records=tuple(score(f, "ubayfs", "auc", 0.5) for f in folds),
+        risks=tuple(
+            SampleRisk(float(t), float(e), float(r))
+            for t, e, r in zip(np.arange(1, 31), rng.random(30) < 0.6, rng.normal(size=30), strict=True)
+        ),
     )

@@ -7,14 +7,21 @@ import pytest
 
 from trusts import made_trust
 from ubayfs import Evidence, decide, max_size
-from ubayfs.plotting import ComparisonDisplay, HalvesDisplay, NoiseDisplay, PerformanceDisplay, ReportData
+from ubayfs.plotting import (
+    ComparisonDisplay,
+    HalvesDisplay,
+    NoiseDisplay,
+    PerformanceDisplay,
+    ReportData,
+    SurvivalDisplay,
+)
 from ubayfs.plotting.scores import method_name, metric_name
 from ubayfs.trust.cross_validation import BASELINES
 from ubayfs.trust.noise import noise_of
 from ubayfs.trust.prediction_metrics import METRICS
 from ubayfs.trust.predictors import PREDICTION
 
-DISPLAYS = (ComparisonDisplay, PerformanceDisplay, NoiseDisplay, HalvesDisplay)
+DISPLAYS = (ComparisonDisplay, PerformanceDisplay, SurvivalDisplay, NoiseDisplay, HalvesDisplay)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +45,7 @@ def test_a_report_has_those_figures_that_something_is_known_for(selection, trust
     parts = {
         "noise": {NoiseDisplay},
         "halves": {HalvesDisplay},
-        "validation": {ComparisonDisplay, PerformanceDisplay},
+        "validation": {ComparisonDisplay, PerformanceDisplay, SurvivalDisplay},
     }
     for display in DISPLAYS:
         assert not display.applies(selection, ReportData())

@@ -59,7 +59,7 @@ class Target:
     @property
     def n_classes(self) -> int:
         """Number of classes; 0 when the task is not a classification into one of several classes."""
-        return 0 if self.classes is None else len(self.classes)
+        return 0 if self.classes is None or self.task not in CLASSIFICATION else len(self.classes)
 
     @property
     def class_counts(self) -> list[tuple[str, int]]:

@@ -31,6 +31,7 @@ from .posterior import PosteriorDisplay
 from .profile import ProfileDisplay
 from .sizes import SizeUtilityDisplay
 from .style import house_style
+from .survival import SurvivalDisplay
 
 __all__ = [
     "DISPLAYS",
@@ -50,6 +51,7 @@ __all__ = [
     "ProfileDisplay",
     "ReportData",
     "SizeUtilityDisplay",
+    "SurvivalDisplay",
     "display_of",
     "house_style",
     "read_displays",
@@ -61,8 +63,8 @@ __all__ = [
 DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
-        EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, NoiseDisplay, HalvesDisplay,
-        PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
+        EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay, NoiseDisplay,
+        HalvesDisplay, PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
 

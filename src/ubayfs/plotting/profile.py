@@ -11,6 +11,7 @@ import numpy as np
 from .._arguments import Array, Floats, Ints, Mask
 from .._plain import counted
 from ..data.feature_data import FeatureData
+from ..data.hazards import RiskSets
 from ..data.target import Target
 from ..exceptions import InputError
 from ..selection import Selection
@@ -27,8 +28,9 @@ EFFECTS = {
     "difference": "d: difference of the means of both classes, in standard deviations within the classes",
     "share": "eta\N{SUPERSCRIPT TWO}: share of the variance that the classes explain",
     "correlation": "r: rank correlation with the target",
+    "risk": "r: rank correlation with the martingale residual, the events of a sample beyond those expected by its time",
 }
-_SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r"}
+_SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r", "risk": "r"}
 
 
 def effect_text(kind: str, effect: float, highest_in: str) -> str:
@@ -39,6 +41,8 @@ def effect_text(kind: str, effect: float, highest_in: str) -> str:
     """
     if kind == "correlation":
         return f"{'rises' if effect > 0 else 'falls'} with the target (r {effect:+.2f})"
+    if kind == "risk":
+        return f"{'higher' if effect > 0 else 'lower'} risk (r {effect:+.2f})"
     where = "higher" if kind == "difference" else "highest"
     return f"{where} in {highest_in} ({_SYMBOLS[kind]} {abs(effect):.2f})"
 
@@ -112,7 +116,7 @@ class ProfileDisplay(Display):
         return replace(self, **of_features)
 
     def _heading(self) -> tuple[str, str]:
-        by = "by class" if self.effect != "correlation" else "along the target"
+        by = {"correlation": "along the target", "risk": "by thirds of the risk"}.get(self.effect, "by class")
         title = f"{counted(len(self.features), 'chosen feature')} in the data, {by}"
         some = sum(self.shown)
         samples = f"{some:,} of {sum(self.sizes):,} samples" if some < sum(self.sizes) else counted(some, "sample")
@@ -172,7 +176,14 @@ def can_be_grouped(target: Target | None) -> bool:
     """Tell whether samples can be put into few groups by their target: classes, or thirds of numbers."""
     if target is None or target.values is None:
         return False
-    return target.task == "regression" or 2 <= target.n_classes <= len(_COLORS)
+    return _along(target) is not None or 2 <= target.n_classes <= len(_COLORS)
+
+
+def _along(target: Target) -> Floats | None:
+    """Return the numbers that put samples in an order: a measured target, or martingale residuals of survival."""
+    if target.task == "survival":
+        return RiskSets.of(target.time, target.event).null_residuals(np.ones((1, len(target.event))))[0]
+    return np.asarray(target.values, dtype=np.float64) if target.task == "regression" else None
 
 
 def _by_importance(selection: Selection) -> Ints:
@@ -187,8 +198,10 @@ def profile_of(data: FeatureData, feature_names: Array, positions: Ints) -> Prof
     target = data.target
     names: tuple[str, ...]
     assert target.values is not None
-    if target.task == "regression":
-        order, names, kind = np.argsort(target.values, kind="stable"), _THIRDS, "correlation"
+    along = _along(target)
+    if along is not None:
+        kind = "risk" if target.task == "survival" else "correlation"
+        order, names = np.argsort(along, kind="stable"), _THIRDS
         groups = np.array_split(order, 3)
     else:
         assert target.classes is not None
@@ -222,8 +235,9 @@ def _means(values: Floats) -> Floats:
 def _effects(z: Floats, target: Target, groups: list[Ints], kind: str) -> Floats:
     """Return the size of the effect of each feature, with its direction where it has one."""
     assert target.values is not None
-    if kind == "correlation":
-        return signed_correlations(np.column_stack([z, target.values]))[-1, :-1]
+    along = _along(target)
+    if along is not None:
+        return signed_correlations(np.column_stack([z, along]))[-1, :-1]
     means = np.array([_means(z[group]) for group in groups])
     known = np.array([_known(z[group]).sum(axis=0) for group in groups])
     within = np.array([np.nansum((z[group] - mean) ** 2, axis=0) for group, mean in zip(groups, means, strict=True)])

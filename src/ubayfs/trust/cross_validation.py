@@ -30,7 +30,7 @@ from .noise import SizedInParts, sized_in_parts
 from .predictors import RIDGE, Predictor, as_predictors
 from .procedure import Procedure, read_data, shuffled, split_arguments
 from .repeats import Repeats
-from .validation import OF_COVARIATES, Validation
+from .validation import OF_COVARIATES, Validation, sample_risks
 
 # What seeds of a repeat are for, in their keys.
 _ASSIGN, _SHUFFLE, _FOLD = range(3)
@@ -67,8 +67,9 @@ def validate(
         How often the samples are dealt into folds.
     predictor : {"ridge", "forest"}, scikit-learn estimator, or list of these, default "ridge"
         "ridge" is the logistic regression with an L2 penalty (C = 0.1, classes weighted equally), or ridge regression
-        (penalty by generalized cross-validation); "forest" a random forest of 100 trees. An AUC needs an estimator
-        with `predict_proba` or `decision_function`.
+        (penalty by generalized cross-validation), or Cox's model with an L2 penalty; "forest" a random forest of 100
+        trees, of survival one of martingale residuals. An AUC needs an estimator with `predict_proba` or
+        `decision_function`; for survival estimators of scikit-survival can be given.
     baselines : bool or sequence of {"most votes", "random", "forest", "all features"}, default True
         What to compare with: as many features by most votes, without weights and constraints; at random; by importance
         in a random forest; and all features, by the ridge predictor. With `adjust_for`, predictors get the covariates
@@ -181,7 +182,7 @@ def validate_procedure(
     plain_seed = seed_of(options.random_state, directory)
     seed = np.random.SeedSequence(plain_seed["entropy"], spawn_key=plain_seed["spawn_key"])
     predictors = as_predictors(options.predictor, data.target.task)
-    check_folds(data, options.cv)
+    check_folds(data, options.cv, procedure.settings["train_size"])
     options = replace(options, baselines=options.baselines_for(data))
     if directory is not None:
         about = _identity(procedure, decision, knowledge, decide_for, predictors, options)
@@ -194,6 +195,7 @@ def validate_procedure(
     watch = as_progress(options.on_progress, "folds")
     repeats = Repeats("folds", len(folds), options.n_jobs, watch, n_threads)
     outcomes, failures = _run_folds(evaluation, folds, repeats, directory)
+    risks = sample_risks(data.target, [(folds[k].test, found.risks) for k, found in outcomes.items()])
     own, shuffles = (
         [found for k, found in outcomes.items() if folds[k].control is control] for control in (False, True)
     )
@@ -210,6 +212,7 @@ def validate_procedure(
         control_records=joined(outcome.records for outcome in shuffles) if options.control else None,
         failures=(*failures.values(), *joined(outcome.failures for outcome in own)),
         cancelled=len(outcomes) + len(failures) < len(folds),
+        risks=risks,
     )
     for advice in found.advice:
         advice.warn()

@@ -53,8 +53,8 @@ DecideFor = Callable[[FeatureData, Evidence], Decision]
 T = TypeVar("T")
 
 
-def check_folds(data: FeatureData, cv: int) -> None:
-    """Raise unless every fold can have test and training samples of every class, and whole groups."""
+def check_folds(data: FeatureData, cv: int, train_size: float = 1.0) -> None:
+    """Raise unless every fold can have test and training samples of every class, events enough, and whole groups."""
     kind, argument = ("samples", "y") if data.groups is None else ("groups", "groups")
     n_units = data.n_samples if data.groups is None else len(np.unique(data.groups))
     needed, fewest = cv, TASKS[data.target.task].fewest_in_test
@@ -63,7 +63,9 @@ def check_folds(data: FeatureData, cv: int) -> None:
     if n_units < needed:
         way_out = "Use fewer folds." if n_units >= 2 * needed // cv else "Collect more."
         raise InputError.of("cv", f"is {cv}, which needs at least {needed} {kind}; there are {n_units}. {way_out}", cv)
-    if data.target.strata is None:
+    if TASKS[data.target.task].fewest_events:
+        _check_events(data.target, cv, train_size)
+    if data.target.strata is None or TASKS[data.target.task].fewest_events:
         return
     # With two folds, half of a class must be enough for subsamples to differ in it.
     fewest = 4 if cv == 2 and data.groups is None else cv
@@ -74,6 +76,15 @@ def check_folds(data: FeatureData, cv: int) -> None:
     way_out = smaller if size > 2 else "Merge it with another class, or drop its samples"
     rule = f"has {shown} of class {name!r}, but cv={cv} needs at least {fewest} of each class. {way_out}."
     raise InputError.of(argument, rule, cv)
+
+
+def _check_events(target: Target, cv: int, train_size: float) -> None:
+    """Raise unless each test part can have an event, and subsamples of each training part events enough."""
+    n_events, fewest = int(target.event.sum()), TASKS[target.task].fewest_events
+    n_inside = round(train_size * (n_events - math.ceil(n_events / cv)))
+    if n_events < cv or n_inside < fewest:
+        rule = f"is {cv}, and y has {n_events} events: each fold needs one, and subsamples of the others need {fewest}"
+        raise InputError.of("cv", f"{rule}; they would have {n_inside}. Raise train_size, or wait for more events.", cv)
 
 
 def fold_strata(target: Target) -> Ints:
@@ -178,12 +189,16 @@ class Fold:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found in a fold; failures are sizes that the constraints do not allow."""
+    """What was found in a fold; failures are sizes that the constraints do not allow.
+
+    `risks`, of survival, are those of the test samples, by our first predictor; 0 is the median of the training part.
+    """
 
     chosen: tuple[int, ...]
     records: tuple[FoldScore, ...]
     size_records: tuple[FoldScore, ...] = ()
     failures: tuple[str, ...] = ()
+    risks: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +242,7 @@ class FoldEvaluation:
                 records += judge.baseline(method, len(chosen), evidence.counts, self.predictors)
         assert selection.posterior is not None  # there is evidence
         over_sizes, failures = self._over_sizes(fold, judge, decision, selection.posterior, train)
-        return Outcome(chosen, joined(records), over_sizes, failures)
+        return Outcome(chosen, joined(records), over_sizes, failures, judge.risks(self.predictors[0], chosen))
 
     def _over_sizes(
         self, fold: Fold, judge: _Judge, decision: Decision, posterior: Posterior, data: FeatureData
@@ -286,6 +301,15 @@ class _Judge:
             for own in predictors
         ]
 
+    def risks(self, predictor: Predictor, chosen: tuple[int, ...]) -> tuple[float, ...]:
+        """Return the risks of the test samples, none where no risks are predicted."""
+        if not predictor.prediction.of_risks:
+            return ()
+        A, B = standardized(self.fold.data, self.fold.train, self.fold.test, np.array(chosen, dtype=np.intp))
+        if self.covariates is not None:
+            A, B = (np.hstack(parts) for parts in zip(self.covariates, (A, B), strict=True))
+        return tuple(predictor.risks(A, self.target, B, self.fold.number(_PREDICTOR)).tolist())
+
     def baseline(
         self, method: str, size: int, counts: Array, predictors: Sequence[Predictor]
     ) -> list[tuple[FoldScore, ...]]:
@@ -311,7 +335,8 @@ class _Judge:
 
     def _importances(self) -> Floats:
         data = self.fold.data
-        forest = seeded(PREDICTION[data.target.task].predictors[FOREST](), self.fold.number(_FOREST))
+        prediction = PREDICTION[data.target.task]
+        forest = seeded(prediction.predictors[FOREST](), self.fold.number(_FOREST))
         X = standardized(data, self.fold.train, self.fold.test[:0], slice(None))[0]
-        importances: Floats = forest.fit(X, self.target.values).feature_importances_
+        importances: Floats = forest.fit(X, prediction.learned(self.target)).feature_importances_
         return importances

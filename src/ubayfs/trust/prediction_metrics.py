@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import Array, Floats
 from ..data.target import Target
+from ..metrics import concordance_index
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Predicted:
     Attributes
     ----------
     values : ndarray of shape (n_test,) or (n_test, n_labels)
-        Class codes, 0/1 labels or numbers.
+        Class codes, 0/1 labels, numbers or risks.
     scores : ndarray of float of shape (n_test, n_classes) or (n_test, n_labels), or None
         The higher, the more likely; None if the predictor has none.
     """
@@ -74,6 +75,10 @@ def _mean_absolute_error(truth: Target, found: Predicted) -> float:
     return _mean(np.abs(np.asarray(truth.values) - found.values))
 
 
+def _c_index(truth: Target, found: Predicted) -> float:
+    return concordance_index(truth.time, truth.event, found.values)
+
+
 @dataclass(frozen=True)
 class Metric:
     """A metric of predictions.
@@ -104,6 +109,7 @@ class Metric:
 METRICS = {
     "auc": Metric(_auc, "AUC", "0.5 is guessing, 1 is perfect", 0.5, of_scores=True),
     "balanced_accuracy": Metric(_balanced_accuracy, "balanced accuracy", "1 is perfect"),
+    "c_index": Metric(_c_index, "C-index", "0.5 is guessing, 1 is perfect", 0.5),
     "r2": Metric(_r2, "R2", "0 is guessing the mean, 1 is perfect", 0.0, low=-math.inf),
     "mean_absolute_error": Metric(_mean_absolute_error, "mean absolute error", "0 is perfect", high=math.inf),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from operator import itemgetter
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arguments import Ints
 from .._plain import decode, plain
 from .._shown import Shown
+from ..data.target import Target
 from ..exceptions import Advice
 from .prediction_metrics import METRICS
 from .repeats import repeats_advice
@@ -55,6 +57,41 @@ class FoldScore:
     score: float
     n_features: int
     size: int | None = None
+
+
+@dataclass(frozen=True)
+class SampleRisk:
+    """A sample of a survival target with the risk that folds predicted in which it had no part in choosing or learning.
+
+    Attributes
+    ----------
+    time, event : float
+    risk : float
+        Mean over repeats; 0 is the median of the samples that a fold learned from.
+    """
+
+    time: float
+    event: float
+    risk: float
+
+
+def sample_risks(target: Target, found: Iterable[tuple[Ints, Sequence[float]]]) -> tuple[SampleRisk, ...]:
+    """Return the risks of samples from test parts (positions) and what was predicted for them, in their order.
+
+    Samples for which nothing was predicted are left out.
+    """
+    pairs = [(test, risks) for test, risks in found if len(risks)]
+    if not pairs:
+        return ()
+    n = len(target.event)
+    total, times = np.zeros(n), np.zeros(n)
+    for test, risks in pairs:
+        np.add.at(total, test, risks)
+        np.add.at(times, test, 1)
+    return tuple(
+        SampleRisk(float(target.time[i]), float(target.event[i]), float(total[i] / times[i]))
+        for i in np.flatnonzero(times).tolist()
+    )
 
 
 @dataclass(frozen=True)
@@ -123,6 +160,8 @@ class Validation(Shown):
         Whether the caller ended it early.
     adjust_for : tuple of str
         Covariates, which predictors got besides the features of every set.
+    risks : tuple of SampleRisk
+        Of survival: risks that were predicted out of fold; empty for other tasks.
 
     Examples
     --------
@@ -152,6 +191,7 @@ class Validation(Shown):
     failures: tuple[str, ...] = ()
     cancelled: bool = False
     adjust_for: tuple[str, ...] = ()
+    risks: tuple[SampleRisk, ...] = ()
 
     def __repr__(self) -> str:
         return f"Validation(task={self.task!r}, metric={self.main_metric!r}, folds={self.n_done} of {self.n_folds})"
