@@ -28,7 +28,7 @@ EFFECTS = {
     "difference": "d: difference of the means of both classes, in standard deviations within the classes",
     "share": "eta\N{SUPERSCRIPT TWO}: share of the variance that the classes explain",
     "correlation": "r: rank correlation with the target",
-    "risk": "r: rank correlation with the martingale residual, the events of a sample beyond those expected by its time",
+    "risk": "r: rank correlation with the martingale residual, the events of a sample beyond those expected then",
 }
 _SYMBOLS = {"difference": "d", "share": "eta\N{SUPERSCRIPT TWO}", "correlation": "r", "risk": "r"}
 
