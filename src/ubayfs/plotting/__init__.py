@@ -63,8 +63,9 @@ __all__ = [
 DISPLAYS: dict[str, type[Any]] = {
     display.name: display
     for display in (
-        EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay, NoiseDisplay,
-        HalvesDisplay, PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
+        EvidenceDisplay, ProfileDisplay, ComparisonDisplay, PerformanceDisplay, SurvivalDisplay,
+        NoiseDisplay, HalvesDisplay,
+        PosteriorDisplay, PenaltyDisplay, SizeUtilityDisplay, ConvergenceDisplay, CorrelationDisplay,
     )
 }  # fmt: skip
 
