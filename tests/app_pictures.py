@@ -29,7 +29,9 @@ def take_pictures():
         for screen in SCREENS:
             page.goto(f"{study}/{screen}")
             page.get_by_role("heading", level=1).wait_for()
-            page.wait_for_timeout(8000 if screen == "answer" else 2500)
+            if screen == "answer":
+                page.wait_for_function("document.querySelectorAll('.answers .unknown').length <= 1")  # but prediction
+            page.wait_for_timeout(2500)
             page.screenshot(path=IMAGES / f"app_{screen}.png")
         browser.close()
         stop_server(server)

@@ -45,7 +45,8 @@ class Document:
     facts : dict or None
         Of the data, once they are read; None before.
     problems : list of dict
-        What is wrong with the study now: ``path``, ``message``, and ``rules``, the positions of the rules it is about.
+        What is wrong with the study now: ``path``, ``message``, and ``rules``, the positions of the rules it is about;
+        ``passing`` if it keeps nothing from being decided.
     revision : int
         Grows with each state.
     """
@@ -306,7 +307,7 @@ class Document:
             message = (
                 f"{self.directory / STUDY} could not be written ({error.strerror or error}); the edit is in the log."
             )
-            self._set_problems("disk", [problem(message)])
+            self._set_problems("disk", [problem(message) | {"passing": True}])
             self._publish("problems")
 
     def _set_problems(self, source: str, found: list[dict[str, Any]]) -> list[tuple[str]]:

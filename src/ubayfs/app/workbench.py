@@ -249,7 +249,7 @@ class Workbench(Document):
         return [
             ("status",),
             ("progress",),
-            *self._set_problems("study", [{"path": [""], "message": message, "rules": []}]),
+            *self._set_problems("study", [problem(message) | {"passing": True}]),
         ]
 
     def _give_up(self, message: str) -> None:

@@ -193,7 +193,11 @@ def _problems(bench: Seat) -> None:
     @live(bench, "problems")
     def problems() -> None:
         # Where uploads are kept on the server means nothing to the one who sent them.
-        found = [each["message"].replace(f"{bench.directory / 'uploads'}{os.sep}", "") for each in bench.problems]
+        known = [each["message"].replace(f"{bench.directory / 'uploads'}{os.sep}", "") for each in bench.problems]
+        found = [message for message, each in zip(known, bench.problems, strict=True) if not each.get("passing")]
+        for message in known:
+            if message not in found:
+                html(notice("warning", message))
         more = [f"and {len(found) - _MOST_PROBLEMS} more"] if len(found) > _MOST_PROBLEMS else []
         lines = Markup().join(map(Markup("<li>{}</li>").format, map(text, found[:_MOST_PROBLEMS] + more)))
         if found:
