@@ -26,8 +26,7 @@ def build(library: Library) -> None:
     """Register the pages and addresses of the app with NiceGUI."""
     from nicegui import app, ui
 
-    from . import api, pages  # noqa: F401  # the screens register themselves
-    from .pages.studies import draw_studies
+    from . import api
     from .view.frame import PAGES, SCREENS, frame, missing, stylesheet
 
     static = files("ubayfs.app.view").joinpath("static")
@@ -40,10 +39,14 @@ def build(library: Library) -> None:
 
     @ui.page("/")
     def studies() -> None:
+        from .view.studies import draw_studies
+
         draw_studies(library)
 
     @ui.page("/s/{study}/{screen}", response_timeout=30.0)
     async def of_study(study: str, screen: str, expert: str = "") -> None:
+        from . import pages  # noqa: F401  # the screens register themselves; the list of studies needs none of them
+
         try:
             if screen not in SCREENS:
                 raise InputError(f"there is no screen {screen!r}.")

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from ..view.fields import entry, heading, panel
-from ..view.frame import SCREENS, TOUR, button, outer_frame
-from ..view.live import html, show_message
-from ..view.parts import text
+from .fields import entry, heading, panel
+from .frame import SCREENS, TOUR, button, outer_frame
+from .live import html, show_message
+from .parts import text
 
 if TYPE_CHECKING:
     from ..library import Library
