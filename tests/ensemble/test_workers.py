@@ -12,6 +12,7 @@ from importlib import import_module
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -484,6 +485,14 @@ def test_trees_without_covariates_sort_what_they_see(table, monkeypatch):
     assert found != rows_of(collect(table, "tree", n_models=4))
     monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
     assert rows_of(collect(table, "tree", n_models=4, adjust_for=table[0][:, :1] + table[0][:, 1:2])) == found
+
+
+def test_trees_sort_coded_columns(table, monkeypatch):
+    X = pd.DataFrame(table[0][:, :3]).assign(group=np.array(["a", "b", "c"])[np.digitize(table[0][:, 4], [-0.5, 0.5])])
+    found = rows_of(collect((X, table[1]), "tree", n_models=6, n_features_per_model=2))
+    assert any(3 in features for features in found)
+    monkeypatch.setattr(tree.Tree, "prepared", lambda self, X: self)
+    assert rows_of(collect((X, table[1]), "tree", n_models=6, n_features_per_model=2)) == found
 
 
 def test_trees_that_see_samples_of_their_own_sort_them(table):

@@ -56,7 +56,11 @@ class EnsembleTask:
         if self.fill is not None or self.design is not None:
             return self
         with column_threads(n_threads):
-            return replace(self, selectors=tuple(selector.prepared(X) for selector in self.selectors))
+            prepared = [
+                selector.prepared(X.coded if isinstance(X, CategoryTable) and not selector.takes_categories else X)
+                for selector in self.selectors
+            ]
+        return replace(self, selectors=tuple(prepared))
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return fresh generators of one run: for its subsample, and for its selector."""
