@@ -12,13 +12,14 @@ from pathlib import Path
 
 import ubayfs
 
-from . import app, decision, evidence, faces, hard, report, results, scaling, trust, validation
+from . import app, covariates, decision, evidence, faces, hard, report, results, scaling, trust, validation
 from .timing import REPOSITORY
 
 RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, Callable[..., report.Section]] = {
     "evidence": evidence.ensembles,
     "tools": evidence.against_tools,
+    "covariates": covariates.covariates,
     "decision": decision.decisions,
     "again": decision.second_thoughts,
     "growth": scaling.growth,

@@ -12,6 +12,7 @@ from benchmarks import __main__ as program
 from benchmarks import (
     browser,
     child,
+    covariates,
     data,
     decision,
     equivalence,
@@ -422,6 +423,19 @@ def test_a_problem_for_another_solver_is_plain():
     assert plain["rows"][0] == {"columns": [0, 1, 2], "a": [1.0, 1.0, 1.0], "b": 2.0, "rho": None}
     assert plain["rows"][1] == {"columns": [3, 4], "a": [1.0, 1.0], "b": 1.0, "rho": 1.0}
     assert plain["blocks"] == [[0, 1], [2]]
+
+
+def test_covariates_are_measured_beside_the_same_without(monkeypatch):
+    monkeypatch.setattr(
+        covariates, "compare", lambda work, reference, clock: (clock(work), timing.Comparison(0.2, 0.1, 2.0, 1))[1]
+    )
+    rows = covariates.covariates(quick=True).rows
+    assert [(row.data, row.what) for row in rows] == [
+        ("two classes", "fisher"),
+        ("two classes", "mrmr"),
+        ("a number", "mrmr"),
+    ]
+    assert all(row.holds for row in rows)
 
 
 def test_trust_is_measured_beside_one_ensemble(no_data, monkeypatch):
