@@ -79,16 +79,18 @@ def test_the_report_shows_associations_before_and_after(folder):
     assert summary["data"]["adjust_for"] == ["age", "batch"]
     assert "Adjusted for age and batch." in summary["lead"]
     record = next(record for record in summary["chosen"] if record["feature"] == "g0")
-    y = (sheet["group"] == "ill").to_numpy().astype(float)  # "well" is class 1, so that signs turn
+    y = (sheet["group"] == "ill").to_numpy().astype(float)
     Z = np.c_[np.ones(80), sheet["age"], sheet["batch"] == "B2"].astype(float)
     x = values["g0"].to_numpy()
 
     def left(v):
         return v - Z @ np.linalg.lstsq(Z, v, rcond=None)[0]
 
-    assert record["beyond"]["before"] == pytest.approx(-np.corrcoef(x, y)[0, 1])
-    assert record["beyond"]["after"] == pytest.approx(-np.corrcoef(left(x), left(y))[0, 1])
+    assert record["beyond"]["before"] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert record["beyond"]["after"] == pytest.approx(np.corrcoef(left(x), left(y))[0, 1])
     assert record["beyond"]["covariates"]["age"] == pytest.approx(np.corrcoef(x, sheet["age"])[0, 1])
+    assert record["beyond"]["covariates"]["batch"] == pytest.approx(abs(np.corrcoef(x, sheet["batch"] == "B2")[0, 1]))
+    assert "by what they tell beyond age and batch (partial correlations)" in summary["methods"]["text"]
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "Association with age and batch, and with the target before and after adjusting for them" in page
     assert "Adjusted for" in page

@@ -166,6 +166,7 @@ def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
         "most_features_per_model": None if per_model is None else most_features(per_model, evidence.n_features),
         "seed": _common(parts, "seed"),
         "grouped": _common(parts, "grouped"),
+        "on_residuals": _common(parts, "on_residuals"),
         "set_sizes": {"smallest": int(sizes.min()), "median": float(np.median(sizes)), "largest": int(sizes.max())},
         "n_voted": int((evidence.counts > 0).sum()),
         "stability": _stability(evidence),

@@ -109,8 +109,17 @@ def _ensemble(facts: Facts, references: list[str]) -> list[str]:
     each = f" and each choosing at most {most}" if most is not None else ""
     return [
         f"In data of {samples}{counted(facts['n_features'], 'feature')}, "
-        f"{counted(found['n_models'], 'model')}{by} voted for features{drawn}{each}."
+        f"{counted(found['n_models'], 'model')}{by} voted for features{drawn}{each}.",
+        *_adjusted(data.get("adjust_for") or [], found.get("on_residuals") or []),
     ]
+
+
+def _adjusted(covariates: list[str], on_residuals: list[str]) -> list[str]:
+    if not covariates:
+        return []
+    names = listing(covariates, len(covariates))
+    how = f"; {listing(on_residuals)} saw residuals of the features" if on_residuals else ""
+    return [f"Features were judged by what they tell beyond {names} (partial correlations{how})."]
 
 
 def _prior(prior: Facts | None, references: list[str]) -> list[str]:

@@ -13,6 +13,7 @@ from .._plain import listing, number
 from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
 from ..data.hazards import fit_cox
+from ..data.target import CLASSIFICATION
 from ..exceptions import UBayFSError
 
 
@@ -48,15 +49,26 @@ def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
     present = ~np.isnan(x)
     x, covariates = x[present], data.covariates.take(present)
     constant = basis_of(np.zeros((len(x), 0)))
-    related = {item.name: number(association(x, item.columns, constant)) for item in covariates.items}
+    related = {
+        item.name: _size(association(x, item.columns, constant), signed=item.levels is None)
+        for item in covariates.items
+    }
     with_target: list[float | None] = [None, None]
     if data.target.values is not None:
         with suppress(UBayFSError):  # Cox's model has no fit
             with_target = [
-                number(association(x, target_left(basis, data.target, present)[1], basis))
+                _size(
+                    association(x, target_left(basis, data.target, present)[1], basis),
+                    data.target.task not in CLASSIFICATION,
+                )
                 for basis in (constant, covariates.basis)
             ]
     return {"covariates": related, "before": with_target[0], "after": with_target[1]}
+
+
+def _size(value: float, signed: bool) -> float | None:
+    """Return an association; one with classes or levels has no sign, since it would be that of their order."""
+    return number(value if signed else abs(value))
 
 
 def adjusted_sentences(facts: Mapping[str, Any]) -> list[str]:
@@ -66,8 +78,8 @@ def adjusted_sentences(facts: Mapping[str, Any]) -> list[str]:
         return []
     several = listing(names, len(names))
     return [
-        "Association: correlation with a number or with two levels; else the root of the share that levels explain. 0 "
-        "is none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
+        "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
+        "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
         f"{several} {'has' if len(names) == 1 else 'have'} explained what they can; this is what counted."
     ]
 

@@ -101,16 +101,14 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
 
 def _added(found: Facts) -> list[str]:
     """Return what features add to covariates."""
-    row = next((row for row in _baselines(found) if row["method"] == COVARIATES_ALONE), None)
-    if row is None:
-        return []
-    covariates, name = listing(found["adjust_for"], len(found["adjust_for"])), metric_name(found["metric"])
-    low, high = row["difference_lower"], row["difference_upper"]
-    added = interval_text(row["difference"], low, high, "+")
-    unclear = low is None or high is None or low <= 0 <= high
-    more = " Whether the features add anything is not clear." if unclear else ""
-    alone = interval_text(row["mean"], row["lower"], row["upper"])
-    return [f"This is with {covariates} besides. These alone reach {name} {alone}; the features add {added}.{more}"]
+    for row in _baselines(found):
+        if row["method"] == COVARIATES_ALONE:
+            alone = f"{metric_name(found['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
+            added = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
+            unclear = " Whether they add anything is not clear." if verdict(row).startswith("No clear") else ""
+            known = listing(found["adjust_for"], len(found["adjust_for"]))
+            return [f"This is with {known} besides. Alone, these reach {alone}; the features add {added}.{unclear}"]
+    return []
 
 
 def _closest(found: Facts) -> list[str]:
