@@ -72,12 +72,17 @@ def test_several_files_with_a_sample_sheet_by_their_paths(page, server, tmp_path
     page.locator("dl.key .value", has_text=re.compile("^6$")).wait_for(timeout=60_000)
 
 
-def test_a_file_that_is_no_table_is_told_and_nothing_is_lost(page, server):
+def test_a_file_that_is_no_table_is_told_and_nothing_is_lost(page, server, check_access):
     new_study(page, server, "No table")
+    for screen in ("know", "answer", "data"):  # without data
+        page.goto(f"{page.url.rpartition('/')[0]}/{screen}")
+        page.get_by_role("heading", level=1).wait_for()
+        check_access((390, 1280))
     wrong = {"picture.csv": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20, "empty.csv": b""}
     for name, content in wrong.items():
         page.set_input_files("input[type=file]", [{"name": name, "mimeType": "text/csv", "buffer": content}])
         page.locator(".notice.error", has_text=name).first.wait_for(timeout=60_000)
+    check_access((390, 1280))
     page.set_input_files("input[type=file]", [{"name": "good.csv", "mimeType": "text/csv", "buffer": table()}])
     assert figure(page, "features") == "6"
     asked = page.request.get(page.url.replace("/data", "/upload?name=huge.csv&size=2000000000"))

@@ -96,6 +96,7 @@ def serve(
         outer, title="ubayfs", language="en-US", reconnect_timeout=_RECONNECT, tailwind=False,
         binding_refresh_interval=None, show_welcome_message=False, favicon=_ICON,
     )  # fmt: skip
+    app.config.quasar_config["loadingBar"]["skipHijack"] = True  # has no name for screen readers; pages say what waits
     config = uvicorn.Config(
         Guard(outer, access), log_level="warning", ws="wsproto", timeout_graceful_shutdown=2, proxy_headers=False
     )
