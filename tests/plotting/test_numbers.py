@@ -118,7 +118,7 @@ def test_curves_follow_the_formula_of_the_paper():
     assert list(zip(*lines["hard"].get_data(), strict=True)) == [(0, 1), (0, 0), (2, 0)]
     assert lines["violated"].get_data() == ([2.0], [violated.admissibility])
     assert len({lines[name].get_linestyle() for name in ("rho 0.1", "rho 0.5", "hard")}) == 3
-    assert "1  cannot-link c, d, e: by 2, rho 0.1, costs 9.97 %" in drawing.figure.get_supxlabel()
+    assert "1  cannot-link c, d, e, by 2, rho 0.1, costs 9.97 %" in drawing.figure.get_supxlabel()
     assert legend_of(drawing) == [
         "cannot-link: rho 0.1", "must-link: rho 0.5", "max-size: hard"
     ]  # fmt: skip

@@ -182,7 +182,7 @@ def print_answer(known: Mapping[str, Any]) -> None:
     if violated:
         echo("\nViolated soft constraints")
         for entry in violated:
-            echo(f"  {entry['label']}: by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
+            echo(f"  {entry['label']}, by {entry['violation']:g}, admissibility {entry['admissibility']:.3g}")
     bound = "no bound known" if known["bound"] is None else f"bound {known['bound']:.6g}, gap {known['gap']:.2g}"
     echo(f"\nScore {known['value']:.6g}, {bound}.")
     if sys.stdout is not None:

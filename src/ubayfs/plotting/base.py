@@ -195,6 +195,7 @@ class ReportData:
     level: float = 0.9  # of credible intervals
     profile: Any = None  # the ProfileDisplay of the chosen features and others, if their samples have groups
     trust: Trust | None = None
+    max_features: int = 20  # that a figure lists; more when more are chosen
 
     @property
     def noise(self) -> Noise | None:

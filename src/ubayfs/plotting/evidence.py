@@ -39,7 +39,7 @@ class EvidenceDisplay(Display):
     name: ClassVar[str] = "evidence"
     section: ClassVar[str] = "chosen"
     caption: ClassVar[str] = "Votes of the models and prior weight of each feature; chosen features are marked."
-    report_arguments: ClassVar[Mapping[str, str]] = {"blocks": "blocks"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"blocks": "blocks", "max_features": "max_features"}
 
     @classmethod
     def from_selection(

@@ -35,7 +35,7 @@ class NoiseDisplay(Display):
     name: ClassVar[str] = "noise"
     section: ClassVar[str] = "noise"
     caption: ClassVar[str] = "Votes of the leading features beside those that shuffled targets give."
-    report_arguments: ClassVar[Mapping[str, str]] = {"noise": "noise"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"noise": "noise", "max_features": "max_features"}
 
     @classmethod
     def applies(cls, selection: Selection, data: ReportData) -> bool:

@@ -95,7 +95,7 @@ class PenaltyDisplay(Display):
         for position, violation in enumerate(self.violations, start=1):
             factor = f"costs {100 * (1 - violation.admissibility):.3g} %"
             cost = f"by {violation.amount:g}, {strictness(violation.rho)}, {factor}"
-            details += f"\n{position}  {short(violation.label, 62)}: {cost}"
+            details += f"\n{position}  {short(violation.label, 62)}, {cost}"
         more = self.n_violations - len(self.violations)
         return title, (details + (f"\nand {more:,} more" if more else "")).strip()
 

@@ -34,7 +34,7 @@ class PosteriorDisplay(Display):
     name: ClassVar[str] = "posterior"
     section: ClassVar[str] = "ensemble"
     caption: ClassVar[str] = "Credible intervals of the importances; chosen features are marked."
-    report_arguments: ClassVar[Mapping[str, str]] = {"level": "level"}
+    report_arguments: ClassVar[Mapping[str, str]] = {"level": "level", "max_features": "max_features"}
 
     @classmethod
     def from_selection(

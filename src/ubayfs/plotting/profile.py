@@ -123,7 +123,8 @@ class ProfileDisplay(Display):
         higher = f", above 0 where {self.groups[1]} is higher" if self.effect == "difference" else ""
         details = (
             "Left: means, in standard deviations from the mean of all samples. "
-            f"{EFFECTS[self.effect]}{higher}. Right: {samples}; red is above the mean, blue below."
+            f"{EFFECTS[self.effect]}{higher}. Right: {samples}; red is above the mean, blue below. These samples "
+            "chose the features: on others the effects will be smaller."
         )
         return title, details
 

@@ -160,7 +160,9 @@ def summarize(
     profile = known_profile(selection, earlier) if table is None else facts.profile_of_data(selection, table)
     messages, further = _sorted_out(selection, warnings)
     given["advice"] = [*given["advice"], *advice_facts(further)]
-    displays = report_displays(selection, ReportData(correlations, members_of, members.LEVEL, profile, trust))
+    n_listed = max(20, len(selection.features) + 8)  # so that those that just failed are seen
+    given_data = ReportData(correlations, members_of, members.LEVEL, profile, trust, n_listed)
+    displays = report_displays(selection, given_data)
     posterior = selection.posterior
     chance, n_decided = members.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
     found = given | {

@@ -241,7 +241,7 @@ _COLUMNS = {
     "chosen_again": (
         "Chosen again, by another study: rarely is less than one time in three, usually more than two in three."
     ),
-    "effect": "In the data: {effect}.",
+    "effect": "In the data: {effect}. These samples chose the features, so that on others it will be smaller.",
     "replaceable": "Best replacement: what the best set has instead if the feature cannot be measured, and the cost.",
 }
 
