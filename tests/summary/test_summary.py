@@ -716,7 +716,7 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
     later = {
         "chosen": (
             *("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
-            *("hazard_ratio", "effect", "effect_kind", "highest_in", "beyond"),
+            *("hazard_ratio", "beyond", "marks", "category", "effect", "effect_kind", "highest_in"),
         ),
         "constraints": ("cost", "cost_votes", "added_without", "removed_without", "one_more"),
     }

@@ -9,6 +9,7 @@ from .._plain import counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
 from ..plotting.scores import interval_text, method_name, metric_name
+from ..summary.marks import levels_text, mark_text
 from ..summary.sentences import MARKS, target_words
 from ..summary.trust_sentences import cost_text, why_out
 from .document import Cell, Column, Table
@@ -45,6 +46,8 @@ def chosen(summary: Record) -> tuple[Table, ...]:
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
         "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
+        "marks": (Column("Marks a class"), lambda r: Cell(mark_text(r["marks"]))),
+        "category": (Column("Levels (samples)"), lambda r: Cell(levels_text(r["category"]))),
         "hazard_ratio": (Column("Hazard per SD"), lambda r: Cell(_hazard(r["hazard_ratio"]))),
         "half_low": (Column("On half of the samples", True), lambda r: Cell(_shares(r))),
         "q": (Column("Expected noise (q)", True), lambda r: Cell(_q(r["q"]))),

@@ -21,6 +21,9 @@ from .concordance import Contrast
 # Entries of the sums of one block of categories; bounds memory only.
 _BLOCK_ENTRIES = 1 << 22
 
+# Of what is left unexplained: with less, every association is 1.
+_LEAST_LEFT = 1e-12
+
 # Below this, p-values have too few digits to be turned back.
 _SMALLEST_P = 1e-290
 
@@ -136,7 +139,7 @@ def associations(
             if scale is None:
                 found[position][:, block.places] = np.sqrt((1.0 - rest) * n / everybody)
             else:
-                t = np.sqrt(np.maximum(n - 2.0, 0.0) * (1.0 - rest) / np.maximum(rest, np.finfo(np.float64).tiny))
+                t = np.sqrt(np.maximum(n - 2.0, 0.0) * (1.0 - rest) / np.maximum(rest, _LEAST_LEFT))
                 found[position][:, block.places] = t * scale[position][:, None]
     return found
 

@@ -242,7 +242,8 @@ def profile_of_data(selection: Selection, data: FeatureData) -> ProfileDisplay |
     if not can_be_grouped(data.target):
         return None
     positions = leading(selection.importance, selection.mask, _CANDIDATES)
-    return profile_of(data, selection.feature_names, positions)
+    unordered = [position for position, levels in data.levels.items() if levels.n_columns > 1]  # have no mean
+    return profile_of(data, selection.feature_names, positions[~np.isin(positions, unordered)])
 
 
 def correlations_of(selection: Selection, X: Array) -> Correlations:

@@ -15,6 +15,7 @@ from ..data.feature_data import FeatureData
 from ..data.hazards import fit_cox
 from ..data.target import CLASSIFICATION
 from ..exceptions import UBayFSError
+from .marks import category_of, marked_class
 
 
 def with_relations(
@@ -22,18 +23,23 @@ def with_relations(
 ) -> list[dict[str, Any]]:
     """Return records of chosen features with how they are related to the target; None for what has no meaning.
 
-    Of survival these are hazard ratios; with covariates, associations before and after adjusting for them. Without
-    data, they are those that the summary of another decision knows.
+    Of survival these are hazard ratios; of many classes or labels the one that the feature marks; with covariates,
+    associations before and after adjusting for them. A category has its levels. Without data, all are those that the
+    summary of another decision knows.
     """
     known = {record["feature"]: record for record in (earlier or {}).get("chosen", ())}
     found = []
     for record in records:
         before = known.get(record["feature"], {})
-        relations = {key: before.get(key) for key in ("hazard_ratio", "beyond")}
+        relations = {key: before.get(key) for key in ("hazard_ratio", "beyond", "marks", "category")}
         if data is not None:
-            is_survival = data.target.task == "survival"
+            levels = data.levels.get(record["position"])
+            has_numbers = levels is None or levels.n_columns == 1  # labels without order have no slope
+            is_survival = data.target.task == "survival" and has_numbers
             relations["hazard_ratio"] = hazard_ratio(data, record["position"]) if is_survival else None
-            relations["beyond"] = beyond(data, record["position"])
+            relations["beyond"] = beyond(data, record["position"]) if has_numbers else None
+            relations["marks"] = marked_class(data, record["position"])
+            relations["category"] = category_of(data, record["position"])
         found.append({**record, **relations})
     return found
 

@@ -29,6 +29,7 @@ from .predictors import (
     Predictor,
     as_predictors,
     covariates_of,
+    features_of_columns,
     rotated,
     seeded,
     standardized,
@@ -339,4 +340,7 @@ class _Judge:
         forest = seeded(prediction.predictors[FOREST](), self.fold.number(_FOREST))
         X = standardized(data, self.fold.train, self.fold.test[:0], slice(None))[0]
         importances: Floats = forest.fit(X, prediction.learned(self.target)).feature_importances_
+        if data.levels:  # several columns may belong to one feature
+            owners = features_of_columns(data, self.fold.train)
+            importances = np.bincount(owners, importances, minlength=data.n_features).astype(np.float64)
         return importances

@@ -167,13 +167,30 @@ def _coded(data: FeatureData, train: Ints, test: Ints, columns: Any) -> tuple[Fl
     """Return numbers, codes and 0/1 columns of training and test samples."""
     own: list[Floats] = []
     for position in np.arange(data.n_features)[columns].tolist():
-        values, levels = np.asarray(data.X[:, position], dtype=np.float64)[:, None], data.levels.get(position)
-        if levels is not None and levels.n_columns > 1:
-            seen = np.unique(values[train][~np.isnan(values[train])])
-            values = np.where(np.isnan(values), np.nan, values == seen[1:])
+        values = np.asarray(data.X[:, position], dtype=np.float64)[:, None]
+        if (levels := _coded_levels(data, train, position)) is not None:
+            values = np.where(np.isnan(values), np.nan, values == levels)
         own.append(values)
     table = np.hstack(own) if own else np.empty((data.n_samples, 0))
     return table[train], table[test]
+
+
+def _coded_levels(data: FeatureData, train: Ints, position: int) -> Floats | None:
+    """Return the levels that have a column, of a category without order: those of training samples but the first."""
+    levels = data.levels.get(position)
+    if levels is None or levels.n_columns == 1:
+        return None
+    seen = np.unique(np.asarray(data.X[train, position], dtype=np.float64))
+    return seen[~np.isnan(seen)][1:]
+
+
+def features_of_columns(data: FeatureData, train: Ints) -> Ints:
+    """Return the feature of each column that :func:`standardized` makes of all features."""
+    widths = np.ones(data.n_features, dtype=np.intp)
+    for position in data.levels:
+        levels = _coded_levels(data, train, position)
+        widths[position] = 1 if levels is None else len(levels)
+    return np.repeat(np.arange(data.n_features), widths)
 
 
 def rotated(data: FeatureData, train: Ints, test: Ints) -> tuple[Floats, Floats]:
