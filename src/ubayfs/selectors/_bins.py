@@ -21,6 +21,9 @@ from ..data.matrix import feature_chunks
 # more than noise reaches.
 BIN_ROWS = 16
 
+# A column that has no more values has a bin for each of them, in which nothing is in doubt.
+FEW_VALUES = 64
+
 # Entries of the temporary arrays of one pass, which stay in the cache; and columns of ranks that are read together.
 _PASS_ENTRIES = 2**16
 _READ_COLUMNS = 64
@@ -59,62 +62,119 @@ class Kinds:
         return bool((self.high.sum(axis=1) == 1).all())
 
 
+class Binning:
+    """Which columns of a table have few values, and which have many; `ranks` has shape (n_samples, n_features)."""
+
+    def __init__(self, ranks: Array) -> None:
+        self.ranks = ranks
+        n_values = ranks.max(axis=0).astype(np.intp) + 1
+        few = n_values <= FEW_VALUES
+        self.columns = tuple(columns for columns in (np.flatnonzero(few), np.flatnonzero(~few)) if len(columns))
+        self.n_values = tuple(n_values[columns] for columns in self.columns)
+
+    def shifts(self, n_rows: int) -> tuple[Array, ...]:
+        """Return how many bits ranks lose in a node of some rows, by columns as they are in :attr:`columns`."""
+        n_bins = max(n_rows // BIN_ROWS, 1)
+        shifts = [
+            np.where(n_values <= FEW_VALUES, 0, np.log2(np.maximum(n_values / n_bins, 1.0)))
+            for n_values in self.n_values
+        ]
+        return tuple(shift.astype(self.ranks.dtype) for shift in shifts)
+
+
 @dataclass(frozen=True)
-class Counts:
-    """The rows of a node in bins: a bin has the ranks that are equal without their last `shift` bits."""
+class _Table:
+    """Counts of some columns: a bin has the ranks that are equal without their last `shifts` bits."""
 
-    shift: int
-    in_bins: Array  # (n_kinds, n_features, n_bins)
+    shifts: Array  # (n_columns,)
+    in_bins: Array  # (n_kinds, n_columns, n_bins)
 
-    @classmethod
-    def of(cls, ranks: Array, rows: Ints, kinds: Kinds, shift: int | None = None) -> Counts:
-        """Count some rows; `ranks` has shape (n_samples, n_features)."""
-        n_samples, n_features = ranks.shape
-        if shift is None:
-            shift = max((BIN_ROWS * n_samples // len(rows)).bit_length() - 1, 0)
-        n_kinds, n_bins = len(kinds.high), (n_samples - 1 >> shift) + 1
-        n_columns = min(max(_PASS_ENTRIES // max(len(rows), n_kinds * n_bins), 1), n_features)
-        in_bins = np.empty((n_kinds, n_features, n_bins), dtype=ranks.dtype)
-        keys = n_bins * (np.arange(n_columns) + n_columns * kinds.of_rows[rows, None])
-        for block in feature_chunks(n_features, n_columns * max(_READ_COLUMNS // n_columns, 1)):
-            of_rows, of_block = ranks[rows, block], in_bins[:, block]
-            for part in feature_chunks(of_block.shape[1], n_columns):
-                bins = of_rows[:, part] >> shift
-                n_here = bins.shape[1]
-                found = np.bincount((bins + keys[:, :n_here]).reshape(-1), minlength=n_kinds * n_columns * n_bins)
-                of_block[:, part] = found.reshape(n_kinds, n_columns, n_bins)[:, :n_here]
-        return cls(shift, in_bins)
-
-    def without(self, some: Counts) -> Counts:
-        """Return the counts of the other rows of the node."""
-        return Counts(self.shift, self.in_bins - some.in_bins)
-
-    def coarser(self, n_rows: int) -> Counts:
-        """Join neighboring bins until those of `n_rows` rows are not much smaller than they should be."""
-        shift, in_bins = self.shift, self.in_bins
+    def coarser(self, n_rows: int) -> _Table:
+        shifts, in_bins = self.shifts, self.in_bins
+        if in_bins.shape[-1] <= FEW_VALUES and not shifts.any():
+            return self
         while in_bins.shape[-1] > max(2 * n_rows // BIN_ROWS, 1):
-            shift += 1
+            shifts = shifts + shifts.dtype.type(1)
             first, second = in_bins[..., ::2].copy(), in_bins[..., 1::2]
             first[..., : second.shape[-1]] += second
             in_bins = first
-        return Counts(shift, in_bins)
+        return _Table(shifts, in_bins)
+
+    def bounds(self, kinds: Kinds) -> Floats:
+        of_kinds = self.in_bins[:, 0].sum(axis=1, dtype=np.int64)
+        n_rows, n_high = int(of_kinds.sum()), of_kinds @ kinds.high
+        bounds = np.empty(len(self.shifts))
+        exact = self.shifts == 0
+        for columns, corners in ((np.flatnonzero(exact), False), (np.flatnonzero(~exact), True)):
+            for part in feature_chunks(len(columns), max(_PASS_ENTRIES // (4 * self.in_bins.shape[2]), 1)):
+                own = part if len(columns) == len(exact) else columns[part]
+                counts = self.in_bins[:, own].astype(np.int32 if n_rows < _SMALL_NODE else np.int64)
+                in_bin = _added(counts)
+                n_behind = np.cumsum(in_bin, axis=1, dtype=in_bin.dtype)
+                best = [
+                    _best(_added(counts[is_high]), n_behind, in_bin if corners else None, n_rows, total)
+                    for is_high, total in zip(kinds.high.T, n_high.tolist(), strict=True)
+                ]
+                bounds[own] = _added(best).max(axis=1)
+        return bounds * (_ROUNDING / (n_high * (n_rows - n_high)).sum())
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The rows of a node, in bins of all columns."""
+
+    binning: Binning
+    tables: tuple[_Table, ...]
+
+    @classmethod
+    def of(cls, binning: Binning, rows: Ints, kinds: Kinds, shifts: tuple[Array, ...] | None = None) -> Counts:
+        """Count some rows, in bins that fit their number if no other ones are asked for."""
+        tables = []
+        for columns, n_values, shift in zip(
+            binning.columns, binning.n_values, shifts or binning.shifts(len(rows)), strict=True
+        ):
+            n_bins = int((n_values - 1 >> shift).max()) + 1
+            in_bins = np.empty((len(kinds.high), len(columns), n_bins), dtype=binning.ranks.dtype)
+            _count(binning.ranks, columns, shift, rows, kinds.of_rows[rows], in_bins)
+            tables.append(_Table(shift, in_bins))
+        return cls(binning, tuple(tables))
+
+    @property
+    def shifts(self) -> tuple[Array, ...]:
+        """How many bits ranks lose."""
+        return tuple(table.shifts for table in self.tables)
+
+    def without(self, some: Counts) -> Counts:
+        """Return the counts of the other rows of the node, given some in the same bins."""
+        rest = [_Table(a.shifts, a.in_bins - b.in_bins) for a, b in zip(self.tables, some.tables, strict=True)]
+        return Counts(self.binning, tuple(rest))
+
+    def coarser(self, n_rows: int) -> Counts:
+        """Join neighboring bins until those of `n_rows` rows are not much smaller than they should be."""
+        return Counts(self.binning, tuple(table.coarser(n_rows) for table in self.tables))
 
     def bounds(self, kinds: Kinds) -> Floats:
         """Return shares of the impurity that no split by a feature exceeds, of shape (n_features,)."""
-        _, n_features, n_bins = self.in_bins.shape
-        of_kinds = self.in_bins[:, 0].sum(axis=1, dtype=np.int64)
-        n_rows, n_high = int(of_kinds.sum()), of_kinds @ kinds.high
-        bounds = np.empty(n_features)
-        for part in feature_chunks(n_features, max(_PASS_ENTRIES // (4 * n_bins), 1)):
-            counts = self.in_bins[:, part].astype(np.int32 if n_rows < _SMALL_NODE else np.int64)
-            in_bin = _added(counts)
-            n_behind = np.cumsum(in_bin, axis=1, dtype=in_bin.dtype)
-            best = [
-                _best_corners(_added(counts[is_high]), n_behind - in_bin, n_behind, n_rows, total)
-                for is_high, total in zip(kinds.high.T, n_high.tolist(), strict=True)
-            ]
-            bounds[part] = _added(best).max(axis=1)
-        return bounds * (_ROUNDING / (n_high * (n_rows - n_high)).sum())
+        bounds = np.empty(self.binning.ranks.shape[1])
+        for columns, table in zip(self.binning.columns, self.tables, strict=True):
+            bounds[columns] = table.bounds(kinds)
+        return bounds
+
+
+def _count(ranks: Array, columns: Ints, shifts: Array, rows: Ints, kinds: Ints, in_bins: Array) -> None:
+    """Count kinds of some rows in bins of some columns; `kinds` has shape (n_rows,)."""
+    n_kinds, _, n_bins = in_bins.shape
+    n_columns = min(max(_PASS_ENTRIES // max(len(rows), n_kinds * n_bins), 1), len(columns))
+    first = n_bins * (np.arange(n_columns) + n_columns * kinds[:, None])
+    for block in feature_chunks(len(columns), n_columns * max(_READ_COLUMNS // n_columns, 1)):
+        own = columns[block]
+        start, stop = own[0], own[-1] + 1
+        of_rows = ranks[rows, start:stop]
+        bins = (of_rows if len(own) == stop - start else of_rows[:, own - start]) >> shifts[block]
+        for part in feature_chunks(len(own), n_columns):
+            keys = bins[:, part] + first[:, : len(own[part])]
+            found = np.bincount(keys.reshape(-1), minlength=n_kinds * n_columns * n_bins)
+            in_bins[:, block][:, part] = found.reshape(n_kinds, n_columns, n_bins)[:, : len(own[part])]
 
 
 def _added(arrays: Sequence[Array] | Array) -> Array:
@@ -122,8 +182,11 @@ def _added(arrays: Sequence[Array] | Array) -> Array:
     return arrays[0] if len(arrays) == 1 else np.sum(arrays, axis=0, dtype=arrays[0].dtype)
 
 
-def _best_corners(high: Array, n_before: Array, n_behind: Array, n_rows: int, n_high: int) -> Array:
-    """Return (N L - n K)^2 / (n (N - n)) of the better corner of each bin, of shape (n_columns, n_bins)."""
+def _best(high: Array, n_behind: Array, in_bin: Array | None, n_rows: int, n_high: int) -> Array:
+    """Return (N L - n K)^2 / (n (N - n)) of the splits behind bins, or of the better corners of bins if rows are given.
+
+    All arrays have shape (n_columns, n_bins).
+    """
     high_behind = np.cumsum(high, axis=1, dtype=high.dtype)
 
     def ratio(n_left: Array, high_left: Array) -> Array:
@@ -132,4 +195,6 @@ def _best_corners(high: Array, n_before: Array, n_behind: Array, n_rows: int, n_
         sums /= np.maximum(n_left * (n_rows - n_left), 1).astype(np.float32)
         return sums
 
-    return np.maximum(ratio(n_before + high, high_behind), ratio(n_behind - high, high_behind - high))
+    if in_bin is None:
+        return ratio(n_behind, high_behind)
+    return np.maximum(ratio(n_behind - in_bin + high, high_behind), ratio(n_behind - high, high_behind - high))

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.matrix import feature_chunks
-from ._bins import Counts, Kinds
+from ._bins import Binning, Counts, Kinds
 from ._orders import equal_to_next, ranks_of
 from ._squares import LARGEST_NODE, UNIT, ManyClasses, Outputs, Squares, TwoClasses
 from .base import TIE
@@ -257,10 +258,14 @@ class _Trees:
         large = width >= _COUNTED_ROWS and width * self._ranks.shape[1] >= _COUNTED_ENTRIES
         return large and n_nodes == 1 and len(kinds.high) <= _MOST_KINDS
 
+    @cached_property
+    def _binning(self) -> Binning:
+        return Binning(self._ranks)
+
     def _best_of_promising(self, group: _Group, kinds: Kinds) -> Floats:
         """Return the shares of those features in a single node whose bounds leave them a chance."""
         if group.first not in self._counts:
-            self._counts[group.first] = Counts.of(self._ranks, group.rows[0], kinds)
+            self._counts[group.first] = Counts.of(self._binning, group.rows[0], kinds)
         best, bounds = np.full((self._ranks.shape[1], 1), -1.0), self._counts[group.first].bounds(kinds)
         order, n_columns = np.argsort(-bounds, kind="stable"), _FIRST_COLUMNS
         while len(order):
@@ -283,7 +288,7 @@ class _Trees:
             if len(larger) < _COUNTED_ROWS:
                 continue
             counts = self._counts[slots[0]]
-            of_smaller = Counts.of(self._ranks, smaller % n_samples, kinds, counts.shift)
+            of_smaller = Counts.of(self._binning, smaller % n_samples, kinds, counts.shifts)
             inherited[larger[0]] = counts.without(of_smaller).coarser(len(larger))
             if len(smaller) >= _COUNTED_ROWS:
                 inherited[smaller[0]] = of_smaller.coarser(len(smaller))

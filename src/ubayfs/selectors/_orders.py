@@ -47,7 +47,7 @@ def sorted_columns(X: Array) -> Array:
 
 
 def column_ranks(X: Array) -> Array:
-    """Return how many values of its column are lower than each value, of the shape of `X`.
+    """Return how many different values of its column are lower than each value, of the shape of `X`.
 
     Rows are contiguous: where some of them are read, far more memory is read otherwise.
 
@@ -60,16 +60,15 @@ def column_ranks(X: Array) -> Array:
     """
     n_samples, n_features = X.shape
     ranks = np.empty(X.shape, dtype=np.uint16 if n_samples < 2**16 else np.uint32)
-    numbers = np.arange(1, n_samples, dtype=ranks.dtype)
 
     def rank(part: slice) -> None:
         columns = np.ascontiguousarray(X[:, part].T)
         rows = np.argsort(columns, axis=1)
         ascending = np.take_along_axis(columns, rows, axis=1)
         lower = np.zeros(columns.shape, dtype=ranks.dtype)
-        np.multiply(ascending[:, 1:] != ascending[:, :-1], numbers, out=lower[:, 1:])
+        np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=lower[:, 1:])
         own = np.empty_like(lower)
-        np.put_along_axis(own, rows, np.maximum.accumulate(lower, axis=1), axis=1)
+        np.put_along_axis(own, rows, lower, axis=1)
         ranks[:, part] = own.T
 
     each_block(rank, feature_chunks(n_features, max(_PASS_ENTRIES // n_samples, _WRITTEN_COLUMNS)))
