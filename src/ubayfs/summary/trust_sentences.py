@@ -13,7 +13,6 @@ from ..trust.prediction_metrics import METRICS
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
 
 Facts = Mapping[str, Any]
-
 _LISTED = 12
 _QUESTIONS = {
     "validation": "Does it predict?",
@@ -103,11 +102,11 @@ def _added(found: Facts) -> list[str]:
     """Return what features add to covariates."""
     for row in _baselines(found):
         if row["method"] == COVARIATES_ALONE:
-            alone = f"{metric_name(found['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
+            scored = f"{metric_name(found['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
             added = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
-            unclear = " Whether they add anything is not clear." if verdict(row).startswith("No clear") else ""
-            known = listing(found["adjust_for"], len(found["adjust_for"]))
-            return [f"This is with {known} besides. Alone, these reach {alone}; the features add {added}.{unclear}"]
+            alone = f"This is with {listing(found['adjust_for'])} besides. Alone, these reach {scored}"
+            doubt = " Whether they add anything is not clear." if verdict(row).startswith("No clear") else ""
+            return [f"{alone}; the features add {added}.{doubt}"]
     return []
 
 
