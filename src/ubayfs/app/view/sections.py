@@ -52,11 +52,18 @@ def choices(section: str, key: str) -> tuple[str, ...]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as it is typed: lists with commas, mappings as in a study file."""
+    """Return a value as it is typed: lists with commas, mappings as in a study file.
+
+    >>> shown({"stage": ("I", "II")}), shown(("a", "b")), shown(None)
+    ('{stage: [I, II]}', 'a, b', '')
+    """
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {entry}" for name, entry in value.items()) + "}"
+        listed = {
+            name: f"[{shown(entry)}]" if isinstance(entry, tuple | list) else entry for name, entry in value.items()
+        }
+        return "{" + ", ".join(f"{name}: {entry}" for name, entry in listed.items()) + "}"
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
