@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 from app_server import CHROMIUM, FLAGS
+from PIL import Image
 from ubayfs.cli.main import main
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
@@ -21,7 +22,9 @@ def take_pictures():
         page.goto((results / "report.html").as_uri())
         page.screenshot(path=IMAGES / "report.png")
         browser.close()
-        (IMAGES / "report_votes.png").write_bytes((results / "figures" / "evidence.png").read_bytes())
+        with Image.open(results / "figures" / "evidence.png") as picture:
+            half = picture.convert("RGB").resize((picture.width // 2, picture.height // 2))
+            half.quantize(64).save(IMAGES / "report_votes.png", optimize=True)
 
 
 if __name__ == "__main__":

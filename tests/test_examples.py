@@ -28,6 +28,7 @@ EXAMPLES = {
     "plot_reproducibility": "of these 6 would be chosen again",
     "plot_sizes": "features are supported",
     "plot_substitutes": "worst area (",
+    "plot_survival": "chosen: x0, x1, x2",
     "plot_validation": "all features",
 }
 
