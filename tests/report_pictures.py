@@ -3,8 +3,9 @@
 import tempfile
 from pathlib import Path
 
-from app_server import CHROMIUM, FLAGS
 from PIL import Image
+
+from app_server import CHROMIUM, FLAGS
 from ubayfs.cli.main import main
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
