@@ -1,5 +1,7 @@
 """Selectors on survival: the scores one by one, planted truth, gaps, sparse data, checkpoints, too few events."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,10 +9,13 @@ from scipy import sparse
 import ubayfs
 from survivals import harrell, planted
 from ubayfs import InputError, Survival, collect_evidence
-from ubayfs.data.hazards import RiskSets
+from ubayfs.data.hazards import CoxPoint, RiskSets
 from ubayfs.data.target import read_target
-from ubayfs.selectors import SELECTORS, _directions
+from ubayfs.selectors import SELECTORS, Tree, _directions
 from ubayfs.selectors._directions import correlation_with, residual_directions, survival_agreement
+from ubayfs.selectors._lasso_path import LassoPath
+from ubayfs.selectors._losses import PartialLikelihood
+from ubayfs.selectors._subsample import standardized
 from ubayfs.selectors.scoring import run_scores
 
 FILTERS = pytest.mark.parametrize("name", ["cox", "mrmr"])
@@ -110,6 +115,52 @@ def test_a_run_depends_on_its_own_samples_alone(name):
         X[run[0]], read_target(y[run[0]], run.sum(), None), np.ones((1, run.sum()), bool), 4, [np.random.default_rng(0)]
     )
     np.testing.assert_array_equal(inside, alone)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_lasso_path_satisfies_the_conditions_of_its_minimum(ties):
+    X, y = planted(60, 10, ties=ties)
+    X = standardized(X)
+    path = LassoPath(X, PartialLikelihood(RiskSets.of(y.time, y.event)))
+    n_events = 0
+    for event in path.events(0.02 * path.top):
+        point = CoxPoint.at(RiskSets.of(y.time, y.event), X[:, path.active] @ path.weights)
+        correlations = X.T @ point.residual / 60
+        others = np.setdiff1d(np.arange(10), path.active)
+        assert np.abs(correlations[others]).max(initial=0) <= event.penalty * (1 + 1e-6)
+        np.testing.assert_allclose(np.abs(correlations[path.active]), event.penalty, rtol=1e-6)
+        assert (np.sign(correlations[path.active]) * path.weights >= -1e-9).all()
+        n_events += 1
+    assert n_events >= 8
+
+
+def test_lasso_agrees_with_coxnet():
+    linear_model = pytest.importorskip("sksurv.linear_model")
+    X, y = planted(80, 8)
+    X = standardized(X)
+    path = LassoPath(X, PartialLikelihood(RiskSets.of(y.time, y.event)))
+    for event in path.events(0.05 * path.top):
+        net = linear_model.CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[event.penalty], tol=1e-12, max_iter=1_000_000)
+        expected = np.zeros(8)
+        expected[path.active] = path.weights
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that all coefficients are 0, where the first column enters
+            found = net.fit(X, np.asarray(y)).coef_[:, 0]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_tree_is_that_of_scikit_learn_on_the_residuals_of_the_run():
+    from sklearn.tree import DecisionTreeRegressor
+
+    X, y = planted(70, 6)
+    runs = runs_of(70, 4)
+    chosen = Tree(max_depth=3).select_many(
+        X, read_target(y, 70, None), runs, 3, [np.random.default_rng(run) for run in range(4)]
+    )
+    for picks, run in zip(chosen, runs, strict=True):
+        own = RiskSets.of(y.time[run], y.event[run]).null_residuals(np.ones((1, run.sum())))[0]
+        shares = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X[run], own).feature_importances_
+        assert picks.tolist() == np.argsort(-shares)[:3].tolist()
 
 
 def test_strata_keep_the_share_of_events():

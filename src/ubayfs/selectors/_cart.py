@@ -73,8 +73,8 @@ def tree_importances(
     ----------
     ranks : ndarray of shape (n_samples, n_features)
         As :func:`~ubayfs.selectors._orders.column_ranks` makes them.
-    outputs : ndarray of shape (n_samples, n_outputs)
-        A continuous target, or indicators of classes or labels.
+    outputs : ndarray of shape (n_samples, n_outputs), or (n_outputs, n_trees, n_samples)
+        A continuous target, or indicators of classes or labels; or one continuous target per tree.
     rngs : sequence of Generator, one per tree
         Decides between features that split a node equally well, uniformly and anew in every node.
 
@@ -85,7 +85,8 @@ def tree_importances(
     """
     importances = []
     for group in feature_chunks(len(subsamples), max(_GROUP_ENTRIES // ranks.size, 1)):
-        importances.extend(_Trees(ranks, outputs, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
+        own = outputs[:, group] if outputs.ndim == 3 else outputs
+        importances.extend(_Trees(ranks, own, subsamples[group], rngs[group], min_samples_leaf).grow(max_depth))
     return importances
 
 
@@ -175,9 +176,10 @@ class _Trees:
         self, ranks: Array, outputs: Floats, subsamples: Mask, rngs: Generators, min_samples_leaf: int
     ) -> None:
         self._ranks, self._rngs, self._min_samples_leaf = ranks, rngs, min_samples_leaf
-        self._kinds = Kinds.of(outputs)  # None where nothing is counted
+        self._kinds = Kinds.of(outputs) if outputs.ndim == 2 else None  # None where nothing is counted
         self._counts: dict[int, Counts] = {}  # of nodes of this level, by their first slots
-        in_trees = np.where(subsamples, outputs.T[:, None, :], 0.0)  # (n_outputs, n_trees, n_samples)
+        by_tree = outputs.T[:, None, :] if outputs.ndim == 2 else outputs
+        in_trees = np.where(subsamples, by_tree, 0.0)  # (n_outputs, n_trees, n_samples)
         largest = np.abs(in_trees).max(axis=(0, 2))
         # Of order one in each tree, so that squares are neither too large nor too small for a float.
         self._outputs = (in_trees / np.where(largest > 0, largest, 1.0)[:, None]).reshape(len(in_trees), -1)

@@ -1,14 +1,14 @@
-"""The lasso path of a linear or logistic model, event by event.
+"""The lasso path of a linear, logistic or Cox model, event by event.
 
-The model minimizes mean loss(y_i, b + x_i w) + penalty * |w|_1 with a free intercept b. While the active columns A and
-the signs s of their weights stay the same, the solution is that of the smooth equations
+The model minimizes mean loss(y_i, b + x_i w) + penalty * |w|_1 with a free intercept b (none in Cox's model). While the
+active columns A and the signs s of their weights stay the same, the solution is that of the smooth equations
 
     X_A^T r / n = penalty * s,   sum r = 0,   r = y - mean response,
 
 which Newton's method solves from nearby in two or three small steps. What ends such a stretch is an event: the
 correlation |x_j^T r| / n of another column reaches the penalty (it enters), or an active weight reaches zero (it
 leaves). The derivative of the solution predicts the penalty of the next event, exactly in the linear model (which
-makes it the LARS-lasso of Efron et al. 2004), and to second order in the logistic one (Park and Hastie 2007). There the
+makes it the LARS-lasso of Efron et al. 2004), and to second order in the others (Park and Hastie 2007). There the
 prediction is corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known
 to lie behind the event, until the event is met. Each repetition costs two products with the columns of a working set,
 and those with all of X only where its bound cannot rule the others out (see ``_working_set.py``).
@@ -16,12 +16,13 @@ and those with all of X only where its bound cannot rule the others out (see ``_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from .._arguments import Floats
+from ._losses import Loss
 from ._subsample import solve_positive
 from ._working_set import WorkingSet
 
@@ -49,7 +50,7 @@ class _Point(NamedTuple):
 
     coefficients: Floats
     residual: Floats
-    curvature: Floats  # second derivative of each row's loss, divided by the number of rows
+    curved: Callable[[Floats], Floats]  # second derivative of the mean loss times a vector or columns
     loss: float  # mean over rows
 
 
@@ -60,8 +61,8 @@ class LassoPath:
     ----------
     X : ndarray of shape (n_samples, n_features)
         Standardized columns.
-    y : ndarray of shape (n_samples,)
-        0 and 1 if `logistic`, else numbers with mean 0 and variance 1.
+    loss : Loss
+        Of the target of these samples.
 
     Attributes
     ----------
@@ -71,31 +72,30 @@ class LassoPath:
         The columns in the model, in the order in which they entered.
     """
 
-    def __init__(self, X: Floats, y: Floats, logistic: bool) -> None:
+    def __init__(self, X: Floats, loss: Loss) -> None:
         self._X = np.asfortranarray(X)
-        self._y = y
-        self._logistic = logistic
+        self._loss, self._n = loss, len(X)
+        self._n_free = len(loss.free)  # coefficients without a penalty, the first ones
         self._working_set = WorkingSet(self._X)
         self.active: list[int] = []
-        self._signs = np.zeros(1)  # of the coefficients; the intercept has none
+        self._signs = np.zeros(self._n_free)  # of the coefficients; the intercept has none
         self._barred = np.zeros(X.shape[1], dtype=bool)
         self._update_active()
-        share = float(y.mean())
-        self._point = self._point_at(np.array([np.log(share / (1 - share)) if logistic else share]))
+        self._point = self._point_at(loss.free)
         self.top = float(np.abs(self._correlations()).max())
         self._tie = _TIE * self.top
-        self._working_set.renew(self._point.residual[None] / len(y), np.array([self.top]))
+        self._working_set.renew(self._point.residual[None] / self._n, np.array([self.top]))
         self._update_candidates()
 
     @property
     def intercept(self) -> float:
         """The free constant of the model."""
-        return float(self._point.coefficients[0])
+        return float(self._point.coefficients[: self._n_free].sum())
 
     @property
     def weights(self) -> Floats:
         """Weights of the active columns."""
-        return self._point.coefficients[1:]
+        return self._point.coefficients[self._n_free :]
 
     def events(self, floor: float) -> Iterator[Event]:
         """Walk the path from the penalty `top` down to `floor`."""
@@ -120,7 +120,7 @@ class LassoPath:
 
     def _update_active(self) -> None:
         """Recompute what depends on the active columns only."""
-        self._Z = np.column_stack([np.ones(len(self._y)), self._X[:, self.active]])
+        self._Z = np.column_stack([np.ones((self._n, self._n_free)), self._X[:, self.active]])
         self._update_candidates()
 
     def _update_candidates(self) -> None:
@@ -134,7 +134,7 @@ class LassoPath:
     def _admit(self, feature: int) -> bool:
         """Let a column enter with weight 0; bar it instead if the active ones determine it."""
         point, column = self._point, self._X[:, feature]
-        weighted = point.curvature * column
+        weighted = point.curved(column)
         cross = self._Z.T @ weighted
         own = float(weighted @ column)
         if own - cross @ self._newton_direction(cross) <= _COLLINEAR * own:
@@ -148,7 +148,7 @@ class LassoPath:
         return True
 
     def _drop(self, feature: int) -> None:
-        position = 1 + self.active.index(feature)
+        position = self._n_free + self.active.index(feature)
         self.active.remove(feature)
         self._signs = np.delete(self._signs, position)
         self._update_active()
@@ -157,30 +157,22 @@ class LassoPath:
     # -- the model ---------------------------------------------------------------------------------------------------
 
     def _point_at(self, coefficients: Floats) -> _Point:
-        linear, y = self._Z @ coefficients, self._y
-        n = len(y)
-        if not self._logistic:
-            residual = y - linear
-            return _Point(coefficients, residual, np.full(n, 1 / n), 0.5 * float(residual @ residual) / n)
-        # In this form nothing overflows, and the curvature stays positive where the response rounds to 0 or 1.
-        decay = np.exp(-np.minimum(np.abs(linear), 600))
-        total = 1 + decay
-        residual = y - np.where(linear > 0, 1, decay) / total
-        loss = np.log1p(decay) + np.maximum(linear, 0) - y * linear
-        return _Point(coefficients, residual, decay / (n * total**2), float(loss.sum()) / n)
+        return _Point(coefficients, *self._loss.at(self._Z @ coefficients))
 
     def _correlations(self) -> Floats:
-        return (self._point.residual @ self._X) / len(self._y)
+        return (self._point.residual @ self._X) / self._n
 
     def _objective(self, point: _Point, penalty: float) -> float:
         return point.loss + penalty * float(self._signs @ point.coefficients)
 
     def _newton_direction(self, right: Floats) -> Floats:
-        return solve_positive(self._Z.T @ (self._point.curvature[:, None] * self._Z), right)
+        if len(right) == 0:  # no intercept, and no column yet
+            return right
+        return solve_positive(self._Z.T @ self._point.curved(self._Z), right)
 
     def _solve_at(self, penalty: float) -> None:
         """Move the coefficients to the solution at `penalty` with the present columns and signs."""
-        n, last_size = len(self._y), np.inf
+        n, last_size = self._n, np.inf
         for _ in range(_MAX_REPETITIONS):
             point = self._point
             gradient = self._Z.T @ point.residual / n - penalty * self._signs
@@ -209,7 +201,7 @@ class LassoPath:
         before, behind, late = penalty, floor, None
         for repetition in range(_MAX_REPETITIONS):
             # Where classes are separable, weights grow like -log(penalty): no straight line is good for long.
-            lowest = max(floor, 0.5 * penalty if self._logistic else 0.0)
+            lowest = max(floor, 0.5 * penalty if self._loss.curves else 0.0)
             direction = self._newton_direction(self._signs)
             distance, feature = self._nearest(penalty, direction, penalty - lowest)
             if feature is not None and 0 <= distance <= self._tie:
@@ -243,7 +235,7 @@ class LassoPath:
         working set cannot show that, all columns are looked at; every one that reaches the penalty at either end is
         a member then, and the others are below it at both.
         """
-        vectors = np.array([self._point.residual / len(self._y), self._point.curvature * (self._Z @ direction)])
+        vectors = np.array([self._point.residual / self._n, self._point.curved(self._Z @ direction)])
         found = self._nearest_member(penalty, direction, vectors)
         way = min(max(found[0], 0.0), reach) + self._tie
         ends, levels = np.array([vectors[0], vectors[0] + way * vectors[1]]), np.array([penalty, penalty - way])
@@ -260,9 +252,9 @@ class LassoPath:
         """
         correlations, changes = self._working_set.products(vectors)
         excess = np.concatenate(
-            [correlations - penalty, -penalty - correlations, -(self._signs * self._point.coefficients)[1:]]
+            [correlations - penalty, -penalty - correlations, -(self._signs * self._point.coefficients)[self._n_free :]]
         )
-        rate = np.concatenate([1 - changes, 1 + changes, -(self._signs * direction)[1:]])
+        rate = np.concatenate([1 - changes, 1 + changes, -(self._signs * direction)[self._n_free :]])
         excess[self._closed] = -np.inf
         return self._first(excess, rate)
 

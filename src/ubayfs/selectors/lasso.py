@@ -9,8 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from .._arguments import Array, Ints, check_real
+from ..data.hazards import RiskSets
 from ..data.target import CLASSIFICATION, Target
+from ._directions import check_events
 from ._lasso_path import LassoPath
+from ._losses import Logistic, Loss, PartialLikelihood, Squares
 from ._subsample import output_columns, standardized
 from .base import PerRunSelector
 
@@ -21,9 +24,10 @@ class Lasso(PerRunSelector):
 
     Columns are standardized, the intercept is free. The penalty falls from the value at which the first feature enters,
     and the walk ends where the wanted number of features is active, or at the smallest penalty; then fewer are chosen.
-    A feature that leaves the path on the way is not chosen unless it comes back. Regression uses the squared
-    loss, binary classes the logistic loss. Several classes have one logistic model each, that class against the
-    rest, all under one common penalty: a feature is active when it is in any of them.
+    A feature that leaves the path on the way is not chosen unless it comes back. Regression uses the squared loss,
+    binary classes the logistic loss, survival Cox's partial likelihood (which has no intercept). Several classes have
+    one logistic model each, that class against the rest, all under one common penalty: a feature is active when it is
+    in any of them.
 
     Parameters
     ----------
@@ -33,7 +37,7 @@ class Lasso(PerRunSelector):
     """
 
     name: ClassVar[str] = "lasso"
-    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression"}
+    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"regression", "survival"}
 
     min_penalty: float = 1e-4
 
@@ -42,11 +46,8 @@ class Lasso(PerRunSelector):
 
     def select(self, X: Array, target: Target, n_features: int, rng: np.random.Generator) -> Ints:
         """Choose at most `n_features` columns, first to enter first."""
-        logistic = target.task != "regression"
-        columns, outputs = np.asfortranarray(standardized(X)), output_columns(target)
-        if logistic:
-            outputs = (outputs + 1) / 2
-        paths = [LassoPath(columns, y, logistic) for y in outputs.T]
+        columns = np.asfortranarray(standardized(X))
+        paths = [LassoPath(columns, loss) for loss in _losses(target)]
         floor = self.min_penalty * max(path.top for path in paths)
         n_models: dict[int, int] = {}  # of each active feature, in the order of entering
         for event in heapq.merge(*(path.events(floor) for path in paths), key=lambda event: -event.penalty):
@@ -56,3 +57,12 @@ class Lasso(PerRunSelector):
             if len(n_models) == n_features:
                 break
         return np.array(list(n_models), dtype=np.intp)
+
+
+def _losses(target: Target) -> list[Loss]:
+    """Return the loss of each model: one, or one for each of several classes."""
+    if target.task == "survival":
+        check_events(target, np.ones((1, len(target.event)), dtype=bool))
+        return [PartialLikelihood(RiskSets.of(target.time, target.event))]
+    outputs = output_columns(target).T
+    return [Squares(y) for y in outputs] if target.task == "regression" else [Logistic((y + 1) / 2) for y in outputs]

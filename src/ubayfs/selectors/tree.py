@@ -11,6 +11,7 @@ import numpy as np
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_int
 from ..data.target import CLASSIFICATION, Target
 from ._cart import tree_importances
+from ._directions import martingale_residuals
 from ._orders import column_ranks
 from ._subsample import output_columns
 from .base import ElementarySelector, best_first
@@ -32,12 +33,13 @@ class Tree(ElementarySelector):
 
     Notes
     -----
-    Impurity is Gini's for classes, its mean over the labels for multi-label targets, and the variance for regression.
+    Impurity is Gini's for classes, its mean over the labels for multi-label targets, the variance for regression, and
+    for survival the variance of the martingale residuals of the samples of a run (see ``cox``).
     Only the order within a column counts, so neither scale nor offset nor float precision changes a tree.
     """
 
     name: ClassVar[str] = "tree"
-    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression"}
+    tasks: ClassVar[frozenset[str]] = CLASSIFICATION | {"multilabel", "regression", "survival"}
     n_together: ClassVar[int] = 5
     nested: ClassVar[bool] = True
 
@@ -59,10 +61,9 @@ class Tree(ElementarySelector):
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose at most `n_features` columns that the tree of each subsample uses, most important first."""
-        for rows in subsamples:
-            output_columns(target.take(rows))  # refuses a subsample in which there is nothing to explain
+        outputs = _outputs(target, subsamples)
         ranks = column_ranks(X) if self._ranks is None else self._ranks
-        importances = tree_importances(ranks, _outputs(target), subsamples, rngs, self.max_depth, self.min_samples_leaf)
+        importances = tree_importances(ranks, outputs, subsamples, rngs, self.max_depth, self.min_samples_leaf)
         chosen = []
         for (features, shares), rng in zip(importances, rngs, strict=True):
             order = rng.permutation(len(features))
@@ -70,8 +71,15 @@ class Tree(ElementarySelector):
         return chosen
 
 
-def _outputs(target: Target) -> Floats:
-    """Return the columns whose variances make up the impurity, of shape (n_samples, n_outputs)."""
+def _outputs(target: Target, subsamples: Mask) -> Floats:
+    """Return the columns whose variances make up the impurity, of shape (n_samples, n_outputs).
+
+    Where they differ from run to run, they have the shape (n_outputs, n_models, n_samples).
+    """
+    if target.task == "survival":
+        return martingale_residuals(target, subsamples)[None]
+    for rows in subsamples:
+        output_columns(target.take(rows))  # refuses a subsample in which there is nothing to explain
     values = np.asarray(target.values)
     if target.n_classes > 2:
         values = values[:, None] == np.arange(target.n_classes)
