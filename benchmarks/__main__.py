@@ -12,12 +12,13 @@ from pathlib import Path
 
 import ubayfs
 
-from . import app, covariates, decision, evidence, faces, hard, report, results, scaling, trust, validation
+from . import app, covariates, decision, evidence, faces, hard, report, results, scaling, survival, trust, validation
 from .timing import REPOSITORY
 
 RESULTS = Path(__file__).parent / "results"
 PARTS: dict[str, Callable[..., report.Section]] = {
     "evidence": evidence.ensembles,
+    "survival": survival.filters,
     "tools": evidence.against_tools,
     "covariates": covariates.covariates,
     "decision": decision.decisions,
