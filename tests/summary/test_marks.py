@@ -53,6 +53,8 @@ def test_labels_are_marked_and_two_classes_have_nothing_to_tell():
     X = rng.normal(size=(40, 4))
     X[:, 1] += 4 * Y[:, 2]
     assert marked_class(FeatureData.from_table(X, Y), 1)["label"] == "label 2"
+    named = pd.DataFrame(Y, columns=["fever", "cough", "rash"])
+    assert marked_class(FeatureData.from_table(X, named), 1)["label"] == "rash"
     assert marked_class(FeatureData.from_table(X, Y[:, 0]), 1) is None
     assert marked_class(FeatureData.from_table(X), 1) is None
     ordered = pd.Categorical(rng.permutation(np.resize(["I", "II", "III"], 40)), ["I", "II", "III"], ordered=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -55,6 +55,7 @@ class Target:
     labels: Array | None = None
     classes: Array | None = None
     ordered: bool = False
+    label_names: tuple[str, ...] = ()  # of a multi-label target, where its columns have names
 
     @property
     def n_classes(self) -> int:
@@ -99,7 +100,7 @@ class Target:
         """Return the target of some samples (positions or a mask); classes and their codes stay."""
         if self.values is None or self.labels is None:
             return self
-        return Target(self.task, self.values[samples], self.labels[samples], self.classes, self.ordered)
+        return replace(self, values=self.values[samples], labels=self.labels[samples])
 
 
 def any_missing(values: Array) -> bool:
@@ -160,7 +161,9 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
             labels = pd.Series(labels, dtype=object).infer_objects().to_numpy()
     read = TASKS[task or _infer_task(labels)].read
     assert read is not None  # only a task without a target has none
-    return read(labels, ordered_categories)
+    target = read(labels, ordered_categories)
+    names = tuple(map(str, y.columns)) if isinstance(y, pd.DataFrame) else ()
+    return replace(target, label_names=names) if target.task == "multilabel" else target
 
 
 def _read_labels(y: Any) -> Array:
@@ -302,7 +305,10 @@ def _stratum_counts(target: Target) -> list[tuple[str, int]]:
 
 
 def _label_counts(target: Target) -> list[tuple[str, int]]:
-    return [(f"label {position}", int(n)) for position, n in enumerate(np.asarray(target.values).sum(axis=0))]
+    counts = np.asarray(target.values).sum(axis=0).tolist()
+    return list(
+        zip(target.label_names or (f"label {position}" for position in range(len(counts))), counts, strict=True)
+    )
 
 
 def _values(target: Target) -> Floats:

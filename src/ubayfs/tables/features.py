@@ -147,7 +147,7 @@ def _target_values(table: Table, roles: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(roles, SurvivalColumns):
         time, event = (values[roles[part]] for part in ("time", "event"))
         return Survival(cells.as_floats(time, table.decimal), event.to_numpy())
-    return values.iloc[:, 0] if values.shape[1] == 1 else values.to_numpy()
+    return values.iloc[:, 0] if values.shape[1] == 1 else values.reset_index(drop=True)
 
 
 def _blocks(table: Table, names: Sequence[str]) -> Blocks | None:
