@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._plain import aligned
 from ..exceptions import UBayFSWarning
 
 # What makes a terminal do something, or show a text in another order than it is written: control characters but tab and
@@ -156,6 +155,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     """Return rows as an aligned table for a terminal; numbers to the right."""
     if not rows:
         return ""
+    from .._plain import aligned  # brings NumPy, which help has no need of
+
     titles = list(rows[0])
     cells = [[_cell(row[title]) for title in titles] for row in rows]
     right = [all(isinstance(row[title], int | float | None) for row in rows) for title in titles]
