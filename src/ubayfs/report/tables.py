@@ -69,7 +69,7 @@ def _hazard(ratio: float | None) -> str:
     """Return what one standard deviation more does to the hazard."""
     if ratio is None:
         return ""
-    return f"{ratio:.2f} times, {'higher' if ratio > 1 else 'lower'} risk"
+    return f"{ratio:.2f} times"  # whether the risk is higher stands in the column of the effect
 
 
 def _effect(record: Record) -> str:
