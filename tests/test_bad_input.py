@@ -166,8 +166,11 @@ def test_the_task_that_suits_the_target_is_named(X):
 
 
 def test_columns_that_are_not_numbers_are_named(X, y):
-    refused("X has non-numeric columns: 'sex', 'city'", collect, X.assign(sex="f", city="Oslo"), y)
-    refused("encode them first, for example with sklearn.preprocessing.OrdinalEncoder", collect, X.assign(sex="f"), y)
+    labels = [f"patient {number}" for number in range(len(X))]
+    refused(f"column 'who' of X has {len(X)} different labels ('patient 0'", collect, X.assign(who=labels), y)
+    refused("Leave the column out (ignore, in a study), give its labels an order", collect, X.assign(who=labels), y)
+    dates = pd.date_range("2020-01-01", periods=len(X))
+    refused("X has non-numeric columns: 'visit'", collect, X.assign(visit=dates), y)
 
 
 def test_feature_names_must_be_unique(X, y):

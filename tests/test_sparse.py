@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from ubayfs import UBayFSSelector, collect_evidence, decide, decorrelate, max_size, redundancy_rate
+from ubayfs import Survival, UBayFSSelector, collect_evidence, decide, decorrelate, max_size, redundancy_rate
 from ubayfs.data.sparse_columns import SparseColumns
 from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS
@@ -35,6 +35,7 @@ def targets():
         "multiclass": np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3])),
         "multilabel": np.column_stack([signal > 0, X[:, 8] > 0]).astype(int),
         "regression": signal,
+        "survival": Survival(np.exp(-signal / signal.std()), np.arange(N_SAMPLES) % 4 > 0),
         "unsupervised": None,
     }
 

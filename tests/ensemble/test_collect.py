@@ -604,7 +604,7 @@ def test_a_selector_that_cannot_do_the_task_is_refused_before_any_work(table):
         (lambda X, y: (X, [0] * 20), r"y has only one class \(0\)"),
         (lambda X, y: (X, ["rare"] + ["b"] * 19), r"class 'rare' of y has 1 sample\(s\), but a class needs at least 2"),
         (lambda X, y: (X, y[:-1]), "y must have one entry per sample of X, 20; got 19"),
-        (lambda X, y: (X.assign(b="text"), y), "X has non-numeric columns: 'b'"),
+        (lambda X, y: (X.assign(b=[f"t{i}" for i in range(20)]), y), "column 'b' of X has 20 different labels"),
         (lambda X, y: (X.set_axis(["a", "a"], axis=1), y), "X has duplicate feature names: 'a'"),
     ],
     ids=["NaN", "inf", "no rows", "no columns", "one row", "one class", "small class", "length", "text", "duplicates"],

@@ -142,7 +142,10 @@ def is_category(column: Any) -> bool:
         return True
     if not (pd.api.types.is_string_dtype(dtype) or dtype.kind == "O"):
         return False
-    entries = column.dropna().tolist()
+    try:
+        entries = column.dropna().tolist()
+    except ArithmeticError:  # the signalling NaN of a Decimal, which cannot even be compared
+        return False
     if not all(isinstance(entry, str) for entry in entries):
         return bool(entries) and all(isinstance(entry, bool | np.bool_) for entry in entries)
     return not all(map(_is_number, set(entries)))

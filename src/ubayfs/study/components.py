@@ -279,9 +279,9 @@ class Key:
         return self.help.replace("`", "")
 
 
-def setting(default: Any, check: Callable[..., Any], help: str, **more: Any) -> Any:
-    """Return the field of a key."""
-    return field(default=default, metadata={"key": Key(check, help, **more)})
+def setting(default: Any, check: Callable[..., Any], help: str, kw_only: bool = False, **more: Any) -> Any:
+    """Return the field of a key; one that joins others later is `kw_only`, so that their positions stay."""
+    return field(default=default, metadata={"key": Key(check, help, **more)}, kw_only=kw_only)
 
 
 class Section:

@@ -94,7 +94,7 @@ class DataSection(Section):
     )
     adjust_for: tuple[str, ...] = setting(
         (), components.texts, "covariates, such as age or batch, beyond which features must tell something",
-        default_text="none", option=Option("--adjust-for", action="extend")
+        kw_only=True, default_text="none", option=Option("--adjust-for", action="extend")
     )
     ignore: tuple[str, ...] = setting(
         (), components.texts, "columns that are not features, by name or pattern", default_text="none",
