@@ -5,10 +5,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
-from ubayfs.data.covariates import basis_of
+from ubayfs.data.covariates import association, basis_of
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.data.survival import Survival
 from ubayfs.exceptions import InputError
 
 N = 30
@@ -146,6 +147,29 @@ def test_covariates_that_determine_the_target_are_refused_and_nearly_so_is_said(
     for noise, said in ((0.05, True), (3.0, False)):
         data = FeatureData.from_table(frame[["a"]], z + noise * rng.normal(size=N), adjust_for=z)
         assert ("covariates_explain_target" in codes(data.advice)) is said
+
+
+@pytest.mark.parametrize("made", [np.asarray, np.log, np.negative])
+def test_a_covariate_that_determines_survival_is_refused(table, made):
+    frame, _ = table
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(size=N), rng.random(N) < 0.6
+    with pytest.raises(InputError, match="determines the target"):
+        FeatureData.from_table(frame[["a"]], Survival(time, event), adjust_for=made(time))
+
+
+def test_association_of_categories():
+    """Eta of a number, whichever side the levels are on; Cramer's V of two categories, here without covariates."""
+    rng = np.random.default_rng(0)
+    codes, others, z = rng.integers(0, 3, N), rng.integers(0, 4, N), rng.normal(size=N)
+    levels, constant = np.eye(3)[codes], basis_of(np.zeros((N, 0)))
+    between = sum((codes == c).sum() * (z[codes == c].mean() - z.mean()) ** 2 for c in range(3))
+    eta = np.sqrt(between / ((z - z.mean()) ** 2).sum())
+    assert association(levels, z[:, None], constant) == pytest.approx(eta)
+    assert association(z, levels, constant) == pytest.approx(eta)
+    counts = np.eye(3)[codes].T @ np.eye(4)[others]
+    v = stats.contingency.association(counts.astype(int), method="cramer")
+    assert association(levels, np.eye(4)[others], constant) == pytest.approx(v)
 
 
 def test_a_constant_covariate_is_noted(table):

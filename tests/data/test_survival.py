@@ -95,11 +95,27 @@ def test_wrong_times_and_events_are_refused(time, event, argument, words):
     ],
 )
 @pytest.mark.parametrize("form", ["frame", "structured"])
-def test_other_kinds_of_censoring_are_refused_by_name(columns, words, form):
+@pytest.mark.parametrize("task", ["survival", None])
+def test_other_kinds_of_censoring_are_refused_by_name(columns, words, form, task):
     frame = pd.DataFrame(dict(zip(columns, [TIME, TIME + 1, EVENT], strict=True)))
     with pytest.raises(InputError, match=words) as raised:
-        read_target(frame if form == "frame" else frame.to_records(index=False), 12, "survival")
+        read_target(frame if form == "frame" else frame.to_records(index=False), 12, task)
     assert raised.value.argument == "y"
+
+
+def test_two_limits_without_event_are_interval_censoring():
+    with pytest.raises(InputError, match="interval censoring"):
+        read_target(pd.DataFrame({"lower": TIME, "upper": TIME + 1}), 12, None)
+
+
+def test_the_event_in_the_way_out_of_competing_risks_is_not_the_censored_one():
+    with pytest.raises(InputError, match="event == 2"):
+        Survival(TIME, [2, 1, 0] * 4)
+
+
+def test_times_that_order_no_samples_are_refused():
+    with pytest.raises(InputError, match="nothing to explain"):
+        read_target(Survival(np.ones(12), np.ones(12)), 12, None)
 
 
 def test_fewer_than_five_events_are_refused():

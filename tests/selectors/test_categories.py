@@ -1,12 +1,15 @@
 """Categories: literal scores at equal p-value, one vote per feature, and no advantage of many levels."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from ubayfs import Survival, collect_evidence
 from ubayfs.data.categories import CategoryTable, Levels
 from ubayfs.data.target import read_target
 from ubayfs.selectors import MRMR, SELECTORS, Fisher
+from ubayfs.selectors.adjusted import Residuals, categories_beyond
 from ubayfs.selectors.categories import NetScores, one_vote_per_feature, unexplained
 from ubayfs.selectors.concordance import Contrast, concordance
 
@@ -32,8 +35,6 @@ def target_of(kind, X, rng):
         return read_target(signal, N, "regression")
     ranks = np.argsort(np.argsort(signal))
     if kind == "ordered":
-        import pandas as pd
-
         return read_target(pd.Categorical.from_codes(ranks * 3 // N, ["a", "b", "c"], ordered=True), N, None)
     return read_target(ranks * {"two": 2, "three": 3}[kind] // N, N, None)
 
@@ -246,3 +247,81 @@ def test_planted_category_is_found_and_numbers_alone_stay_what_they_are():
         beside = SELECTORS[name].select_many(X, target, subsamples, 9, [])
         if name == "fisher":  # their order among themselves
             assert [[j for j in picks if j < 4] for picks in beside] == [picks.tolist() for picks in plain]
+
+
+def shares_by_least_squares(x, Y, Z):
+    """Return the p-value of Pillai's trace of two sets of columns, when least squares on others took what they can."""
+    Z = np.column_stack([np.ones(len(Z)), Z])
+    x, Y = (np.linalg.svd(v - Z @ np.linalg.lstsq(Z, v, rcond=None)[0], full_matrices=False) for v in (x, Y))
+    x, Y = (U[:, sizes > 1e-8 * sizes[0]] for U, sizes, _ in (x, Y))
+    p, q, s = x.shape[1], Y.shape[1], min(x.shape[1], Y.shape[1])
+    V, left = ((x.T @ Y) ** 2).sum(), len(Z) - np.linalg.matrix_rank(Z) - q - p + s
+    return stats.f.sf((V / s) / (1 - V / s) * left / max(p, q), s * max(p, q), s * left), q
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_beyond_covariates_a_category_has_the_score_of_its_p_value(n_classes, dtype):
+    X, rng = table(5, dtype=dtype)
+    Z = np.column_stack([rng.normal(size=N), np.arange(N) % 2, np.arange(N) % 2])
+    y = rng.permutation(np.arange(N) % n_classes)
+    subsamples = np.array([rng.permutation(N) < 0.75 * N for _ in range(4)])
+    found = categories_beyond(Residuals(Z, subsamples), read_target(y, N, None), X)
+    assert len(X.several) >= 2
+    for run, rows in enumerate(subsamples):
+        for place, j in enumerate(X.several):
+            coded = X.coded[:, X.owners == j].astype(float)[rows]
+            p, q = shares_by_least_squares(coded, np.eye(n_classes)[y[rows]], Z[rows])
+            n = rows.sum() - 3 - q  # what a number leaves beyond the constant and two different covariates
+            F = found[run, place] / (1 - found[run, place]) * n / q
+            assert stats.f.sf(F, q, n) == pytest.approx(p, rel=1e-6)
+
+
+def test_nothing_is_left_of_a_category_that_covariates_determine():
+    X, rng = table(5)
+    j = X.several[0]
+    y, subsamples = rng.permutation(np.arange(N) % 2), np.ones((1, N), dtype=bool)
+    found = categories_beyond(Residuals(X.coded[:, X.owners == j], subsamples), read_target(y, N, None), X)
+    assert found[0, 0] == -np.inf
+    assert np.isfinite(found[0, 1:]).all()
+
+
+@pytest.mark.parametrize("missing", ["error", "available"])
+@pytest.mark.parametrize(("name", "kind", "adjust"), [("cox", "survival", False), ("cox", "survival", True),
+                         ("mrmr", "survival", True), ("mrmr", "two", True), ("mrmr", "three", True),
+                         ("fisher", "three", True)])  # fmt: skip
+def test_many_levels_bring_no_votes_to_cox_or_beyond_covariates(name, kind, adjust, missing):
+    """With the best coded column of each, those of 10 levels would have 0.54 to 0.62 of the votes."""
+    rng, n, per_kind, votes = np.random.default_rng(7), 90, 10, np.zeros(3)
+    for seed in range(8):
+        labels = np.array(list("abcdefghij"))
+        blocks = [
+            rng.normal(size=(n, per_kind)).astype(object),
+            *(labels[rng.integers(0, k, (n, per_kind))] for k in (4, 10)),
+        ]
+        X = pd.DataFrame(np.hstack(blocks)).infer_objects()
+        X.columns = [f"x{j}" for j in range(3 * per_kind)]
+        if missing == "available":
+            X = X.mask(rng.random(X.shape) < 0.1)
+        y = (
+            Survival(rng.exponential(size=n), rng.random(n) < 0.7)
+            if kind == "survival"
+            else rng.permutation(np.arange(n) % (2 if kind == "two" else 3))
+        )
+        covariates = {"adjust_for": rng.normal(size=(n, 1))} if adjust else {}
+        found = collect_evidence(
+            X, y, name, n_models=8, n_features_per_model=4, random_state=seed, missing=missing, **covariates
+        )
+        votes += found.counts.reshape(3, -1).sum(axis=1)
+    share = votes / votes.sum()
+    assert (share > 0.18).all()
+    assert (share < 0.5).all()
+
+
+def test_weighted_classes_beyond_covariates_with_categories_of_two_levels_only():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 6)), columns=list("abcdef")).assign(sex=np.arange(60) % 2 == 0)
+    found = collect_evidence(
+        X, np.arange(60) % 3, MRMR(classes="weighted"), n_models=3, adjust_for=["a"], random_state=0
+    )
+    assert found.counts.sum() == 3  # one of six for each run

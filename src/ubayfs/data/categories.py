@@ -85,6 +85,17 @@ class CategoryTable:
         """Return some samples."""
         return CategoryTable(self.values[rows], self.levels)
 
+    def recoded(self, coded: Array) -> CategoryTable:
+        """Return a table of the same features with other coded columns, of shape (n_samples, n_coded)."""
+        table = CategoryTable(coded[:, self.starts[:-1]], self.levels)
+        vars(table)["coded"] = coded  # what the property would make of codes
+        return table
+
+    @cached_property
+    def several(self) -> Ints:
+        """The features that are coded by more than one column: categories of three or more levels without order."""
+        return np.flatnonzero(np.diff(self.starts) > 1)
+
     @cached_property
     def owners(self) -> Ints:
         """The feature of each coded column, ascending; of shape (n_coded,)."""

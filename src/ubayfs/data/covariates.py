@@ -172,8 +172,9 @@ def covariate_advice(covariates: Covariates, target: Target) -> tuple[Advice, ..
 def association(x: Floats, columns: Floats, basis: Floats) -> float:
     """Return how a feature is related to some columns, when a basis has explained what it can of both.
 
-    With one column it is the (partial) correlation, with several the root of the share of the feature that they explain
-    (eta), both over samples without gaps. NaN if nothing is left of either.
+    Of one column with another it is the (partial) correlation; of one with several, such as the levels of a category on
+    either side, the root of the share of it that they explain (eta); of several with several the root of the mean share
+    (from Pillai's trace). Samples have no gaps. NaN if nothing is left of either.
 
     Examples
     --------
@@ -181,13 +182,17 @@ def association(x: Floats, columns: Floats, basis: Floats) -> float:
     >>> round(association(x, np.array([[0.0], [0.0], [1.0], [1.0]]), basis), 3)
     0.894
     """
-    left, others = outside(basis, x[:, None])[:, 0], outside(basis, columns)
-    around_mean = ((x - x.mean()) ** 2).sum()
-    if (left @ left) <= DETERMINED_FEATURE * around_mean:
+    x = x.reshape(len(x), -1)
+    left, others = outside(basis, x), outside(basis, columns)
+    around_mean = ((x - x.mean(axis=0)) ** 2).sum()
+    ours, theirs = _span(left, around_mean), _span(others, (columns**2).sum())
+    if min(ours.shape[1], theirs.shape[1]) == 0:
         return float("nan")
-    U, sizes, _ = np.linalg.svd(others, full_matrices=False)
-    U = U[:, sizes**2 > DETERMINED_FEATURE * max((columns**2).sum(), np.finfo(np.float64).tiny)]
-    if U.shape[1] == 0:
-        return float("nan")
-    size = float(np.linalg.norm(U.T @ left) / np.linalg.norm(left))
-    return float(np.copysign(size, others[:, 0] @ left)) if columns.shape[1] == 1 else size
+    size = float(np.linalg.norm(theirs.T @ ours) / np.sqrt(min(ours.shape[1], theirs.shape[1])))
+    return float(np.copysign(size, others[:, 0] @ left[:, 0])) if x.shape[1] == columns.shape[1] == 1 else size
+
+
+def _span(left: Floats, whole: float) -> Floats:
+    """Return an orthonormal basis of columns, but for directions that are next to nothing of a sum of squares."""
+    U, sizes, _ = np.linalg.svd(left, full_matrices=False)
+    return U[:, sizes**2 > DETERMINED_FEATURE * max(whole, np.finfo(np.float64).tiny)]

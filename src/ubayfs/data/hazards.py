@@ -17,8 +17,8 @@ from .._arguments import Array, Floats, Ints
 from ..exceptions import UBayFSError
 
 _MAX_STEPS = 100
-# Linear predictors beyond this are cut, so that exp stays finite; hazards of exp(500) mean nothing.
-_LARGEST = 500.0
+# Linear predictors beyond this are cut, so that squares of exp stay above 0; hazards of exp(300) mean nothing.
+_LARGEST = 300.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +170,8 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
         else:
             return CoxFit(w, CoxPoint.at(risk_sets, Z @ w).residual)  # no digits are left to improve
         w = new
+        if penalty == 0 and np.ptp(Z @ w) > _LARGEST:
+            break
     raise UBayFSError("Cox's model did not converge: some feature tells perfectly who has the event first.")
 
 

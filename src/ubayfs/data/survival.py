@@ -112,7 +112,8 @@ class Survival:
                 raise InputError.of("y", rule)
             return None
         names, structured = list(columns), getattr(getattr(y, "dtype", None), "names", None) is not None
-        plain = not _names_tell(names) or max(map(_n_values, columns.values())) <= 2
+        told = _names_tell(names) or bool(_words(names) & (_ENTRY | _INTERVAL))
+        plain = not told or max(map(_n_values, columns.values())) <= 2
         if task != "survival" and not structured and plain:
             return None
         _refuse_others(names)
@@ -120,7 +121,7 @@ class Survival:
         if _n_values(first) <= 2 < _n_values(second) or _kind(first) == "b" != _kind(second):
             first, second = second, first
         elif _n_values(second) > 2:
-            raise InputError.of("y", f"must hold times and an event of two values; {_too_many(second)}")
+            raise InputError.of("y", f"has a column of events that {_too_many(second)}")
         elif _n_values(first) <= 2 and not (_parts(names[0]) & TIME_WORDS):
             raise InputError.of("y", f"does not tell which of {names} is the time. Pass ubayfs.Survival(time, event).")
         return cls(first, second)
@@ -142,6 +143,10 @@ def _parts(name: str) -> set[str]:
     return set(re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
 
 
+def _words(names: list[str]) -> set[str]:
+    return set().union(*map(_parts, names))
+
+
 def _names_tell(names: list[str]) -> bool:
     """Tell whether one column is named as a time and another one as an event."""
     found = [_parts(name) for name in names]
@@ -150,7 +155,7 @@ def _names_tell(names: list[str]) -> bool:
 
 def _refuse_others(names: list[str]) -> None:
     """Raise if there are more columns than time and event."""
-    found = set().union(*map(_parts, names))
+    found = _words(names)
     listed = ", ".join(map(repr, names))
     if found & _INTERVAL:
         rule = f"has the columns {listed}: interval censoring is not supported. {_ONE_TIME}"
@@ -259,5 +264,6 @@ def _too_many(values: Any) -> str:
     rule = f"must have two values, event and censored; got {len(labels)}: {shown}."
     if len(labels) > 6:
         return f"{rule} Are time and event exchanged?"
-    way_out = f"Choose the event of interest and count others as censored: event == {labels[-1]!r}."
+    of_interest = next((label for label in labels if _meaning(label) is not False), labels[-1])
+    way_out = f"Choose the event of interest and count others as censored: event == {of_interest!r}."
     return f"{rule} Competing risks (several kinds of events) are not supported. {way_out}"

@@ -178,7 +178,8 @@ def _select(
     X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, most: int, rngs: Generators
 ) -> Sequence[Any]:
     """Return what a selector chooses; one that needs complete data sees only the samples of a run, gaps filled."""
-    if isinstance(X, CategoryTable) and (task.design is not None or not selector.takes_categories):
+    knows = selector.takes_categories and (task.design is None or selector.adjusts)
+    if isinstance(X, CategoryTable) and not knows:
 
         def select(coded: Array, *rest: Any) -> Sequence[Any]:
             return _select(coded, task, selector, *rest)
@@ -213,12 +214,19 @@ def _select_adjusted(
     found: list[Any] = []
     for rows, rng in zip(subsamples, rngs, strict=True):
         basis, target = basis_of(design[rows]), task.target.take(rows)
-        own, everything = without_covariates(X[rows], basis), np.ones((1, np.count_nonzero(rows)), dtype=bool)
+        own, everything = _table_without(X, rows, basis), np.ones((1, np.count_nonzero(rows)), dtype=bool)
         if selector.adjusts:
             found += selector.select_adjusted(own, target, design[rows], everything, most, [rng])
         else:
             found += selector.select_many(own, target_without_covariates(basis, target), everything, most, [rng])
     return found
+
+
+def _table_without(X: Array, rows: Mask, basis: Floats) -> Array:
+    """Return the samples of a run without what covariates explain; of categories, of the columns that code them."""
+    if isinstance(X, CategoryTable):
+        return X.recoded(without_covariates(X.coded[rows], basis))
+    return without_covariates(X[rows], basis)
 
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:

@@ -15,12 +15,14 @@ from collections.abc import Callable
 import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
+from ..data.categories import CategoryTable
 from ..data.covariates import DETERMINED, DETERMINED_FEATURE, basis_of, outside, target_left
 from ..data.matrix import feature_chunks
 from ..data.target import Target
 from ..exceptions import UBayFSError
 from ._directions import check_events
 from ._subsample import power_of_two, standardized
+from .categories import unexplained
 from .scoring import Centering, Statistic, has_digits, median_centering, run_scores, varying_in
 
 _TINY = {dtype: np.finfo(dtype).tiny / np.finfo(dtype).eps for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
@@ -68,6 +70,26 @@ class Residuals:
             inside = (bases.reshape(-1, len(x)) @ x).reshape(*bases.shape[:2], x.shape[1])
             total = raw - (inside**2).sum(axis=1)
         return x, total, total / np.maximum(raw, _TINY[x.dtype])
+
+    def explained(self, x: Floats, directions: Floats) -> tuple[Floats, Floats]:
+        """Return the shares of directions that the coded columns of a category explain, and the rank of these.
+
+        For columns x of shape (n_samples, k), and directions without covariates, of length 1 or 0, of shape
+        (n_directions, n_models, n_samples), the results have shape (n_directions, n_models) and (n_models,).
+        """
+        inside = self._bases @ x
+        products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+        raw = (self.subsamples.astype(np.float64) @ products).reshape(-1, x.shape[1], x.shape[1])
+        sizes, vectors = np.linalg.eigh(raw - inside.transpose(0, 2, 1) @ inside)
+        least = _NOTHING_LEFT * np.trace(raw, axis1=1, axis2=2)
+        left = sizes > np.maximum(least, np.finfo(np.float64).tiny)[:, None]
+        along = ((directions @ x)[:, :, None, :] @ vectors)[:, :, 0] ** 2
+        return (along * left / np.where(left, sizes, 1.0)).sum(axis=2), left.sum(axis=1).astype(np.float64)
+
+    @property
+    def degrees(self) -> Floats:
+        """Number of samples of each run minus the rank of constant and covariates, of shape (n_models,)."""
+        return np.array([len(basis) - basis.shape[1] for basis in self._own], dtype=np.float64)
 
     def of_target(self, target: Target) -> list[Floats]:
         """Return what is left of the target in each run, of shape (n_samples_of_run, n_columns)."""
@@ -121,10 +143,7 @@ def share_beyond(residuals: Residuals, target: Target, each: bool = False) -> St
     It is that of all classes together, of shape (n_runs, k), or of `each` of the columns of the target, of shape
     (n_columns, n_runs, k): of each class if there are more than two without an order, else of one.
     """
-    bases = [_directions(left, each) for left in residuals.of_target(target)]
-    directions = np.zeros((max(basis.shape[1] for basis in bases), *residuals.subsamples.shape))
-    for run, (basis, rows) in enumerate(zip(bases, residuals.subsamples, strict=True)):
-        directions[: basis.shape[1], run, rows] = basis.T
+    directions = _target_directions(residuals, target, each)
 
     def statistic(runs: slice, x: Array) -> tuple[Array, Array]:
         x, total, condition = residuals.squares(runs, x)
@@ -136,6 +155,36 @@ def share_beyond(residuals: Residuals, target: Target, each: bool = False) -> St
     return statistic
 
 
+def categories_beyond(residuals: Residuals, target: Target, X: CategoryTable, each: bool = False) -> Floats:
+    """Return what :func:`share_beyond` is for categories of three or more levels without order.
+
+    The partial R2 of their levels becomes that of a number with the same p-value, of shape (n_models, n_several), or
+    (n_columns, n_models, n_several) of `each`; minus infinity where covariates leave nothing of a category. Of several
+    classes together it is Pillai's trace, as in :func:`~ubayfs.selectors.categories.shares_between`.
+    """
+    directions = _target_directions(residuals, target, each)
+    q, degrees = (directions**2).sum(axis=2).round(), residuals.degrees  # 1 for a direction, 0 for none
+    found = np.empty((*(q.shape if each else q.shape[1:]), len(X.several)))
+    for place, feature in enumerate(X.several.tolist()):
+        columns = X.coded[:, X.starts[feature] : X.starts[feature + 1]].astype(np.float64)
+        trace, p = residuals.explained(columns, directions)
+        trace, n_directions = (trace, q) if each else (trace.sum(axis=0), q.sum(axis=0))
+        s, rest = np.minimum(p, n_directions), degrees - n_directions
+        of_levels = s * np.maximum(p, n_directions), s * (rest - p + s)
+        share = 1.0 - unexplained(trace / np.maximum(s, 1.0), *of_levels, n_directions, rest)
+        found[..., place] = np.where(p > 0, share, -np.inf)
+    return found
+
+
+def _target_directions(residuals: Residuals, target: Target, each: bool) -> Floats:
+    """Return what is left of the target in each run, of shape (n_directions, n_models, n_samples), 0 outside."""
+    bases = [_directions(left, each) for left in residuals.of_target(target)]
+    directions = np.zeros((max(basis.shape[1] for basis in bases), *residuals.subsamples.shape))
+    for run, (basis, rows) in enumerate(zip(bases, residuals.subsamples, strict=True)):
+        directions[: basis.shape[1], run, rows] = basis.T
+    return directions
+
+
 def _directions(columns: Floats, each: bool) -> Floats:
     """Return columns of length 1, or 0 where next to nothing is left; orthogonal ones of their span unless `each`."""
     if columns.shape[1] > 1 and not each:
@@ -145,22 +194,33 @@ def _directions(columns: Floats, each: bool) -> Floats:
     return np.where(lengths**2 > DETERMINED, columns / np.maximum(lengths, np.sqrt(DETERMINED)), 0.0)
 
 
-def associations_beyond(residuals: Residuals, target: Target, in_turns: bool) -> Callable[[Array], Array]:
+def associations_beyond(
+    residuals: Residuals, target: Target, in_turns: bool, X: Array
+) -> tuple[Callable[[Array], Array], Array]:
     """Return what tells the correlation of columns with the target beyond covariates in each run, from 0 to 1.
 
     Of more than two classes without an order it is that of each, of shape (n_classes, n_models, k), or their mean
-    weighted by frequency.
+    weighted by frequency. The second result are those of categories of three or more levels without order, of shape
+    (n_classes or 1, n_models, n_several).
     """
     statistic, subsamples = share_beyond(residuals, target, each=True), residuals.subsamples
 
-    def associations(block: Array) -> Array:
-        rho = np.sqrt(np.maximum(run_scores(statistic, subsamples, block), 0.0))
+    def associations(shares: Array) -> Array:
+        rho = np.sqrt(np.maximum(shares, 0.0))
         if len(rho) == 1 or in_turns:
-            return rho if in_turns else rho[0]
+            return rho
         counts = np.array([(subsamples & (target.values == code)).sum(axis=1) for code in range(len(rho))])
-        return np.asarray((rho * (counts / subsamples.sum(axis=1))[:, :, None]).sum(axis=0), dtype=rho.dtype)
+        weighted = rho * (counts / subsamples.sum(axis=1))[:, :, None]
+        return np.asarray(weighted.sum(axis=0, keepdims=True), dtype=rho.dtype)
 
-    return associations
+    def of_numbers(block: Array) -> Array:
+        rho = associations(run_scores(statistic, subsamples, block))
+        return rho if in_turns else rho[0]
+
+    several = (
+        categories_beyond(residuals, target, X, each=True) if isinstance(X, CategoryTable) else np.empty((1, 0, 0))
+    )
+    return of_numbers, associations(several)
 
 
 # -- for selectors that do not know covariates -------------------------------------------------------------------------

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
+from ..data.categories import CategoryTable
 from ..data.target import Target
 from ._directions import correlation_with, residual_directions
-from .adjusted import Residuals, share_beyond
+from .adjusted import Residuals, categories_beyond, share_beyond
 from .base import ElementarySelector
+from .categories import associations
 from .scoring import best_of_each_run
 
 
@@ -27,7 +29,8 @@ class Cox(ElementarySelector):
 
     A feature with missing values is compared on the samples that have it, and the squared correlation counts by their
     share. With covariates the residuals are those of Cox's model of these, and both sides are what covariates leave. It
-    is not the fit of a Cox model per feature; the order is close to that, and all runs take one product.
+    is not the fit of a Cox model per feature; the order is close to that, and all runs take one product. A category of
+    three or more levels without order has the score of a number with the same p-value.
     """
 
     name: ClassVar[str] = "cox"
@@ -36,14 +39,19 @@ class Cox(ElementarySelector):
     nested: ClassVar[bool] = True
     takes_gaps: ClassVar[bool] = True
     adjusts: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
 
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from three matrix products."""
-        statistic = correlation_with(residual_directions(target, subsamples), subsamples)
-        return best_of_each_run(statistic, X, subsamples, n_features)
+        directions, known = residual_directions(target, subsamples), None
+        if isinstance(X, CategoryTable):
+            known = X.several, associations(X, X.several, subsamples, directions[None])[0]
+        return best_of_each_run(correlation_with(directions, subsamples), X, subsamples, n_features, known)
 
     def select_adjusted(
         self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
     ) -> list[Ints]:
         """Choose features by their correlation, beyond covariates, with the residuals of Cox's model of these."""
-        return best_of_each_run(share_beyond(Residuals(design, subsamples), target), X, subsamples, n_features)
+        residuals = Residuals(design, subsamples)
+        known = (X.several, categories_beyond(residuals, target, X)) if isinstance(X, CategoryTable) else None
+        return best_of_each_run(share_beyond(residuals, target), X, subsamples, n_features, known)

@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from .._arguments import Array, Floats, Generators, Ints, Mask, check_choice
-from ..data.categories import CategoryTable, levels_of
+from ..data.categories import CategoryTable
 from ..data.target import CLASSIFICATION, Target
-from .adjusted import Residuals, share_beyond
+from .adjusted import Residuals, categories_beyond, share_beyond
 from .base import ElementarySelector
 from .categories import shares_between
 from .scoring import ClassCounts, Statistic, best_of_each_run, scatter, where_two
@@ -57,42 +57,44 @@ class Fisher(ElementarySelector):
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
         """Choose features on all subsamples at once, from one matrix product per class and two for all."""
         share = partial(_share_between_classes, subsamples=subsamples)
-        return self._best(share, X, target, subsamples, n_features, rngs)
+        of_categories = partial(_share_of_categories, subsamples=subsamples)
+        return self._best(share, of_categories, X, target, subsamples, n_features, rngs)
 
     def select_adjusted(
         self, X: Array, target: Target, design: Floats, subsamples: Mask, n_features: int, rngs: Generators
     ) -> list[Ints]:
         """Choose features by the share of their scatter beyond covariates that lies between the classes."""
-        share = partial(share_beyond, Residuals(design, subsamples))
-        return self._best(share, X, target, subsamples, n_features, rngs)
+        residuals = Residuals(design, subsamples)
+        share, of_categories = partial(share_beyond, residuals), partial(categories_beyond, residuals)
+        return self._best(share, of_categories, X, target, subsamples, n_features, rngs)
 
     def _best(
         self,
         share: Callable[[Target], Statistic],
+        of_categories: Callable[[Target, CategoryTable], Floats],
         X: Array,
         target: Target,
         subsamples: Mask,
         n_features: int,
         rngs: Generators,
     ) -> list[Ints]:
+        def best_by(target: Target) -> list[Ints]:
+            known = (X.several, of_categories(target, X)) if isinstance(X, CategoryTable) else None
+            return best_of_each_run(share(target), X, subsamples, n_features, known)
+
         if self.classes == "weighted" or not is_nominal(target):
-            return _best_by(share(target), X, target, subsamples, n_features)
+            return best_by(target)
         # Of the best n of each class, one is left at every turn: fewer than n features have been chosen before.
-        against_rest = [class_against_rest(target, code) for code in range(target.n_classes)]
-        best = [_best_by(share(two), X, two, subsamples, n_features) for two in against_rest]
+        best = [best_by(class_against_rest(target, code)) for code in range(target.n_classes)]
         turns = class_turns(target, subsamples, rngs, n_features)
         return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
 
 
-def _best_by(statistic: Statistic, X: Array, target: Target, subsamples: Mask, n_features: int) -> list[Ints]:
-    """Return the features of highest score in each run, best first; of categories without order by their levels."""
-    several = np.array([j for j, levels in levels_of(X).items() if levels.n_columns > 1], dtype=np.intp)
-    known = None
-    if isinstance(X, CategoryTable) and len(several):
-        classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
-        scores, share = shares_between(X, several, classes.weights.astype(np.float64))
-        known = several, scores * share
-    return best_of_each_run(statistic, X, subsamples, n_features, known)
+def _share_of_categories(target: Target, X: CategoryTable, subsamples: Mask) -> Floats:
+    """Return the scores of categories of three or more levels without order, of shape (n_models, n_several)."""
+    classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
+    scores, share = shares_between(X, X.several, classes.weights.astype(np.float64))
+    return scores * share
 
 
 def _in_turns(best: Sequence[Ints], turns: Ints) -> Ints:

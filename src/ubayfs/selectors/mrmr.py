@@ -81,7 +81,8 @@ class MRMR(ElementarySelector):
         of_numbers = _relevance_to(target, subsamples, in_turns)
         relevance: Relevance = lambda columns, block: of_numbers(block)  # noqa: E731
         if isinstance(X, CategoryTable):
-            relevance = _with_categories(X, of_numbers, _relevance_of_categories(X, target, subsamples, in_turns))
+            of_categories = _relevance_of_categories(X, target, subsamples, in_turns)
+            relevance = _with_categories(np.array(list(X.levels), dtype=np.intp), of_numbers, of_categories)
         return self._search(X, target, subsamples, n_features, rngs, relevance)
 
     def select_adjusted(
@@ -89,8 +90,12 @@ class MRMR(ElementarySelector):
     ) -> list[Ints]:
         """Choose features by correlations beyond covariates, with the target and among each other."""
         residuals = Residuals(design, subsamples)
-        associations = associations_beyond(residuals, target, self._in_turns(target))
-        relevance: Relevance = lambda columns, block: mutual_information(associations(block))  # noqa: E731
+        of_numbers, of_categories = associations_beyond(residuals, target, self._in_turns(target), X)
+        relevance: Relevance = lambda columns, block: mutual_information(of_numbers(block))  # noqa: E731
+        if isinstance(X, CategoryTable):
+            relevance = _with_categories(
+                X.several, lambda block: mutual_information(of_numbers(block)), mutual_information(of_categories)
+            )
         return self._search(X, target, subsamples, n_features, rngs, relevance, residuals)
 
     def _in_turns(self, target: Target) -> bool:
@@ -118,16 +123,19 @@ class MRMR(ElementarySelector):
         return pair_advice(target) if target.task == "survival" else ()
 
 
-def _with_categories(X: CategoryTable, of_numbers: OfNumbers, of_categories: Array) -> Relevance:
-    """Return the relevance of features by their positions: numbers by their values, categories by what they have."""
-    place = np.full(X.shape[1], -1)
-    place[list(X.levels)] = np.arange(len(X.levels))
+def _with_categories(categories: Ints, of_numbers: OfNumbers, of_categories: Array) -> Relevance:
+    """Return the relevance of features by their positions: numbers by their values, categories by what they have.
+
+    `of_categories` has shape (n_turns, n_models, n_categories).
+    """
+    order = np.argsort(categories)
 
     def relevance(columns: Ints, block: Array) -> Array:
-        values, numbers = np.empty((*of_categories.shape[:2], len(columns))), place[columns] < 0
+        values, numbers = np.empty((*of_categories.shape[:2], len(columns))), ~np.isin(columns, categories)
         if numbers.any():
             values[..., numbers] = of_numbers(block[:, numbers])
-        values[..., ~numbers] = of_categories[..., place[columns][~numbers]]
+        places = order[np.searchsorted(categories, columns[~numbers], sorter=order)]
+        values[..., ~numbers] = of_categories[..., places]
         return values
 
     return relevance

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arguments import Floats
 from .._plain import listing, number
+from ..data.categories import indicators
 from ..data.covariates import association, basis_of, target_left
 from ..data.feature_data import FeatureData
 from ..data.hazards import fit_cox
@@ -37,7 +38,7 @@ def with_relations(
             has_numbers = levels is None or levels.n_columns == 1  # labels without order have no slope
             is_survival = data.target.task == "survival" and has_numbers
             relations["hazard_ratio"] = hazard_ratio(data, record["position"]) if is_survival else None
-            relations["beyond"] = beyond(data, record["position"]) if has_numbers else None
+            relations["beyond"] = beyond(data, record["position"])
             relations["marks"] = marked_class(data, record["position"])
             relations["category"] = category_of(data, record["position"])
         found.append({**record, **relations})
@@ -54,9 +55,12 @@ def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
     x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
     present = ~np.isnan(x)
     x, covariates = x[present], data.covariates.take(present)
+    levels = data.levels.get(position)
+    of_levels = levels is not None and levels.n_columns > 1
+    x = indicators(x, levels) if levels is not None and of_levels else x
     constant = basis_of(np.zeros((len(x), 0)))
     related = {
-        item.name: _size(association(x, item.columns, constant), signed=item.levels is None)
+        item.name: _size(association(x, item.columns, constant), item.levels is None and not of_levels)
         for item in covariates.items
     }
     with_target: list[float | None] = [None, None]
@@ -65,7 +69,7 @@ def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
             with_target = [
                 _size(
                     association(x, target_left(basis, data.target, present)[1], basis),
-                    data.target.task not in CLASSIFICATION,
+                    data.target.task not in CLASSIFICATION and not of_levels,
                 )
                 for basis in (constant, covariates.basis)
             ]
@@ -91,8 +95,9 @@ def adjusted_sentences(facts: Mapping[str, Any]) -> list[str]:
 
 
 def hazard_ratio(data: FeatureData, position: int) -> float | None:
-    """Return by what a standard deviation more of a feature multiplies the hazard, in Cox's model of it alone.
+    """Return by what a standard deviation more of a feature multiplies the hazard.
 
+    It is that of Cox's model of the feature alone or, with covariates, of the feature and these.
     Samples without a value are left out. None if the feature does not vary, or the model has no fit.
     """
     x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
@@ -101,7 +106,10 @@ def hazard_ratio(data: FeatureData, position: int) -> float | None:
     if len(x) == 0 or x.min() == x.max():
         return None
     try:
-        fit = fit_cox(((x - x.mean()) / x.std())[:, None], target.time, target.event)
+        columns = ((x - x.mean()) / x.std())[:, None]
+        if data.covariates is not None:
+            columns = np.hstack([columns, data.covariates.take(present).basis[:, 1:] * np.sqrt(len(x))])
+        fit = fit_cox(columns, target.time, target.event)
     except UBayFSError:
         return None
     return number(np.exp(fit.coefficients[0]))
