@@ -646,3 +646,49 @@ def test_complex_numbers_are_refused_not_cut(argument, call, dtype):
 
 
 EVIDENCE_OF_4 = ubayfs.Evidence.from_sets([[True, False, True, False], [True, True, False, False]])
+
+
+HUGE = 10**400
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("feature_names", lambda X, y, evidence: ubayfs.maximize([0.5, 0.5], feature_names=7)),
+        ("feature_names", lambda X, y, evidence: ubayfs.Evidence.from_sets(np.eye(2, dtype=bool), np.array("a"))),
+        ("sets", lambda X, y, evidence: ubayfs.jaccard("genes")),
+        ("sets", lambda X, y, evidence: ubayfs.jaccard(HUGE)),
+        ("sets", lambda X, y, evidence: ubayfs.stability([[], [1]])),
+        ("sets", lambda X, y, evidence: ubayfs.stability(np.zeros((2, 3, 4)))),
+        ("selected", lambda X, y, evidence: ubayfs.feature_f1([["A"], ["B", "C"]], ["A"])),
+        ("risk", lambda X, y, evidence: ubayfs.concordance_index([1, 2], [1, 1], ["high", "low"])),
+        ("risk", lambda X, y, evidence: ubayfs.concordance_index([1, 2], [1, 1], {"a": 1})),
+        ("path", lambda X, y, evidence: ubayfs.read_data(7)),
+        ("path", lambda X, y, evidence: ubayfs.read_data([7])),
+        ("path", lambda X, y, evidence: ubayfs.read_data(np.zeros((3, 2)))),
+        ("control", lambda X, y, evidence: ubayfs.validate(X, y, control=np.ones(3))),
+        ("n_shuffles", lambda X, y, evidence: ubayfs.estimate_noise(X, y, n_shuffles=HUGE)),
+        ("n_splits", lambda X, y, evidence: ubayfs.reproduce(X, y, n_splits=HUGE)),
+        ("n_repeats", lambda X, y, evidence: ubayfs.validate(X, y, n_repeats=HUGE)),
+        ("n_draws", lambda X, y, evidence: ubayfs.selection_probabilities(ubayfs.decide(evidence), n_draws=HUGE)),
+        ("beta", lambda X, y, evidence: ubayfs.decide(evidence, prior=ubayfs.GeneralizedDirichlet(HUGE))),
+        (None, lambda X, y, evidence: ubayfs.read_knowledge(["A"], only=7)),
+        ("unknown", lambda X, y, evidence: ubayfs.read_knowledge(["A"], unknown=np.ones(2))),
+        (None, lambda X, y, evidence: ubayfs.read_knowledge(np.array(3.0))),
+        (None, lambda X, y, evidence: ubayfs.read_knowledge(np.ones((2, 2), dtype=bool))),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ubayfs.UBayFSWarning")
+def test_values_of_another_kind_are_refused_by_name(X, y, evidence, argument, call):
+    with pytest.raises(InputError) as caught:
+        call(X, y, evidence)
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("wrong", [7, np.ones((2, 2)), [["a"], []], [None], {"a": 1}, b"y"])
+@pytest.mark.parametrize("argument", ["id", "target", "groups", "adjust_for", "ignore", "ordered", "missing", "sheet"])
+def test_what_is_no_column_of_a_file(argument, wrong, tmp_path):
+    (tmp_path / "t.csv").write_text("x,z,y\n" + "".join(f"{i % 7},{i * i % 5},{i % 2}\n" for i in range(20)))
+    given = {"target": "y", argument: wrong}
+    with pytest.raises(UBayFSError):
+        ubayfs.read_data(tmp_path / "t.csv", **given)

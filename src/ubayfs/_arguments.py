@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import reprlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral, Real
@@ -14,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .exceptions import InputError
+
+# Of whatever can be repeated: more would only be found out when memory, or patience, is at its end.
+MOST_REPEATS = 1_000_000
 
 # Arrays by what they hold; names of features are an Array.
 Array = NDArray[Any]
@@ -136,9 +140,34 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
+def check_text(name: str, value: Any) -> str | None:
+    """Return a text, or None."""
+    if value is not None and not isinstance(value, str):
+        raise InputError.of(name, f"must be a text; got {value!r}.", value)
+    return value
+
+
+def check_names(name: str, value: Any) -> tuple[str, ...]:
+    """Return one name, or several, as a tuple; None is no name."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
+    names = tuple(value) if several else () if value is None else (value,)
+    for given in names:
+        if not isinstance(given, str):
+            raise InputError.of(name, f"must be a name or a list of names; got {given!r}.", value)
+    return names
+
+
+def as_array(name: str, values: Any, rule: str = "must be an array of numbers", dtype: Any = None) -> Array:
+    """Return anything array-like as an array, or raise naming `name` and the rule."""
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError.of(name, f"{rule}; got {reprlib.repr(values)} ({error}).", values) from error
+
+
 def check_not_complex(name: str, values: Any, error: type[InputError] = InputError) -> None:
     """Raise if an array, or anything that becomes one, has complex entries: no imaginary part is dropped silently."""
-    array = np.asarray(values)
+    array = as_array(name, values)
     entries = array.ravel() if array.dtype == object else ()
     if array.dtype.kind == "c" or any(isinstance(entry, complex | np.complexfloating) for entry in entries):
         raise error(
@@ -152,6 +181,8 @@ def check_feature_names(feature_names: Any, n_features: int) -> Array:
     """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
     if feature_names is None:
         feature_names = [f"x{i}" for i in range(n_features)]
+    if not isinstance(feature_names, Iterable) or getattr(feature_names, "ndim", 1) != 1:
+        raise InputError.of("feature_names", f"must be a list of names; got {feature_names!r}.", feature_names)
     names = np.array([str(name) for name in feature_names], dtype=object)
     if len(names) != n_features:
         raise InputError.of("feature_names", f"must have one name per feature: {n_features}; got {len(names)}.", names)

@@ -28,6 +28,8 @@ _FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE]
 
 def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
     """Return a path that the system can look up, whether or not there is anything."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError.of(argument, f"must be the path of a file; got {path!r}.", path)
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError, PermissionError):

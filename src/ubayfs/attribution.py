@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import Array, Floats, Mask, RandomState, as_generator, check_int, did_you_mean
+from ._arguments import MOST_REPEATS, Array, Floats, Mask, RandomState, as_generator, check_int, did_you_mean
 from .constraints import ConstraintSystem
 from .constraints.sizes import exactly
 from .decision_problem import DecisionProblem
@@ -291,7 +291,7 @@ def selection_probabilities(
     for name in others.keys() - set(known):
         raise InputError.of(name, f"is not an argument of selection_probabilities.{did_you_mean(name, known)}")
     decision = Decision.of({**locals(), **others, "optimizer": "exact", "random_state": None})
-    n_draws = check_int("n_draws", n_draws, low=1)
+    n_draws = check_int("n_draws", n_draws, low=1, high=MOST_REPEATS)
     if isinstance(posterior, Selection):
         problem, posterior = _decided(posterior, decision, X)
     elif isinstance(posterior, Posterior):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._arguments import FeatureIndex, Floats, check_choice, check_not_complex, check_real
+from ._arguments import FeatureIndex, Floats, as_array, check_choice, check_not_complex, check_real
 from .data.categories import columns_of
 from .data.correlation import absolute_correlations
 from .data.feature_data import FeatureData
@@ -201,14 +201,15 @@ def _as_sets(name: str, sets: Any) -> sparse.csr_array:
 
 
 def _as_members(name: str, features: Any) -> frozenset[str | int]:
-    values = np.asarray(list(features) if isinstance(features, set | frozenset) else features)
+    rule = "must be names (str), positions (int) or a mask (bool)"
+    values = as_array(name, list(features) if isinstance(features, set | frozenset) else features, rule)
     if values.ndim != 1:
         raise InputError.of(name, f"must be one list of names or positions, or one mask; got shape {values.shape}.")
     if values.dtype.kind == "b":
         return frozenset(np.flatnonzero(values).tolist())
     members = values.tolist()
     if not (all(isinstance(m, str) for m in members) or all(isinstance(m, int) for m in members)):
-        raise InputError.of(name, f"must be names (str), positions (int) or a mask (bool); got {members[:5]!r}.")
+        raise InputError.of(name, f"{rule}; got {members[:5]!r}.")
     return frozenset(members)
 
 
@@ -249,7 +250,7 @@ def concordance_index(time: Any, event: Any, risk: Any, weights: str | None = No
     """
     target = Survival(time, event)
     check_not_complex("risk", risk)
-    values = np.asarray(risk, dtype=np.float64)
+    values = as_array("risk", risk, "must be one number per sample", np.float64)
     if values.shape != target.shape or np.isnan(values).any():
         rule = f"must be one number per sample, of shape {target.shape}, without NaN; got shape {values.shape}."
         raise InputError.of("risk", rule)

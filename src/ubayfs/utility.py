@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._arguments import Floats, Ints, Mask, check_feature_names, check_not_complex
+from ._arguments import Floats, Ints, Mask, as_array, check_feature_names, check_not_complex
 from .constraints.system import ConstraintSystem, once_per_system, resolve
 from .exceptions import ConstraintError, InputError
 
@@ -125,9 +125,11 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
     """Return a batch of sets as a csr_array of float (0/1) of shape (n_sets, n_features)."""
     if sparse.issparse(sets):
         return sparse.csr_array(sets, dtype=np.float64)
-    matrix = np.atleast_2d(np.asarray(sets))
+    matrix = np.atleast_2d(as_array("sets", sets, "must be rows of True/False or 0/1"))
+    if matrix.ndim > 2:
+        raise InputError.of("sets", f"must have shape (n_sets, n_features); got {matrix.shape}.", sets)
     if matrix.dtype != bool:
-        return sparse.csr_array(matrix, dtype=np.float64)
+        return sparse.csr_array(as_array("sets", matrix, "must hold True/False or 0/1", np.float64))
     # Ten times as fast as scipy's conversion: a vector of bools is looked through eight at a time.
     row, column = np.divmod(np.flatnonzero(matrix), max(matrix.shape[1], 1))
     starts = np.searchsorted(row, np.arange(len(matrix) + 1))

@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._arguments import check_names
 from ..exceptions import InputError
 
 FEATURES_IN = ("columns", "rows")
@@ -50,8 +51,10 @@ def as_target(name: str, columns: Any) -> str | tuple[str, ...] | SurvivalColumn
     if isinstance(columns, Mapping):
         return SurvivalColumns.of(name, columns)
     listed = columns.split(",") if isinstance(columns, str) and columns.startswith("time=") else columns
-    listed = (listed,) if isinstance(listed, str) else tuple(listed)
-    parts = [str(column).strip().partition("=") for column in listed]
+    listed = check_names(name, listed)
+    if not listed:
+        raise InputError.of(name, "must name a column; got none.", columns)
+    parts = [column.strip().partition("=") for column in listed]
     if len(parts) > 1 and {part for part, equals, _ in parts if equals} & {"time", "event"}:
         return SurvivalColumns.of(name, {part: column for part, _, column in parts})
     return listed[0] if len(listed) == 1 else listed
@@ -86,7 +89,7 @@ def check_orders(name: str, given: Any) -> dict[str, tuple[str, ...]]:
 
 def default_keep(missing: str) -> str:
     """Return which samples of several files are used, unless that is given."""
-    return "any" if missing == "available" else "all"
+    return "any" if isinstance(missing, str) and missing == "available" else "all"
 
 
 def check_encoding(name: str, value: Any) -> str:

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._arguments import did_you_mean
+from .._arguments import check_names, did_you_mean
 from .._files import ReadBytes, read_bytes
 from ..exceptions import InputError
 from .matching import Aliases
@@ -172,8 +172,8 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
         return _of_columns("the table", [str(name) for name in source.columns], source, places, report)
     if isinstance(source, str):
         return _of_lines("the list", list(enumerate(source.splitlines(), start=1)))
-    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
-        names = [name for name in source if name is not None and name == name]  # gaps of a column are no names
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes) and getattr(source, "ndim", 1) == 1:
+        names = [name for name in source if not _is_gap(name)]
         wrong = [name for name in names if not isinstance(name, str)]
         if wrong:
             raise InputError(f"a list of names must hold texts; got {wrong[0]!r}.", value=wrong[0])
@@ -182,9 +182,14 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
     raise InputError(f"must be a path, a text or a list of names, or a DataFrame; got {source!r}.", value=source)
 
 
+def _is_gap(name: Any) -> bool:
+    """Tell whether an entry of a column is a missing value: None, NaN, NaT."""
+    return name is None or (isinstance(name, float) and math.isnan(name)) or (name != name) is True
+
+
 def restricted(found: Knowledge, only: Iterable[str]) -> Knowledge:
     """Return the rows of blocks (gene sets) that are wanted, by name or pattern; all rows if none are named."""
-    patterns = [only] if isinstance(only, str) else list(only)
+    patterns = check_names("only", only)
     if not patterns:
         return found
     found.require("block")

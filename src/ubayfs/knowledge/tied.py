@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .._arguments import feature_hint
+from .._arguments import check_choice, feature_hint
 from ..data.blocks import Blocks
 from ..exceptions import Advice, InputError
 from .damaged_names import symbols_before_damage
@@ -66,8 +66,7 @@ def read_knowledge(
     >>> read_knowledge("TP53, BRCA1", weight="likely").rows[1]
     Row(place='the list, line 1', feature='BRCA1', weight='likely', block=None, cost=None, why=None, source=None)
     """
-    if unknown not in ("skip", "error"):
-        raise InputError.of("unknown", f"must be 'skip' or 'error'; got {unknown!r}.", unknown)
+    check_choice("unknown", unknown, ("skip", "error"))
     problems: list[str] = []
     found = read_rows(source, problems.append, sheet=sheet, only=only)
     known = read_aliases(aliases, problems.append)

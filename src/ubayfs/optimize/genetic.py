@@ -10,7 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Array, Floats, Ints, Mask, RandomState, as_generator, check_choice, check_int, check_real
+from .._arguments import (
+    MOST_REPEATS,
+    Array,
+    Floats,
+    Ints,
+    Mask,
+    RandomState,
+    as_generator,
+    check_choice,
+    check_int,
+    check_real,
+)
 from ..utility import Admissibility, Utility
 from .algorithm1 import feasible_start, initial_sets
 from .base import Solution
@@ -59,7 +70,7 @@ class Genetic:
     start: str = "guided"
 
     def __post_init__(self) -> None:
-        check_int("n_sets", self.n_sets, low=2)
+        check_int("n_sets", self.n_sets, low=2, high=MOST_REPEATS)
         check_int("n_generations", self.n_generations, low=0)
         check_real("crossover_rate", self.crossover_rate, low=0.0, high=1.0)
         check_real("mutation_rate", self.mutation_rate, low=0.0, high=1.0)

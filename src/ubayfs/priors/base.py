@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import Array, Floats, RandomState, as_generator, check_int, check_real, freeze
+from .._arguments import MOST_REPEATS, Array, Floats, RandomState, as_generator, check_int, check_real, freeze
 from .._shown import Shown
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
@@ -138,7 +138,7 @@ class Posterior(Shown, ABC):
         theta : ndarray of float of shape (n, n_features)
             Every row sums to 1.
         """
-        n = check_int("n", n, low=1)
+        n = check_int("n", n, low=1, high=MOST_REPEATS)
         rng = as_generator(random_state)
         theta = np.empty((n, self.n_features))
         step = max(1, _CHUNK // self.n_features)
@@ -169,7 +169,7 @@ class Posterior(Shown, ABC):
         """
         level = check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         tail = (1.0 - level) / 2.0
-        return self._interval(tail, check_int("n_draws", n_draws, low=1), random_state)
+        return self._interval(tail, check_int("n_draws", n_draws, low=1, high=MOST_REPEATS), random_state)
 
     def _interval(self, tail: float, n_draws: int, random_state: RandomState) -> tuple[Floats, Floats]:
         theta = self.draws(n_draws, random_state)

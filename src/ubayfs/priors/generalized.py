@@ -74,7 +74,7 @@ class GeneralizedDirichlet(Prior):
             beta = np.asarray(self.beta, dtype=np.float64)
         except InputError:
             raise
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError.of("beta", f"{rule}; got {self.beta!r}.") from None
         if isinstance(self.beta, bool | np.bool_ | str):
             raise InputError.of("beta", f"{rule}; got {self.beta!r}.")

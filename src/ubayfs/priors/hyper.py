@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
+from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
 from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
@@ -83,9 +83,9 @@ class Hyperdirichlet(Prior):
                 )
             # A copy: later changes by the caller have no effect.
             object.__setattr__(self, "set_weights", dict(self.set_weights))
-        check_int("n_chains", self.n_chains, low=2)
+        check_int("n_chains", self.n_chains, low=2, high=MOST_REPEATS)
         check_int("n_warmup", self.n_warmup, low=0)
-        check_int("n_draws", self.n_draws, low=2 * _N_BLOCKS)
+        check_int("n_draws", self.n_draws, low=2 * _N_BLOCKS, high=MOST_REPEATS)
         check_int("max_draws", self.max_draws, low=self.n_draws)
 
     def _update(

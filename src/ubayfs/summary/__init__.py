@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from .._arguments import RandomState, check_int
+from .._arguments import MOST_REPEATS, RandomState, check_int
 from .._plain import plain
 from ..attribution import attribution
 from ..data.blocks import Blocks
@@ -143,7 +143,7 @@ def summarize(
     >>> summary["proof"]
     'Proved: under these votes, weights and constraints no other set has a higher score.'
     """
-    n_draws = check_int("n_draws", n_draws, low=0)
+    n_draws = check_int("n_draws", n_draws, low=0, high=MOST_REPEATS)
     if study is not None:
         data = study.data if data is None else data
         blocks, random_state = study.decision.blocks, study.decision.random_state

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._arguments import check_choice, did_you_mean, freeze, nearest
+from .._arguments import check_choice, check_names, check_text, did_you_mean, freeze, nearest
 from ..data.blocks import Blocks
 from ..data.categories import with_levels
 from ..data.covariates import covariate_advice
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING, Gaps, check_missing
-from ..data.reading_rules import SurvivalColumns, as_target, target_columns
+from ..data.reading_rules import SurvivalColumns, as_target, check_orders, target_columns
 from ..data.survival import Survival
 from ..data.target import TASKS
 from ..exceptions import Advice, InputError, Problem
@@ -83,6 +83,10 @@ def read_features(
     missing, max_missing = check_missing(missing, max_missing)
     if task is not None:
         check_choice("task", task, TASKS)
+    check_text("groups", groups)
+    ignore, adjust_for = check_names("ignore", ignore), check_names("adjust_for", adjust_for)
+    unordered = ordered is None or (isinstance(ordered, Mapping) and not ordered)
+    ordered = {} if unordered else check_orders("ordered", ordered)
     roles = None if target is None else as_target("target", target)
     targets, survival = target_columns(roles), roles if isinstance(roles, SurvivalColumns) else None
     covariates = _listed(adjust_for)
@@ -92,16 +96,16 @@ def read_features(
         problems.append(Problem(rule, ("task",)))
     task = task if survival is None else "survival"
     notes = [*table.notes, *_orientation_notes(table, targets)]
-    names, more_notes = measurements(table, names, ordered or {})
+    names, more_notes = measurements(table, names, ordered)
     notes += more_notes
     table, more_notes = with_targets(table, roles, task)
     notes += more_notes
     table, more_notes, more = with_covariates(table, covariates)
     notes += more_notes
     problems += more
-    unknown = [name for name in ordered or {} if name not in names]
+    unknown = [name for name in ordered if name not in names]
     problems += [Problem(f"{name!r} is not a feature.{_hint(table, name)}", ("ordered", name)) for name in unknown]
-    table, categories, more_notes, wrong = with_codes(table, names, ordered or {})
+    table, categories, more_notes, wrong = with_codes(table, names, ordered)
     notes += more_notes
     problems += wrong
     names = [name for name in names if name not in {problem.path[1] for problem in wrong if len(problem.path) > 1}]

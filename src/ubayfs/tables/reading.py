@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._arguments import check_choice
+from .._arguments import check_choice, check_text
 from .._files import ReadBytes, as_path, read_bytes
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
@@ -132,6 +132,9 @@ def named_files(path: Any) -> dict[str, Path]:
     """Return files by block: names that are given, or those of the files, as short as they are distinct."""
     if isinstance(path, Mapping):
         return {str(name): as_path(file) for name, file in path.items()}
+    if not isinstance(path, str | os.PathLike | Iterable):
+        rule = f"must be the path of a file, a list of paths, or a mapping of block names to paths; got {path!r}."
+        raise InputError.of("path", rule, path)
     files = [path] if isinstance(path, str | os.PathLike) else list(path)
     paths = [as_path(file) for file in files]
     for name in (lambda path: path.name.split(".")[0], lambda path: path.name, str):  # the first that tells them apart
@@ -154,6 +157,8 @@ def read_files(
 ) -> Table:
     """Read the files of :func:`read_data` and lay them out as one table; its further arguments are those of that."""
     check_choice("features_in", features_in, FEATURES_IN)
+    check_text("sheet", sheet)
+    check_text("id", layout.get("id"))
     check_choice("duplicates", duplicates, DUPLICATE_RULES)
     if encoding is not None:
         check_encoding("encoding", encoding)

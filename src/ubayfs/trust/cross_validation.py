@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import RandomState, check_choice, check_int, check_random_state
+from .._arguments import MOST_REPEATS, RandomState, check_bool, check_choice, check_int, check_random_state
 from .._files import read_json, write_atomically
 from .._plain import decode, plain
 from ..data.feature_data import FeatureData
@@ -139,7 +139,8 @@ class Options:
 
     def __post_init__(self) -> None:
         check_int("cv", self.cv, low=2)
-        check_int("n_repeats", self.n_repeats, low=1)
+        check_int("n_repeats", self.n_repeats, low=1, high=MOST_REPEATS)
+        check_bool("control", self.control)
         check_random_state(self.random_state)
         check_ensemble(n_jobs=self.n_jobs)
         as_progress(self.on_progress, "folds")

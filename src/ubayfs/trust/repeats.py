@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from .._arguments import Array, RandomState, as_seed_sequence, check_int
+from .._arguments import MOST_REPEATS, Array, RandomState, as_seed_sequence, check_int
 from .._files import load_record, save_record
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import Checkpoint, as_directory, identity
@@ -199,7 +199,7 @@ class EnsembleRepeats(Repeats):
         checkpoint: str | os.PathLike[str] | None,
     ) -> EnsembleRepeats:
         """Check all arguments, and open the checkpoint."""
-        n = check_int(f"n_{what}", n, low=1)
+        n = check_int(f"n_{what}", n, low=1, high=MOST_REPEATS)
         check_ensemble(n_jobs=n_jobs)
         watch = as_progress(on_progress, what)
         procedure = Procedure.of(data, ensemble)
