@@ -241,6 +241,26 @@ def test_a_selection_read_back_cannot_evaluate_other_sets(selection):
 
 
 @pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("knowledge", True),
+        ("knowledge", {"area": 3}),
+        ("evidence", []),
+        ("constraints", {"kind": "max_size"}),
+        ("constraints", [7]),
+        ("constraints", [{"kind": "max_size", "arguments": None}]),
+        ("experts", "Ann"),
+        ("solver", 1.5),
+    ],
+)
+def test_a_selection_whose_provenance_is_of_another_kind(selection, key, value):
+    content = json.loads(json.dumps(selection.to_dict()))
+    content["provenance"][key] = value
+    with pytest.raises(InputError, match="content is a damaged selection"):
+        Selection.from_dict(content)
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ({}, "content must be what Selection.to_dict of this version gave, format 2; got format None"),

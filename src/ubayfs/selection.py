@@ -309,7 +309,7 @@ class Selection(Shown):
             importance=np.array(content["importance"], dtype=np.float64),
             counts=None if content["counts"] is None else np.array(content["counts"], dtype=np.int64),
             weights=None if content["weights"] is None else np.array(content["weights"], dtype=np.float64),
-            provenance=dict(content["provenance"]),
+            provenance=_read_provenance(content["provenance"]),
             advice=tuple(Advice.from_dict(advice) for advice in content["advice"]),
             alternatives_complete=bool(content.get("alternatives_complete", True)),
         )
@@ -330,6 +330,18 @@ def problem_of(selection: Selection, purpose: str) -> DecisionProblem:
             f"{purpose} needs the constraints, which a selection read from a file does not have; call decide() again."
         )
     return selection.problem
+
+
+def _read_provenance(content: Mapping[str, Any]) -> dict[str, Any]:
+    kinds: dict[str, Any] = dict.fromkeys(("evidence", "knowledge", "solver", "confirmed_by"), Mapping)
+    for key, kind in {**kinds, "constraints": list, "experts": list}.items():
+        if key in content and not isinstance(content[key], kind):
+            raise TypeError(f"{key} cannot be {type(content[key]).__name__}")
+    entries = [*content.get("knowledge", {}).values(), *content.get("constraints", ())]
+    entries += [constraint["arguments"] for constraint in content.get("constraints", ()) if constraint["kind"]]
+    if not all(isinstance(entry, Mapping) for entry in entries):
+        raise TypeError("entries of constraints and knowledge must be mappings")
+    return dict(content)
 
 
 def _set_to_dict(found: FeatureSet) -> dict[str, Any]:

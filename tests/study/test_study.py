@@ -286,6 +286,13 @@ def test_a_long_list_is_cut_in_the_message_but_complete_in_the_error(load):
     assert len(caught.value.problems) == 80
 
 
+def test_a_message_of_many_long_problems_is_short(load):
+    with pytest.raises(StudyError, match=r"- and \d+ more$") as caught:
+        load(MINIMAL + "constraints:\n" + "  - can: [a, b]\n" * 40)
+    assert len(caught.value.problems) == 40
+    assert len(str(caught.value)) < 6000
+
+
 def test_python_values_are_checked_by_the_same_rules():
     with pytest.raises(InputError, match=r"^evidence.n_models: must be a whole number >= 1; got 0\.$"):
         EvidenceSection(n_models=0)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from .._arguments import did_you_mean
@@ -18,6 +19,7 @@ Report = Callable[[Path, str], None]
 
 # Problems that a message lists; the error holds all of them.
 _SHOWN = 50
+_CHARACTERS = 5000
 
 _PLAIN_KEY = re.compile(r"[\w*-]+")
 
@@ -185,7 +187,9 @@ class Problems:
         texts = [str(problem) for problem in problems]
         if len(texts) == 1:
             raise StudyError(texts[0], problems)
-        listed = "".join(f"\n- {text}" for text in texts[:_SHOWN])
-        more = f"\n- and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        # A problem may list all that is known: the first ones are enough to begin with.
+        n_shown = min(_SHOWN, 1 + sum(length <= _CHARACTERS for length in accumulate(map(len, texts))), len(texts))
+        listed = "".join(f"\n- {text}" for text in texts[:n_shown])
+        more = f"\n- and {len(texts) - n_shown} more" if len(texts) > n_shown else ""
         subject = "there are" if self.elsewhere else f"{self.origin.file} has"
         raise StudyError(f"{subject} {len(texts)} problems:{listed}{more}", problems)
