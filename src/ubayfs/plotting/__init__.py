@@ -7,7 +7,7 @@ A display knows its section of a report and when it applies; to add one, write i
 >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
 >>> display = EvidenceDisplay.from_selection(decide(evidence, constraints=max_size(1)))
 >>> display.chosen
-(True, False, False)
+(True, False)
 """
 
 from __future__ import annotations

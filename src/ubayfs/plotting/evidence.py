@@ -62,7 +62,7 @@ class EvidenceDisplay(Display):
         >>> evidence = Evidence.from_sets([[1, 1, 0], [1, 0, 0]], ["radius", "area", "texture"])
         >>> display = EvidenceDisplay.from_selection(decide(evidence, {"area": 3}, constraints=max_size(1)))
         >>> display.features, display.votes, display.weights
-        (('area', 'radius', 'texture'), (1.0, 2.0, 0.0), (3.0, 0.01, 0.01))
+        (('area', 'radius'), (1.0, 2.0), (3.0, 0.01))
         """
         names, problem = selection.feature_names, selection.problem
         shown = leading(selection.importance, selection.mask, max_features)

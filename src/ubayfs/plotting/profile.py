@@ -98,7 +98,7 @@ class ProfileDisplay(Display):
         >>> selection = decide(Evidence.from_sets([[1, 0], [1, 0]]), constraints=max_size(1))
         >>> display = ProfileDisplay.from_selection(selection, [[0, 1], [1, 0], [4, 1], [5, 0]], ["a", "a", "b", "b"])
         >>> display.groups, display.effect, [round(effect, 2) for effect in display.effects]
-        (('a', 'b'), 'difference', [8.0])
+        (('a', 'b'), 'difference', [5.66])
         """
         data = X if y is None else FeatureData.from_table(X, y)
         table = selection.data_of_fit(data)

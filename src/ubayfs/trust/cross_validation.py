@@ -118,8 +118,8 @@ def validate(
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
     ensemble, decision = split_arguments("validate", arguments)
     procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
-    decision.check(procedure.data.feature_names)
     decision, decide_for = sized_in_parts(procedure, decision)
+    decision.check(procedure.data.feature_names)
     return validate_procedure(procedure, decision, options, decide_for=decide_for, checkpoint=checkpoint)
 
 
