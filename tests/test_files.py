@@ -2,6 +2,7 @@
 
 import errno
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -81,3 +82,18 @@ def test_a_full_disk_leaves_the_earlier_file_and_nothing_else(tmp_path, monkeypa
     assert ".tmp" not in str(caught.value)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("member", range(4))
+def test_a_member_without_the_head_of_an_array_is_damage(tmp_path, member):
+    path = tmp_path / "evidence.npz"
+    Evidence.from_sets(np.eye(3, dtype=bool)).save(path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = list(members)[member]
+    members[name] = b"?" + members[name][1:]
+    with zipfile.ZipFile(path, "w") as archive:
+        for other, content in members.items():
+            archive.writestr(other, content)
+    with pytest.raises(EnsembleError, match="is damaged and cannot be read"):
+        Evidence.load(path)

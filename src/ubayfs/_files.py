@@ -128,6 +128,8 @@ def load_record(path: Path, kind: str, version: int) -> tuple[dict[str, Any], di
         with np.load(content, allow_pickle=False) as archive:
             # Reading every member checks its CRC, so damage shows here and nowhere later.
             arrays = {name: archive[name] for name in archive.files}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):  # bytes where the head is damaged
+            raise ValueError("a member is not an array")
         metadata = json.loads(arrays.pop(_METADATA, np.empty(0, np.uint8)).tobytes() or b"{}")
     except Exception as error:  # a damaged zip archive may raise nearly anything
         raise EnsembleError(f"{path} is damaged and cannot be read ({type(error).__name__}: {error}).") from error
