@@ -36,7 +36,7 @@ _WATCH = """
   const look = () => {
     const since = document.querySelector('.since')?.textContent || '';
     const lead = document.querySelector('p.lead')?.textContent || '';
-    if (!since.includes(label) || lead.includes('being looked at')) return;
+    if (!since.includes(label) || lead.includes('being applied')) return;
     const now = performance.now() - start;
     times.set ??= now;
     if (!waiting('Because of')) times.reasons ??= now;

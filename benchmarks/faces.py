@@ -69,6 +69,7 @@ def _run(command: list[str]) -> None:
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     source = os.pathsep.join([str(REPOSITORY / "src"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, **one_thread, "PYTHONPATH": source}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages are compiled
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
 
 

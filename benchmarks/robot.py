@@ -30,7 +30,7 @@ TEXTS = [
     "5,5", "mean *", "[a, b", "{x: 1}", "supported", "null", "null bytes \u0000 here", "\U0001f9ec", "0.5", "100000",
 ]  # fmt: skip
 # Left alone: what starts hours of work, leaves the study, or chooses files of the machine.
-_AVOIDED = ("predict", "Take the tour", "Make the study", "Remove it", "All studies", "Find out")
+_AVOIDED = ("predict", "Take the tour", "Make the study", "Remove it", "All studies", "Find out", "Guess the columns")
 _VISIBLE = """
 () => [...document.querySelectorAll('button, select, input, textarea, a.button, summary, nav a')].filter((e) => {
   const box = e.getBoundingClientRect(); return box.width > 0 && box.height > 0 && !e.disabled && e.type !== 'file';
@@ -193,10 +193,10 @@ class Robot:
         page = self.pages[0]
         page.goto(self.server.url(self.study, "rules"), timeout=60_000)
         page.wait_for_selector("#undo", timeout=60_000)
-        end = time.monotonic() + 60
-        while time.monotonic() < end and "Reading" in _status(page):
+        end, known = time.monotonic() + 60, {"names": []}
+        while time.monotonic() < end and not known["names"]:  # until the data are read
             time.sleep(0.2)
-        known = page.request.get(self.server.url(self.study, "features.json")).json()
+            known = page.request.get(self.server.url(self.study, "features.json")).json()
         seen = {name: page.get_attribute(f"#{name}", "title") for name in ("undo", "redo")}
         rules = page.locator(".rules .says").all_text_contents()
         return {**seen, "rules": rules, "blocks": known["blocks"], "stated": known["stated"]}

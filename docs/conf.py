@@ -66,7 +66,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_order.ByStory",
     "download_all_examples": False,
     "plot_gallery": "True",
     "abort_on_example_error": True,

@@ -29,12 +29,27 @@ def take_pictures():
         for screen in SCREENS:
             page.goto(f"{study}/{screen}")
             page.get_by_role("heading", level=1).wait_for()
+            if screen == "versions":
+                compare_two(page, study)
             if screen == "answer":
                 page.wait_for_function("document.querySelectorAll('.answers .unknown').length <= 1")  # but prediction
             page.wait_for_timeout(2500)
             page.screenshot(path=IMAGES / f"app_{screen}.png")
         browser.close()
         stop_server(server)
+
+
+def compare_two(page, study):
+    """Save a version, change a word, and compare the answer with the version."""
+    page.get_by_label("Name", exact=True).fill("Before the meeting")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator(".notice.success", has_text="Before the meeting").wait_for()
+    page.goto(f"{study}/answer")
+    page.locator(".members select").last.select_option("unlikely")
+    page.locator(".since", has_text="unlikely").wait_for()
+    page.goto(f"{study}/versions")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.locator("strong", has_text="added").wait_for()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import gc
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer
 
 from amounts import examples
+from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT
 from ubayfs.plotting import Display
 from ubayfs.plotting.png import encode_png
 
@@ -95,3 +97,34 @@ def blank_figures(without_figures):
     """Leave figures empty."""
     with without_figures():
         yield
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, driven by Playwright, whose event loop would keep other modules from having one of their own."""
+    playwright = pytest.importorskip("playwright.sync_api", reason=HOW_TO_GET_IT)
+    if CHROMIUM is None:
+        pytest.skip(HOW_TO_GET_IT)
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def context(browser):
+    """A browser without cookies; a request to anywhere else, or an error of a script, fails the test."""
+    wrong = []
+    opened = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    opened.set_default_timeout(120_000)  # only ends a test that would hang
+    opened.on("request", lambda request: is_foreign(request.url) and wrong.append(request.url))
+    opened.on("weberror", lambda error: wrong.append(str(error.error)))
+    yield opened
+    opened.close()
+    assert wrong == []
+
+
+def is_foreign(url):
+    """Tell whether a browser asks another machine."""
+    parts = urlsplit(url)
+    return parts.scheme not in ("data", "blob", "about", "file") and parts.hostname != "127.0.0.1"

@@ -20,8 +20,8 @@ from ubayfs import (
     min_size,
     must_link,
 )
-from ubayfs.advice import size_advice, very_likely_advice
 from ubayfs.constraints import resolve
+from ubayfs.decision_problem import size_advice, very_likely_advice
 from ubayfs.summary import summarize
 from ubayfs.workflow import Decision
 

@@ -38,7 +38,7 @@ def test_real_numbers_are_accepted_exactly_inside_the_interval(value, low, high,
 
 
 @pytest.mark.parametrize("value", [math.nan, "0.5", None, True, np.True_, 1j, [0.5]])
-def test_what_is_no_number_is_refused_with_its_value(value):
+def test_what_is_not_a_number_is_refused_with_its_value(value):
     with pytest.raises(InputError, match=r"rho must be a number in \[0, inf\]; got "):
         check_real("rho", value, low=0)
     with pytest.raises(ConstraintError, match="rho must be a number; got "):
@@ -59,7 +59,7 @@ def test_whole_numbers(value):
 
 
 @pytest.mark.parametrize("value", [2, 3.0, "3", None, True, np.True_])
-def test_what_is_no_whole_number_of_that_size_is_refused(value):
+def test_what_is_not_a_whole_number_of_that_size_is_refused(value):
     with pytest.raises(InputError, match="n_models must be a whole number >= 3; got "):
         check_int("n_models", value, low=3)
 
@@ -163,7 +163,7 @@ def test_a_generator_passes_through_and_no_seed_is_fresh():
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "1", True, [1, 2]])
-def test_what_is_no_seed_is_refused(value):
+def test_what_is_not_a_seed_is_refused(value):
     with pytest.raises(InputError, match="random_state must be a whole number >= 0; got "):
         as_seed_sequence(value)
 

@@ -333,7 +333,7 @@ def test_what_is_held_unlikely_is_prior():
     assert attribution(said).reasons("c") == ("constraints",)
 
 
-def test_belief_alone_is_no_constraint():
+def test_belief_alone_is_not_a_constraint():
     selection = quietly_decide(with_votes(6, 5, 4, 3), constraints=[unlikely("a", rho=5)])
     found = attribution(selection)
     assert found.without_constraints == selection.features == ("b", "c", "d")

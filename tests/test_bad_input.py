@@ -1,5 +1,6 @@
 """Every kind of bad input, through the public functions: messages name argument, rule, value and way out."""
 
+import itertools
 import json
 import re
 import warnings
@@ -463,13 +464,13 @@ def test_constant_columns_are_never_chosen(X, y):
     selection = decide(evidence, weights={"area": 100.0}, constraints=max_size(4, rho=0.01))
     assert not {"area", "shape"} & set(selection.features)
     with pytest.raises(
-        InfeasibleError, match=r"require area.*2 feature\(s\) may not be selected at all: constant columns"
+        InfeasibleError, match=r"require area.*2 feature\(s\) may not be selected at all, such as constant columns"
     ):
         decide(evidence, constraints=[max_size(2), require("area")])
 
 
 def test_data_of_constant_columns_alone(X, y):
-    with pytest.warns(EnsembleWarning, match="no run chose a single feature"):
+    with pytest.warns(EnsembleWarning, match="No run chose a single feature"):
         evidence = collect(X * 0.0, y)
     refused("no feature to select: the highest count is 0, and 5 of 5 columns are constant", decide, evidence)
 
@@ -477,7 +478,7 @@ def test_data_of_constant_columns_alone(X, y):
 def test_a_time_limit_that_is_reached_warns_with_the_gap():
     rng = np.random.default_rng(0)
     pairs = [cannot_link(rng.choice(40, 2, replace=False), rho=float(rng.uniform(0.5, 9))) for _ in range(300)]
-    with pytest.warns(OptimizationWarning, match=r"time_limit was reached") as caught:
+    with pytest.warns(OptimizationWarning, match=r"time limit was reached") as caught:
         selection = maximize(rng.dirichlet(np.ones(40)), [max_size(9), *pairs], time_limit=1e-9)
     (advice,) = selection.advice
     assert str(caught[0].message) == str(advice)
@@ -569,7 +570,7 @@ def test_other_arguments_of_a_decision(evidence, settings, message):
     refused(message, decide, evidence, **{"constraints": max_size(2), **settings})
 
 
-def test_what_is_no_evidence():
+def test_what_is_not_evidence():
     refused(
         "evidence must be Evidence (from collect_evidence or Evidence.from_sets) or a Posterior; got ndarray",
         decide,
@@ -687,8 +688,167 @@ def test_values_of_another_kind_are_refused_by_name(X, y, evidence, argument, ca
 
 @pytest.mark.parametrize("wrong", [7, np.ones((2, 2)), [["a"], []], [None], {"a": 1}, b"y"])
 @pytest.mark.parametrize("argument", ["id", "target", "groups", "adjust_for", "ignore", "ordered", "missing", "sheet"])
-def test_what_is_no_column_of_a_file(argument, wrong, tmp_path):
+def test_what_is_not_a_column_of_a_file(argument, wrong, tmp_path):
     (tmp_path / "t.csv").write_text("x,z,y\n" + "".join(f"{i % 7},{i * i % 5},{i % 2}\n" for i in range(20)))
     given = {"target": "y", argument: wrong}
     with pytest.raises(UBayFSError):
         ubayfs.read_data(tmp_path / "t.csv", **given)
+
+
+class Unshown:
+    """What has neither a repr nor a text."""
+
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Unshown(), [Unshown()], {"radius": Unshown()}, 10**5000, np.array(Unshown())],
+    ids=["object", "list", "mapping", "digits", "array"],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: max_size(value),
+        lambda value: min_size(2, rho=value),
+        lambda value: must_link(value),
+        lambda value: must_link(["a", "b"], on=value),
+        lambda value: cost_budget(value, 1.0),
+        lambda value: maximize(value),
+        lambda value: maximize([0.5, 0.5], require(0), feature_names=value),
+        lambda value: maximize([0.5, 0.5], value),
+        lambda value: maximize([0.5, 0.5], time_limit=value),
+        lambda value: maximize([0.5, 0.5], optimizer=value),
+        lambda value: decide(EVIDENCE_OF_4, value),
+        lambda value: decide(EVIDENCE_OF_4, prior=ubayfs.GeneralizedDirichlet(value)),
+        lambda value: ubayfs.redundancy_rate(np.eye(4), value),
+        lambda value: ubayfs.read_knowledge(value),
+        lambda value: ubayfs.read_data(value),
+        lambda value: Evidence.load(value),
+        lambda value: Evidence.join(value),
+        lambda value: ubayfs.Survival([1, 2], value),
+    ],
+)
+def test_values_that_cannot_be_shown_are_refused(call, value):
+    with pytest.raises(InputError):
+        call(value)
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("features", lambda one: must_link(one)),
+        ("if_features", lambda one: implies(one, 1)),
+        ("blocks", lambda one: max_per_block(1, blocks=one)),
+        ("constraints", lambda one: maximize([0.5, 0.5], one)),
+        ("price", lambda one: linear(np.eye(2), 1, price=one)),
+        ("blocks", lambda one: decide(EVIDENCE_OF_4, blocks={"a": one})),
+    ],
+)
+def test_an_array_without_dimensions_is_no_list(argument, call):
+    with pytest.raises(InputError) as caught:
+        call(np.array("a"))
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("many", [lambda: range(10**12), itertools.count], ids=["range", "endless"])
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("feature_names", lambda many: maximize([0.5, 0.5], feature_names=many)),
+        ("features", lambda many: must_link(many)),
+        ("features", lambda many: ubayfs.redundancy_rate(np.eye(4), many)),
+        ("path", lambda many: ubayfs.read_data(many)),
+        (None, lambda many: ubayfs.read_knowledge(["a"], only=many)),
+        (None, lambda many: ubayfs.read_knowledge(many)),
+        ("X", lambda many: collect(many, [0, 1])),
+        ("y", lambda many: collect(np.eye(4), many)),
+        ("sets", lambda many: Evidence.from_sets(many)),
+        ("weights", lambda many: decide(EVIDENCE_OF_4, many)),
+        ("beta", lambda many: decide(EVIDENCE_OF_4, prior=ubayfs.GeneralizedDirichlet(many))),
+    ],
+)
+def test_more_entries_than_memory_holds_are_refused(argument, call, many, monkeypatch):
+    monkeypatch.setattr(ubayfs._arguments, "MOST_ENTRIES", 10_000)
+    with pytest.raises(UBayFSError) as caught:
+        call(many())
+    assert argument in (caught.value.argument, str(caught.value).partition(" ")[0].partition(":")[0], "only")
+
+
+@pytest.mark.parametrize(
+    "event", [[[1], [0, 1]], np.array([[1], [0, 1]], dtype=object), [{}, {}], [Decimal("sNaN"), 1]]
+)
+def test_events_of_another_kind_are_refused(event):
+    with pytest.raises(InputError) as caught:
+        ubayfs.Survival([1.0, 2.0], event)
+    assert caught.value.argument == "event"
+
+
+@pytest.mark.parametrize("aliases", [{"p53": 7}, {"p53": [7]}, {"p53": np.ones((2, 2))}, {7: "TP53"}, 7, np.array("a")])
+def test_aliases_of_another_kind_are_refused(aliases):
+    with pytest.raises(InputError, match="aliases must be"):
+        ubayfs.read_knowledge(["TP53"], aliases=aliases)
+
+
+@pytest.mark.parametrize(
+    "wrong", [7, "bar", int, object, lambda: None, lambda done: None, lambda done, total, more: None]
+)
+def test_what_cannot_be_called_with_progress_is_refused(X, y, wrong):
+    with pytest.raises(InputError) as caught:
+        collect(X, y, on_progress=wrong)
+    assert caught.value.argument == "on_progress"
+
+
+class Obeyed:
+    """What a terminal would obey if its text was printed."""
+
+    def __repr__(self):
+        return "\x1b[2J"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda value: min_size(2, rho=value),
+        lambda value: must_link(["a", "b"], on=value),
+        lambda value: maximize([0.5, 0.5], random_state=value),
+        lambda value: ubayfs.read_knowledge(value),
+    ],
+)
+def test_no_message_holds_characters_that_terminals_obey(call):
+    with pytest.raises(InputError) as caught:
+        call(Obeyed())
+    for text in (str(caught.value), caught.value.rule):
+        assert "\x1b" not in text
+        assert r"\x1b[2J" in text
+
+
+@pytest.mark.parametrize("sets", [np.zeros(3, dtype=[("a", bool), ("b", float)]), [[Decimal("sNaN"), 1]], [[1, 2]]])
+def test_sets_that_mark_nothing_are_refused(sets):
+    with pytest.raises(InputError) as caught:
+        ubayfs.log_admissibility(sets, max_size(1))
+    assert caught.value.argument == "sets"
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("constraints", lambda many: maximize([0.5, 0.5], many)),
+        ("costs", lambda many: cost_budget(many, 1.0)),
+        ("theta", lambda many: maximize(many)),
+    ],
+)
+def test_more_values_than_memory_holds_are_refused(argument, call):
+    with pytest.raises(InputError) as caught:
+        call(range(10**14))
+    assert caught.value.argument == argument
+
+
+def test_a_duration_is_not_a_number():
+    with pytest.raises(InputError) as caught:
+        min_size(2, rho=np.timedelta64(3, "D"))
+    assert caught.value.argument == "rho"
+    with pytest.raises(InputError) as caught:
+        maximize([0.5, 0.5], n_alternatives=np.timedelta64(3, "D"))
+    assert caught.value.argument == "n_alternatives"

@@ -221,7 +221,7 @@ def test_readme_without_markers_is_left_alone(saved, tmp_path):
 
 
 @pytest.mark.usefixtures("no_data")
-def test_absent_data_are_said_and_skipped():
+def test_absent_data_are_reported_and_skipped():
     for section in (evidence.ensembles(quick=False), evidence.against_tools(quick=False)):
         assert section.rows
         assert all(row.values == {} and row.note.startswith("skipped: no ") for row in section.rows)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import pytest
@@ -187,12 +188,39 @@ def test_every_builder_is_listed(page):
     assert {kind for kind in KINDS if f"`{kind}`" not in text and f"`{kind}(" not in text} == set()
 
 
-def test_names_in_code_spans_exist():
-    """What looks like an attribute of the package in the pages is one."""
-    for page in PAGES:
-        text = (ROOT / page).read_text(encoding="utf-8")
-        for name in re.findall(r"\bubayfs\.([a-zA-Z_]\w*)", text):
-            assert hasattr(ubayfs, name), f"{page}: ubayfs.{name}"
+@pytest.mark.parametrize("page", PAGES)
+def test_names_in_code_spans_exist(page):
+    """What looks like a name of the package in the pages is one, to its last part."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in re.findall(r"\b(ubayfs(?:\.[a-zA-Z_]\w*)+)(?!\S*[@/])", text):
+        assert resolve_name(name) is not None
+
+
+ROOMS = [
+    ROOT,
+    ROOT / "src" / "ubayfs",
+    ROOT / "experiments" / "src",
+    ROOT / "experiments" / "src" / "ubayfs_experiments",
+]
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/method.md", "docs/experiments.md"])
+def test_modules_that_pages_name_exist(page):
+    """And hold the names that a page says they hold. A line that names a room may name its modules without it."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for line in text.splitlines():
+        named = [room / name for name in re.findall(r"`((?:\w+/)+)`", line) for room in ROOMS]
+        for module, name in re.findall(r"`((?:\w+/)*\w+\.py)`(?:: `([\w.]+)`)?", line):
+            assert any((room / module).is_file() for room in [*ROOMS, *named]), module
+            if name:
+                assert resolve_name(f"ubayfs.{module.removesuffix('.py').replace('/', '.')}.{name}") is not None
+
+
+def test_rooms_of_the_architecture_exist():
+    """Those of the table in CONTRIBUTING.md are the packages that there are."""
+    table = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rooms = {name for cell in table for name in re.findall(r"`(\w+)/`", cell)}
+    assert rooms == {path.parent.name for path in (ROOT / "src" / "ubayfs").glob("*/__init__.py")}
 
 
 def test_version_is_the_same_everywhere():

@@ -97,7 +97,7 @@ class TestFit:
             (lambda: load_iris(return_X_y=True), "regression", "regression"),
         ],
     )
-    def test_task_is_inferred_or_said(self, load, said, task):
+    def test_task_is_inferred_or_given(self, load, said, task):
         X, y = load()
         fitted = UBayFSSelector(max_features=2, n_models=2, task=said, random_state=0).fit(X, y)
         assert fitted.evidence_.settings["task"] == task
@@ -174,7 +174,7 @@ class TestSize:
             UBayFSSelector(max_features=wrong).fit(*cancer)
 
     @pytest.mark.parametrize(("word", "hint"), [("ten", ""), ("Supported", " Did you mean 'supported'?")])
-    def test_a_wrong_word_for_the_size_is_told_the_right_one(self, cancer, word, hint):
+    def test_a_wrong_word_for_the_size_suggests_the_right_one(self, cancer, word, hint):
         expected = f"max_features must be a whole number >= 1 or 'supported'; got {word!r}.{hint}"
         with pytest.raises(InputError, match=f"^{re.escape(expected)}$"):
             UBayFSSelector(max_features=word, n_models=3).fit(*cancer)
@@ -280,7 +280,7 @@ class TestBadInput:
         with pytest.raises(InputError, match=message):
             UBayFSSelector().fit(spoil(X), y)
 
-    def test_things_that_are_no_numbers_are_type_errors_too(self, cancer):
+    def test_things_that_are_not_numbers_are_type_errors_too(self, cancer):
         X, y = cancer
         values = X.to_numpy().astype(object)
         values[0, 3] = {"area": 1}
@@ -483,6 +483,23 @@ def confounded():
     return frame, y, ["age", "site"]
 
 
+@pytest.mark.parametrize("adjusted", [False, True], ids=["alone", "beside covariates"])
+def test_categories_are_returned_as_they_are(adjusted):
+    X, y, names = confounded()
+    X = X.drop(columns=[] if adjusted else names)
+    X = X.assign(kind=pd.Categorical(np.resize(["left", "right", "right"], len(X))), flag=np.arange(len(X)) % 2 == 0)
+    settings = {"adjust_for": names if adjusted else None, "n_models": 20, "max_features": 3, "random_state": 0}
+    selector = UBayFSSelector(**settings, constraints=[require(["kind", "flag"])]).fit(X, y)
+    chosen = selector.get_feature_names_out().tolist()
+    assert {"kind", "flag"} < set(chosen)
+    assert selector.transform(X).tolist() == X[chosen].to_numpy(dtype=object).tolist()
+    pd.testing.assert_frame_equal(clone(selector).set_output(transform="pandas").fit(X, y).transform(X), X[chosen])
+    numbers = clone(selector).set_params(constraints=[]).fit(X[[*X.columns.drop("flag")]], y)
+    assert "kind" not in numbers.get_feature_names_out()
+    assert numbers.transform(X.drop(columns="flag")).dtype == np.float64
+
+
+@pytest.mark.filterwarnings("ignore:samples without a value of age")
 def test_covariates_are_never_selected():
     X, y, names = confounded()
     X.loc[5, "age"] = np.nan

@@ -25,7 +25,7 @@ def test_a_directory_that_does_not_exist_is_named(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_no_directory(tmp_path):
+def test_a_file_is_not_a_directory(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match=r"must lie in a directory that exists; '.*file' does not"):
         evidence().save(tmp_path / "file" / "x.npz")
@@ -37,7 +37,7 @@ def test_a_path_without_a_name_is_refused():
         evidence().save("")
 
 
-def test_a_directory_is_no_file_to_write(tmp_path):
+def test_a_directory_is_not_a_file_to_write(tmp_path):
     (tmp_path / "x.npz").mkdir()
     with pytest.raises(
         EnsembleError, match=r"x\.npz could not be written \(.*directory.*Name a path that you may write"

@@ -11,9 +11,9 @@ import ubayfs
 
 # From the bottom up: a module imports only from lower lines. A package (selectors, priors, optimize) is one entry.
 LAYERS = [
-    ["_advice"],
+    ["advice"],
     ["exceptions"],
-    ["_arguments", "_files", "_plain", "_shown"],
+    ["_arguments", "_files", "_plain"],
     ["data"],
     ["knowledge"],
     ["selectors"],
@@ -26,7 +26,6 @@ LAYERS = [
     ["optimize"],
     ["decision_problem"],
     ["selection"],
-    ["advice"],
     ["workflow"],
     ["attribution"],
     ["trust"],
@@ -46,9 +45,10 @@ LAYERS = [
 CALLED_LATER = {
     ("study.study", "study.resolve"),
     ("ensemble.evidence", "ensemble.parts"),
-    ("data.blocks", "knowledge.rows"),
-    ("data.blocks", "knowledge.tied"),
+    ("data.blocks", "knowledge.headings"),
+    ("data.blocks", "knowledge.matching"),
     ("knowledge.rows", "tables.__init__"),
+    ("knowledge.aliases", "tables.__init__"),
     ("workflow", "attribution"),
     ("selection", "trust.substitutes"),
     ("selection", "trust.noise"),
@@ -56,7 +56,7 @@ CALLED_LATER = {
     ("selection", "trust.validation"),
     ("selection", "plotting.__init__"),
     ("selection", "report.writing"),
-    ("_shown", "report.cards"),
+    ("_plain", "report.cards"),
 }
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 ROOT = Path(ubayfs.__file__).parent

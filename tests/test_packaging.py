@@ -26,7 +26,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(project):
     assert [path.name for path in (ROOT / "src").iterdir() if not path.name.endswith(".egg-info")] == ["ubayfs"]
 
 
-def test_the_experiments_are_no_part_of_it(project):
+def test_the_experiments_are_not_part_of_it(project):
     assert list(project["project"]["scripts"]) == ["ubayfs"]
     assert "experiments" not in project["project"]["optional-dependencies"]
     sources = [path for path in (ROOT / "src").rglob("*.py") if "experiments" in path.read_text(encoding="utf-8")]
@@ -61,17 +61,23 @@ def targets():
     return set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def commands(workflow):
-    """Return what the steps of a workflow run."""
-    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / workflow).read_text(encoding="utf-8"))["jobs"]
-    return [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+@pytest.fixture(scope="module")
+def jobs():
+    """All jobs of the workflows."""
+    workflows = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    assert [path.name for path in workflows] == ["docs.yml", "release.yml", "tests.yml"]
+    return [job for path in workflows for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()]
 
 
-def test_workflows_call_targets_of_make_only():
+def test_jobs_end_and_take_actions_that_nobody_can_exchange(jobs):
+    assert all(job["timeout-minutes"] <= 45 for job in jobs)
+    actions = [step["uses"] for job in jobs for step in job["steps"] if "uses" in step]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in actions)
+
+
+def test_workflows_call_targets_of_make_only(jobs):
     """What CI does can be repeated on any machine."""
-    workflows = sorted(path.name for path in (ROOT / ".github" / "workflows").glob("*.yml"))
-    assert workflows == ["docs.yml", "release.yml", "tests.yml"]
-    called = [command.split()[:2] for name in workflows for command in commands(name)]
+    called = [step["run"].split()[:2] for job in jobs for step in job["steps"] if "run" in step]
     assert all(make == "make" and target in targets() for make, target in called)
     here = re.findall(r"^make (\S+)$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(here) <= {target for _, target in called}

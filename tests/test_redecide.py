@@ -164,7 +164,7 @@ class TestErrors:
         with pytest.raises(InputError, match="redecide cannot change selector__C"):
             fitted.redecide(selector__C=1.0)
 
-    def test_unknown_names_are_told_the_nearest(self, fitted):
+    def test_unknown_names_suggest_the_nearest(self, fitted):
         with pytest.raises(InputError, match=r"does not know 'max_feature'\. Did you mean 'max_features'\?"):
             fitted.redecide(max_feature=3)
         with pytest.raises(InputError, match=r"does not know 'zzz'\. It takes X, blocks, constraint_strength"):

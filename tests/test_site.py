@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,8 @@ def test_every_page_is_in_one_list_of_contents():
 @pytest.mark.parametrize("path", [*DOCS.glob("_static/*.css"), DOCS / "conf.py"], ids=lambda path: path.name)
 def test_the_site_loads_nothing_from_elsewhere(path):
     assert not re.search(r"https?://|@import", path.read_text(encoding="utf-8"))
+
+
+def test_every_example_has_its_place_in_the_gallery():
+    order = runpy.run_path(str(DOCS / "_extensions" / "gallery_order.py"))["STORY"]
+    assert sorted(order) == sorted(path.stem.removeprefix("plot_") for path in (DOCS.parent / "examples").glob("*.py"))

@@ -86,7 +86,7 @@ def test_log_space_does_not_underflow():
     assert log_row_admissibility(1000.0, 1.0) == pytest.approx(np.log(2.0) - 1000.0)
 
 
-def test_rounding_is_no_violation():
+def test_rounding_is_not_a_violation():
     assert 0.1 + 0.2 > 0.3
     system = system_of([0.1, 0.2, 0.0, 0.0, 0.0], [0.3], [np.inf])
     admissibility = Admissibility(system)

@@ -94,7 +94,7 @@ def test_every_measure_sees_the_same_data_and_every_kind_others(monkeypatch):
     assert len({seen[names[0], 0], seen[names[0], 1], seen[names[3], 0]}) == 3
 
 
-def test_noise_is_said_and_counted():
+def test_noise_is_stated_and_counted():
     outcome = simulate("gauss/few-noise-fisher-0", 1)
     seed = int(seed_of(runner.SEED, "gauss", "random", 1, "method").generate_state(1)[0])
     truth = population(load("gauss", None, runner.SEED), "few", 0)
@@ -113,7 +113,7 @@ def test_noise_is_said_and_counted():
     assert outcome.scores["supported_t1"] == len(set(supported.tolist()) - set(truth.signals.tolist()))
 
 
-def test_halves_and_folds_are_said():
+def test_halves_and_folds_are_stated():
     halves = simulate("gauss/few-halves-fisher-0")
     assert halves.features == simulate("gauss/few-noise-fisher-0").features
     assert halves.scores["interval_low"] < halves.scores["lower"] <= halves.scores["upper"]

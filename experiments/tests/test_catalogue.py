@@ -46,7 +46,7 @@ def test_every_source_says_where_it_comes_from_and_what_is_positive(name):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_data_set_has_the_shape_that_is_said(name, data_dir):
+def test_every_data_set_has_the_shape_that_is_stated(name, data_dir):
     source = SOURCES[name]
     if not is_there(source, data_dir):
         with pytest.raises(DataAbsent, match=source.path):
@@ -115,7 +115,7 @@ def test_a_data_directory_that_does_not_exist(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [*FILES, "blocks-authors", "redundant-authors"])
-def test_absent_files_are_told_with_their_origin(name, tmp_path):
+def test_absent_files_are_reported_with_their_origin(name, tmp_path):
     source = SOURCES[name]
     with pytest.raises(DataAbsent, match=rf"{source.path} of a data directory.*--data-dir.*UBAYFS_DATA"):
         load(name, None, 0)

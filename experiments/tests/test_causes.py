@@ -80,7 +80,7 @@ def test_twice_as_many_features_are_twice_as_many():
     assert len(changed[0].features) == 2 * len(main[0].features) == 10
 
 
-def test_what_is_told_of_an_outcome():
+def test_what_is_reported_of_an_outcome():
     changed, _ = outcomes_of("loss of accuracy out of bag", "random_forest")
     assert dict(changed[0].setting) == {
         "scenario": "standard",

@@ -60,13 +60,13 @@ def check(text, frame, experiment=None):
     return found[0].check(frame)
 
 
-def test_each_claim_is_of_an_experiment_and_said_once():
+def test_each_claim_is_of_an_experiment_and_stated_once():
     assert {c.experiment for c in CLAIMS} == {"1a", "1b", "1c", "1d"}
     assert len({(c.experiment, c.text) for c in CLAIMS}) == len(CLAIMS)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda c: f"{c.experiment} {c.text[:30]}")
-def test_a_table_without_the_cells_is_no_verdict(claim):
+def test_a_table_without_the_cells_is_not_a_verdict(claim):
     settings = {
         "1a": {},
         "1b": {"weighted": "relevant", "weight": 10.0},
@@ -203,7 +203,7 @@ def test_the_authors_data_count_where_they_are():
     ("selector", "n_models", "told"),
     [("laplacian", 100, "laplacian"), ("hsic", 100, "hsic (M = 100)"), ("rfe", 100, "rfe (M = 100)")],
 )
-def test_cells_that_the_paper_lacks_do_not_count_but_are_told(selector, n_models, told):
+def test_cells_that_the_paper_lacks_do_not_count_but_are_reported(selector, n_models, told):
     judged = RISES.check(stack([pair("blocks", "mrmr", 100, 0.1), pair("blocks", selector, n_models, -0.1)]))
     assert judged.verdict == "holds"
     assert f"Over all our cells, with {told}: holds in part; F1 rises in 1 of 2 cells." in judged.words

@@ -1,13 +1,10 @@
 """``ubayfs-experiments``: its commands, its messages, and what it does not import."""
 
-import fcntl
 import os
-import pty
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,7 +79,7 @@ def test_a_quick_run_and_its_repetition(run, ran, state_of):
     assert state_of(ran) == before
 
 
-def test_data_that_are_absent_are_told_and_the_run_goes_on(run):
+def test_data_that_are_absent_are_reported_and_the_run_continues(run):
     done = run("run", "2", "--quick", "--only", "/ubayfs_fisher", "-o", "out")
     assert done.code == 0
     told = done.err.splitlines()
@@ -109,7 +106,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_mistakes_are_told_and_nothing_is_written(run, tmp_path, kind):
+def test_mistakes_are_reported_and_nothing_is_written(run, tmp_path, kind):
     arguments, words = BAD[kind]
     done = run(*arguments)
     assert done.code == 2, done.err
@@ -178,7 +175,7 @@ def test_a_damaged_table_is_reported(run):
     assert table.exists()
 
 
-def test_a_stopped_run_says_how_to_go_on(run, monkeypatch):
+def test_a_stopped_run_says_how_to_resume(run, monkeypatch):
     from ubayfs_experiments import runner
 
     def stop(*arguments):
@@ -218,6 +215,7 @@ def test_help_comes_at_once():
 
 def test_the_terminal_shows_the_cell_its_place_and_the_splits():
     """On a terminal that is really one; notes stand on lines of their own."""
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))  # not on Windows
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     code = "import sys; from ubayfs_experiments.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -159,12 +159,12 @@ def test_our_figures_stand_beside_the_papers(run, page):
     assert text.count("differs") >= run[2].comparison["differs"].sum() > 0
 
 
-def test_p53_is_told_to_be_absent_and_its_printed_figures_are_shown(page):
+def test_p53_is_reported_as_absent_and_its_printed_figures_are_shown(page):
     assert "p53 has not been run; it is when its file is in the data directory." in page.text
     assert "\N{EN DASH} | 0.80" in page.text
 
 
-def test_seed_versions_date_and_settings_are_told(page):
+def test_seed_versions_date_and_settings_are_reported(page):
     for words in ("ubayfs 0.1, numpy 2.0", "2026-01-02", "a machine", '"n_splits": 20'):
         assert words in page.text
 
@@ -185,7 +185,7 @@ def test_every_differing_cell_is_listed_with_its_cause(run, page):
         assert " ".join(words.split()) in page.text
 
 
-def test_experiments_that_are_absent_or_unfinished_are_told(tmp_path, no_figures):
+def test_experiments_that_are_absent_or_unfinished_are_reported(tmp_path, no_figures):
     frames = {"1a": few("1a").query("data == 'additive'")}
     fake.write_run(tmp_path / "run", frames)
     cell = store.cell_path(tmp_path / "run", "1a/additive/mrmr")

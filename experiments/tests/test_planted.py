@@ -34,7 +34,7 @@ def test_gaussian_features_are_correlated_within_blocks_alone(rng):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_signals_are_as_many_and_as_strong_as_said(kind, rng):
+def test_signals_are_as_many_and_as_strong_as_stated(kind, rng):
     truth = gauss("gauss", kind)
     n_signals, strength = KINDS[kind]
     X, y = truth.draw(20000, rng)
@@ -57,7 +57,7 @@ def test_what_is_unrelated(rng):
     assert gauss("gauss", "noise").no_shadow.all()
 
 
-def test_a_shadow_of_the_predictor_is_no_noise(genes, rng):
+def test_a_shadow_of_the_predictor_is_not_noise(genes, rng):
     truth = population(genes, "planted", 0)
     X, _ = truth.draw(40, rng)
     predictor = X[:, truth.signals] @ truth.weights

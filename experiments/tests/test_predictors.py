@@ -115,7 +115,7 @@ def test_counts_are_those_of_scikit_learn(halves, features):
         assert found[f"{name}_fp"] + found[f"{name}_tn"] == (1 - y[test]).sum()
 
 
-def test_without_features_the_more_frequent_class_of_the_training_rows_is_said(halves):
+def test_without_features_the_more_frequent_class_of_the_training_rows_is_predicted(halves):
     X, y, train, test = halves
     found = confusion(X, y, train, test, ())
     assert y[train].mean() > 0.5

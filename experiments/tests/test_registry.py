@@ -15,7 +15,7 @@ def test_all_means_all_whatever_else_is_named():
     assert named(["all"]) == named(["2", "all"]) == list(EXPERIMENTS.values())
 
 
-def test_an_unknown_name_beside_all_is_told():
+def test_an_unknown_name_beside_all_is_reported():
     with pytest.raises(InputError, match="no experiment '1z'"):
         named(["all", "1z"])
 

@@ -82,7 +82,7 @@ def test_two_processes_give_what_one_gives_though_they_were_stopped(undisturbed,
 
 
 @pytest.mark.parametrize("stop_after", [1, 3, 5])
-def test_a_stopped_run_goes_on_to_the_same_result(undisturbed, tmp_path, stop_after):
+def test_a_stopped_run_resumes_to_the_same_result(undisturbed, tmp_path, stop_after):
     done = []
 
     def stop(cell, count, total):
@@ -192,7 +192,7 @@ def test_a_split_has_its_own_rows_and_its_own_seed(tmp_path):
     assert len({tuple(test) for _, test in seen.values()}) == 3
 
 
-def test_absent_data_are_told_once_and_left_out(tmp_path):
+def test_absent_data_are_reported_once_and_left_out(tmp_path):
     notes = []
     experiment = small(data=("HD", "BCW", "PRO"))
     assert run([experiment], tmp_path / "run", None, note=notes.append) == 2

@@ -48,7 +48,7 @@ def test_long_lists_are_cut_on_the_page_and_whole_in_the_table(content):
     assert "more (tables" not in kept
 
 
-def test_what_changed_in_the_rules_is_said_once(content):
+def test_what_changed_in_the_rules_is_stated_once(content):
     assert CHANGED in simulation_section(content, "1b").sentences
     assert CHANGED not in simulation_section(content, "1c").sentences
     assert CHANGED not in simulation_section(content, "1a").sentences  # which was not run

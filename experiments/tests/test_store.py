@@ -95,7 +95,7 @@ def test_a_new_cell_has_no_splits(tmp_path):
 
 @settings(max_examples=examples(60))
 @given(st.data())
-def test_a_run_stopped_at_any_byte_goes_on_to_the_same_table(whole, tmp_path_factory, data):
+def test_a_run_stopped_at_any_byte_resumes_to_the_same_table(whole, tmp_path_factory, data):
     content = store.cell_path(whole[0], TASK.name).read_bytes()
     header = content.index(b"\n") + 1
     cut = data.draw(st.integers(header, len(content)))
@@ -137,7 +137,7 @@ def test_numbers_go_through_json_exactly(real, whole_number):
     assert back == real or (math.isnan(back) and math.isnan(real))
 
 
-def test_the_same_run_goes_on_and_is_not_touched(directory, state_of):
+def test_the_same_run_resumes_and_is_not_touched(directory, state_of):
     before = state_of(directory)
     store.open_run(directory, 1, False, SETTINGS, {"started": "later"})
     assert store.done_splits(directory, [TASK])[TASK.name] == {0, 1, 2, 3}
@@ -223,7 +223,7 @@ def test_a_directory_with_other_things_is_refused(tmp_path, state_of):
     assert state_of(tmp_path) == before
 
 
-def test_a_file_is_no_directory(tmp_path):
+def test_a_file_is_not_a_directory(tmp_path):
     path = tmp_path / "file"
     path.write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match=r"the output '.*file' is a file; name a directory with --output"):
@@ -244,7 +244,7 @@ def test_checking_makes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "3", "{}", '{"settings": []}', '{"settings": {"2": 3}}', "\xff"])
-def test_a_damaged_run_is_told(directory, content, state_of):
+def test_a_damaged_run_is_reported(directory, content, state_of):
     (directory / "run.json").write_bytes(content.encode("latin-1"))
     before = state_of(directory)
     with pytest.raises(InputError, match=r"run\.json is damaged .*--output"):
@@ -252,7 +252,7 @@ def test_a_damaged_run_is_told(directory, content, state_of):
     assert state_of(directory) == before
 
 
-def test_no_run_is_told(tmp_path):
+def test_no_run_is_reported(tmp_path):
     for directory in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(InputError, match=r"holds no run of the experiments .*`ubayfs-experiments run`"):
             store.read_run(directory)
@@ -262,7 +262,7 @@ def test_no_run_is_told(tmp_path):
     "line", [b"{", b"", b"3", b"[]", b"\xff\xfe", b"{}", b'{"split":1}', b'"split outcomes"', b"null"]
 )
 @pytest.mark.parametrize("place", [0, 2])
-def test_a_damaged_cell_is_told(directory, line, place, state_of):
+def test_a_damaged_cell_is_reported(directory, line, place, state_of):
     path = store.cell_path(directory, TASK.name)
     lines = path.read_bytes().split(b"\n")
     lines[place] = line
@@ -286,7 +286,7 @@ def test_a_damaged_cell_is_told(directory, line, place, state_of):
         (1, b'"outcomes":[', b'"outcomes":[null,'),
     ],
 )
-def test_a_cell_damaged_inside_a_line_is_told(directory, place, old, new):
+def test_a_cell_damaged_inside_a_line_is_reported(directory, place, old, new):
     path = store.cell_path(directory, TASK.name)
     lines = path.read_bytes().split(b"\n")
     assert old in lines[place]
@@ -297,7 +297,7 @@ def test_a_cell_damaged_inside_a_line_is_told(directory, place, old, new):
             read(directory, *more)
 
 
-def test_a_cell_without_a_first_line_is_told(directory):
+def test_a_cell_without_a_first_line_is_reported(directory):
     store.cell_path(directory, TASK.name).write_bytes(b'{"task":{"exp')
     with pytest.raises(InputError, match="is damaged"):
         store.done_splits(directory, [TASK])[TASK.name]
@@ -310,7 +310,7 @@ def test_a_cell_of_other_data_is_refused(tmp_path):
         store.check_data(tmp_path, TASK, "ffff")
 
 
-def test_a_cell_without_digest_goes_on(tmp_path):
+def test_a_cell_without_digest_continues(tmp_path):
     store.check_data(tmp_path, TASK, "ffff")
     store.begin_cell(tmp_path, TASK, 6033, ORIGIN)
     store.check_data(tmp_path, TASK, "ffff")

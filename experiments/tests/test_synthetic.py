@@ -183,7 +183,7 @@ def test_files_are_read_back(tmp_path, made, name, compress):
     assert (data.blocks is None) == (name == "redundant")
 
 
-def test_absent_files_are_said_to_be_absent(tmp_path, made):
+def test_absent_files_are_reported_as_absent(tmp_path, made):
     with pytest.raises(
         DataAbsent, match=r"blocks-authors needs .*data.csv.gz, which is not there. Get the folder from"
     ):

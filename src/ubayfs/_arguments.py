@@ -5,19 +5,22 @@ from __future__ import annotations
 import difflib
 import math
 import re
-import reprlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .exceptions import InputError
+from .exceptions import InputError, repr_of
 
 # Of whatever can be repeated: more would only be found out when memory, or patience, is at its end.
 MOST_REPEATS = 1_000_000
+
+# Of whatever is listed: a range, or something that never ends, may have more.
+MOST_ENTRIES = 10_000_000
 
 # Arrays by what they hold; names of features are an Array.
 Array = NDArray[Any]
@@ -68,11 +71,23 @@ def feature_hint(name: str, known: Iterable[object]) -> str:
     (" Did you mean 'radius_1'?", " Did you mean 'SESN1'?")
     >>> feature_hint("SESN1", ["SSNA1"])
     ''
+    >>> feature_hint("TP53", ["x0", "x1"])
+    " The features of an array are 'x0', 'x1', ...: pass a DataFrame (in a pipeline: set_output(transform='pandas'))."
     """
     names = [str(candidate) for candidate in known]
+    if names and names == made_names(len(names)):
+        return (
+            " The features of an array are 'x0', 'x1', ...: pass a DataFrame (in a pipeline: "
+            "set_output(transform='pandas'))."
+        )
     same = [candidate for candidate in names if _letters(candidate) == _letters(name)]
     near = [c for c in names if re.findall(r"[0-9]", c) == re.findall(r"[0-9]", name)]
     return did_you_mean(name, same or (near if sum(map(str.isalpha, name)) >= 5 else ()))
+
+
+def made_names(n_features: int) -> list[str]:
+    """Return the names of features that have none of their own: x0, x1, ..., as scikit-learn calls them."""
+    return [f"x{position}" for position in range(n_features)]
 
 
 def _letters(name: str) -> str:
@@ -97,7 +112,7 @@ def check_real(
     number = as_float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
     # Comparisons with NaN are false.
     if not ((number > low if low_open else number >= low) and (number < high if high_open else number <= high)):
-        raise error.of(name, f"{rule}; got {value!r}.", value)
+        raise error.of(name, f"{rule}; got {repr_of(value)}.", value)
     return number
 
 
@@ -109,24 +124,25 @@ def as_float(value: Any) -> float:
     """
     try:
         return float(value)
-    except (OverflowError, ValueError):
+    except (OverflowError, ValueError, TypeError):  # a duration of NumPy counts as a whole number
         return math.nan
 
 
 def check_int(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an int from `low` to `high`, or raise naming `name`, rule and value."""
     rule = "must be a whole number" + ("" if low is None else f" >= {low}")
-    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or (low is not None and value < low):
-        raise InputError.of(name, f"{rule}; got {value!r}.", value)
+    no_number = not isinstance(value, Integral) or isinstance(value, bool | np.bool_ | np.timedelta64)
+    if no_number or (low is not None and value < low):
+        raise InputError.of(name, f"{rule}; got {repr_of(value)}.", value)
     if high is not None and int(value) > high:
-        raise InputError.of(name, f"must be a whole number <= {high}; got {value!r}.", value)
+        raise InputError.of(name, f"must be a whole number <= {high}; got {repr_of(value)}.", value)
     return int(value)
 
 
 def check_bool(name: str, value: Any) -> bool:
     """Return true or false."""
     if not isinstance(value, bool):
-        raise InputError.of(name, f"must be true or false; got {value!r}.", value)
+        raise InputError.of(name, f"must be true or false; got {repr_of(value)}.", value)
     return value
 
 
@@ -134,35 +150,54 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`, or raise naming them and the nearest one."""
     known = sorted(choices)
     if not isinstance(value, str) or value not in known:
-        raise InputError.of(
-            name, f"must be one of {', '.join(map(repr, known))}; got {value!r}.{did_you_mean(value, known)}", value
-        )
+        hint = did_you_mean(value, known) if isinstance(value, str) else ""
+        raise InputError.of(name, f"must be one of {', '.join(map(repr, known))}; got {repr_of(value)}.{hint}", value)
     return value
 
 
 def check_text(name: str, value: Any) -> str | None:
     """Return a text, or None."""
     if value is not None and not isinstance(value, str):
-        raise InputError.of(name, f"must be a text; got {value!r}.", value)
+        raise InputError.of(name, f"must be a text; got {repr_of(value)}.", value)
     return value
+
+
+def entries_of(name: str, values: Any, error: type[InputError] = InputError) -> list[Any] | None:
+    """Return the entries of a list, an array or whatever else can be iterated; None of a text or a single value.
+
+    >>> entries_of("n", range(3)), entries_of("n", np.array(3)), entries_of("n", "abc")
+    ([0, 1, 2], None, None)
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes) or getattr(values, "ndim", 1) == 0:
+        return None
+    entries = list(islice(values, MOST_ENTRIES + 1))
+    if len(entries) > MOST_ENTRIES:
+        raise error.of(name, f"must have at most {MOST_ENTRIES:,} entries; got {repr_of(values)}.", values)
+    return entries
 
 
 def check_names(name: str, value: Any) -> tuple[str, ...]:
     """Return one name, or several, as a tuple; None is no name."""
-    several = isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
-    names = tuple(value) if several else () if value is None else (value,)
+    names = entries_of(name, value)
+    if names is None:
+        names = [] if value is None else [value]
     for given in names:
         if not isinstance(given, str):
-            raise InputError.of(name, f"must be a name or a list of names; got {given!r}.", value)
-    return names
+            raise InputError.of(name, f"must be a name or a list of names; got {repr_of(given)}.", value)
+    return tuple(names)
 
 
-def as_array(name: str, values: Any, rule: str = "must be an array of numbers", dtype: Any = None) -> Array:
+def as_array(
+    name: str, values: Any, rule: str = "must be an array of numbers", dtype: Any = None, way_out: str = ""
+) -> Array:
     """Return anything array-like as an array, or raise naming `name` and the rule."""
     try:
+        if not hasattr(values, "__array__") and isinstance(values, Sequence) and len(values) > MOST_ENTRIES:
+            raise MemoryError(f"more than {MOST_ENTRIES:,} entries")
         return np.asarray(values, dtype=dtype)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError.of(name, f"{rule}; got {reprlib.repr(values)} ({error}).", values) from error
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        message = f"{rule}; {error}; got {repr_of(values)}. {way_out}".rstrip()
+        raise InputError.of(name, message, values) from error
 
 
 def check_not_complex(name: str, values: Any, error: type[InputError] = InputError) -> None:
@@ -177,13 +212,22 @@ def check_not_complex(name: str, values: Any, error: type[InputError] = InputErr
         )
 
 
+def as_names(argument: str, labels: Iterable[Any]) -> Array:
+    """Return labels as an array of str (object)."""
+    try:
+        return np.array([str(label) for label in labels], dtype=object)
+    except Exception as error:
+        raise InputError.of(argument, f"must be names; one of them has no text ({repr_of(error)}).") from error
+
+
 def check_feature_names(feature_names: Any, n_features: int) -> Array:
     """Return distinct names as an array of str (object) of shape (n_features,); None makes x0, x1, ..."""
     if feature_names is None:
-        feature_names = [f"x{i}" for i in range(n_features)]
-    if not isinstance(feature_names, Iterable) or getattr(feature_names, "ndim", 1) != 1:
-        raise InputError.of("feature_names", f"must be a list of names; got {feature_names!r}.", feature_names)
-    names = np.array([str(name) for name in feature_names], dtype=object)
+        feature_names = made_names(n_features)
+    listed = entries_of("feature_names", feature_names)
+    if listed is None or getattr(feature_names, "ndim", 1) != 1:
+        raise InputError.of("feature_names", f"must be a list of names; got {repr_of(feature_names)}.", feature_names)
+    names = as_names("feature_names", listed)
     if len(names) != n_features:
         raise InputError.of("feature_names", f"must have one name per feature: {n_features}; got {len(names)}.", names)
     unique, counts = np.unique(names.astype(str), return_counts=True)
@@ -220,16 +264,16 @@ class FeatureIndex:
             return self._position_of[feature]
         if isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_):
             if not 0 <= int(feature) < n:
-                rule = f"refers to position {feature}, but positions count from 0 to {n - 1}."
+                rule = f"refers to position {repr_of(feature)}, but positions count from 0 to {n - 1}."
                 raise error.of(argument, rule, feature)
             return int(feature)
-        raise error.of(argument, f"must refer to features by name (str) or position (int); got {feature!r}.", feature)
+        rule = f"must refer to features by name (str) or position (int); got {repr_of(feature)}."
+        raise error.of(argument, rule, feature)
 
     def positions(self, features: Any, argument: str, error: type[InputError] = InputError) -> Ints:
         """Return the positions of several features; a feature named twice is an error."""
-        if isinstance(features, str | Integral) or not isinstance(features, Iterable):
-            features = [features]
-        features = list(features)
+        entries = entries_of(argument, features, error)
+        features = [features] if entries is None else entries
         if set(map(type, features)) == {int} and min(features) >= 0 and max(features) < len(self.names):
             found = np.array(features, dtype=np.intp)  # blocks may list thousands of positions
         else:
@@ -242,14 +286,13 @@ class FeatureIndex:
 
     def members(self, features: Any, argument: str) -> Ints:
         """Return the positions of a set, given by names, by positions or as a mask."""
-        if np.iterable(features) and not isinstance(features, str):
-            features = list(features)  # a set or a generator will do
-            if features and all(isinstance(entry, bool | np.bool_) for entry in features):
-                if len(features) != len(self.names):
-                    rule = f"as a mask must have one entry per feature, {len(self.names)}; got {len(features)}."
-                    raise InputError.of(argument, rule, features)
-                return np.flatnonzero(features)
-        return self.positions(features, argument)
+        entries = entries_of(argument, features)  # a set or a generator will do
+        if entries and all(isinstance(entry, bool | np.bool_) for entry in entries):
+            if len(entries) != len(self.names):
+                rule = f"as a mask must have one entry per feature, {len(self.names)}; got {len(entries)}."
+                raise InputError.of(argument, rule, features)
+            return np.flatnonzero(entries)
+        return self.positions(features if entries is None else entries, argument)
 
 
 def mask_of(members: Any, n: int) -> Mask:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import re
+import sys
 import uuid
 import zipfile
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .exceptions import EnsembleError, InputError, UBayFSError
+from .exceptions import EnsembleError, InputError, UBayFSError, repr_of
 
 # How the content of a file is read; whoever needs a file at several places passes its own.
 ReadBytes = Callable[[Path], bytes]
@@ -29,7 +31,7 @@ _FORMULA = re.compile(r"'*(?![+-]*$|[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE]
 def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
     """Return a path that the system can look up, whether or not there is anything."""
     if not isinstance(path, str | os.PathLike):
-        raise InputError.of(argument, f"must be the path of a file; got {path!r}.", path)
+        raise InputError.of(argument, f"must be the path of a file; got {repr_of(path)}.", path)
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -71,6 +73,22 @@ def sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file until its process ends; False if another one has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES)  # else a disk that knows no locks
+    return True
 
 
 def encode_record(kind: str, version: int, metadata: Mapping[str, Any], **arrays: NDArray[Any]) -> bytes:

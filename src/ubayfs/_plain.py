@@ -1,4 +1,4 @@
-"""Plain values: what JSON can hold and the way back, and numbers, counts and lists as people read them."""
+"""Values outside Python: in plain types, which JSON can hold, and back; as text for people; as cards in a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from .exceptions import InputError
+from .exceptions import InputError, repr_of
 
 T = TypeVar("T")
 
@@ -94,7 +94,22 @@ def _fields(kind: Any) -> tuple[dict[str, Any], set[str]]:
 
 
 def _damaged(place: str, rule: str, value: Any) -> InputError:
-    return InputError(f"{place} must be {rule}; got {value!r}. Write it again with to_dict.")
+    return InputError(f"{place} must be {rule}; got {repr_of(value)}. Write it again with to_dict.")
+
+
+class ShownAsCard:
+    """Shows a value by its card, which :mod:`ubayfs.report.cards` makes when it is asked for."""
+
+    def _card(self) -> Any:
+        from .report.cards import card_of
+
+        return card_of(self)
+
+    def __str__(self) -> str:
+        return str(self._card())
+
+    def _repr_html_(self) -> str:
+        return str(self._card().html())
 
 
 def relaxation(rho: float) -> float | str:
@@ -187,3 +202,34 @@ def rounded(value: float, digits: int = 3) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     return f"{value:.{digits}g}"
+
+
+def cost_text(votes: float | None, score: float | None, *bound: float | None) -> str:
+    """Return a cost in votes; in units of the score where there are no votes. `bound`: the most it may be, likewise.
+
+    >>> cost_text(2.0, 0.1), cost_text(None, 0.1), cost_text(None, None), cost_text(2.0, 0.1, 4.0, 0.2)
+    ('2 votes', '0.1', '', 'at least 2 votes, at most 4 votes')
+    """
+    text = counted_votes(votes) if votes is not None else "" if score is None else rounded(score)
+    most = cost_text(*bound) if bound else ""
+    return text if most in ("", text) else f"at least {text}, at most {most}"
+
+
+def cost_range(entry: Mapping[str, Any], name: str) -> str:
+    """Return a cost by its keys: in votes, in units of the score, and the most that either may be.
+
+    >>> cost_range({"cost": 0.1, "cost_votes": 2.0, "cost_bound": 0.2, "cost_bound_votes": 4.0}, "cost")
+    'at least 2 votes, at most 4 votes'
+    """
+    return cost_text(*(entry.get(key) for key in (f"{name}_votes", name, f"{name}_bound_votes", f"{name}_bound")))
+
+
+def counted_votes(n: float) -> str:
+    """Return a number of votes, which need not be whole.
+
+    >>> counted_votes(1.0), counted_votes(2.48), counted_votes(30.2)
+    ('1 vote', '2.5 votes', '30 votes')
+    """
+    n += 0.0  # no minus before a zero
+    text = f"{n:,.0f}" if abs(n) >= 9.95 or abs(n - round(n)) < 0.05 else f"{n:,.1f}"
+    return f"{text} vote{'' if text == '1' else 's'}"

@@ -1,142 +1,400 @@
-"""What a careful reader of a selection must know."""
+"""Advice: what a careful reader of a result must know, and every sentence of it.
+
+Advice is a value with a code and numbers, which `warnings.warn` and every face render in their own way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
-
-import numpy as np
-
-from ._arguments import Mask, mask_of
-from .constraints import Constraint
-from .constraints.system import ConstraintSystem
-from .decision_problem import DecisionProblem
-from .exceptions import Advice, OptimizationError
-from .optimize.base import Limit
-from .optimize.exact import Exact
-from .optimize.infeasibility import find_conflict
-from .selection import FeatureSet
-from .utility import Admissibility, Utility
-
-# Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.
-_NEGLIGIBLE = 0.01
-# What the search for a contradiction may take: the same on every machine, and about a second.
-_MOST_NODES = 200
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 
-def advice_on(
-    best: FeatureSet,
-    problem: DecisionProblem,
-    alternatives: tuple[int, int] | None = None,
-    deadline: float | None = None,
-) -> tuple[Advice, ...]:
-    """Return the advice on a decision: early end, ineffective constraints, unlimited size, members without votes.
+class UBayFSWarning(UserWarning):
+    """Base of every warning that the package issues; `advice` has what it is about as a value.
 
-    `alternatives` are the numbers of those found and asked for, if time ran out before all were found. Contradictions
-    are not searched for beyond the deadline, by `time.monotonic`.
+    Examples
+    --------
+    >>> import warnings
+    >>> import ubayfs
+    >>> evidence = ubayfs.Evidence.from_sets([[1, 0]], ["radius", "area"])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     selection = ubayfs.decide(evidence)
+    >>> [warning.message.advice.code for warning in caught]
+    ['size_not_limited', 'without_votes']
     """
-    found = []
-    if not best.complete:
-        found.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
-    if alternatives is not None:
-        found.append(
-            Advice("alternatives_incomplete", dict(zip(("n_found", "n_alternatives"), alternatives, strict=True)))
+
+    advice: Advice | None = None
+
+
+class EnsembleWarning(UBayFSWarning):
+    """Elementary runs failed or were cancelled.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import ubayfs
+    >>> def fragile(X, y, n_features, rng):
+    ...     if rng.random() < 0.2:
+    ...         raise ValueError("no luck")
+    ...     return [0]
+    >>> X, y = [[1, 2], [3, 5], [5, 7], [6, 8]], [0, 1, 0, 1]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     evidence = ubayfs.collect_evidence(X, y, fragile, n_models=20, n_features_per_model=1, random_state=0)
+    >>> caught[0].category.__name__, len(evidence.failures) > 0
+    ('EnsembleWarning', True)
+    """
+
+
+class OptimizationWarning(UBayFSWarning):
+    """The answer needs a second look: time limit, unlimited size, members without a vote.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import ubayfs
+    >>> evidence = ubayfs.Evidence.from_sets([[1, 0, 0]], ["radius", "area", "texture"])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     selection = ubayfs.decide(evidence, constraints=ubayfs.exact_size(2, rho=10))
+    >>> [(warning.category.__name__, warning.message.advice.code) for warning in caught]
+    [('OptimizationWarning', 'without_votes')]
+    """
+
+
+class ConvergenceWarning(UBayFSWarning):
+    """Markov chains do not agree; their means cannot be trusted yet.
+
+    Examples
+    --------
+    >>> import ubayfs
+    >>> issubclass(ubayfs.ConvergenceWarning, ubayfs.UBayFSWarning)
+    True
+    """
+
+
+# The sentence of each code. Of two texts the second says what to do about it in Python; other faces say their own.
+_Sentence = str | tuple[str, str]
+
+# On decisions.
+_DECISIONS: dict[str, _Sentence] = {
+    "time_limit": (
+        "The time limit was reached: the set has the score {value:.6g}, and no set has a higher one than "
+        "{bound:.6g} (gap {gap:.3g}).",
+        "Give more time to close the gap.",
+    ),
+    "alternatives_incomplete": (
+        "time_limit was reached after {n_found} of {n_alternatives} alternatives: there may be more. Give more time to "
+        "list them."
+    ),
+    "soft_constraints_ineffective": (
+        "Violations that no set can avoid make all soft constraints together count for almost nothing in this set "
+        "(admissibility {admissibility:.2g}). No set satisfies all of: {labels}. Change one of these or lower its rho, "
+        "and make constraints that must hold hard (rho=inf)."
+    ),
+    "size_not_limited": (
+        "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected because no "
+        "constraint excludes them.",
+        "Add max_size(n), or lower max_features of UBayFSSelector.",
+    ),
+    "nothing_supported": (
+        "The data support no feature: {n_shuffles} shuffled targets give such votes, too (p = {p_value:.2g}). At most "
+        "one feature is selected; it may be unrelated to the target."
+    ),
+    "no_feature_stands_out": (
+        "The votes as a whole differ from those of {n_shuffles} shuffled targets (p = {p_value:.2g}), but no feature "
+        "stands out by itself: the smallest q is {smallest:.2g}, above {limit}. At most one feature is selected."
+    ),
+    "without_votes": (
+        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
+        "alone are the reason.",
+        "Use min_votes=1 to exclude such features.",
+    ),
+}
+# On ensembles, and on repeats of them.
+_ENSEMBLES: dict[str, _Sentence] = {
+    "samples_without_covariate": (
+        "samples without a value of {names} are left out: {n_samples} ({samples}); {n_left} are used."
+    ),
+    "runs_failed": (
+        "{n_failed} of {n_runs} elementary runs failed; the most frequent error ({times}x) was {error}",
+        "(see Evidence.failures).",
+    ),
+    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
+    "no_votes": (
+        "No run chose a single feature: the selector found nothing, or every column is constant; the evidence is empty."
+    ),
+    "runs_without_choice": (
+        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
+        "runs without a vote."
+    ),
+    "repeats_failed": "{n_failed} of {n} {what} could not be used and are left out, the first because: {error}",
+    "repeats_cancelled": "cancelled after {n_done} of {n} {what}; the result rests on those.",
+}
+# On Markov chains.
+_CHAINS: dict[str, _Sentence] = {
+    "chains_disagree": (
+        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} "
+        "draws each; its means cannot be trusted yet.",
+        "Raise max_draws (and n_warmup) of Hyperdirichlet, use larger weights, or take prior='dirichlet'.",
+    ),
+}
+# On data, names, files and results.
+_GENERAL: dict[str, _Sentence] = {
+    "outlying_values": (
+        "Features with one value far from all others, which dominates their scores in every subsample that has it: "
+        "{n_features} ({shown}). If it stands for a missing value, mark it as missing or correct it."
+    ),
+    "names_skipped": "{n} of {n_names} names of {source} are not in the data and were left out: {names}.",
+    "gene_sets_empty": (
+        "{n} of {n_sets} gene sets or blocks of {source} have no feature of the data and were left out: {names}."
+    ),
+    "names_translated": (
+        "Names of {source} that were found by an alias, or by an Ensembl id of another version: {names}."
+    ),
+    "names_ambiguous": (
+        "Names of {source} that mean several features and were left out: {names}. Name the one that is meant."
+    ),
+    "names_damaged": (
+        "Names of {source} that a spreadsheet turned into dates; what they were cannot be known: {names}. Correct them "
+        "in the file."
+    ),
+    "names_in_other_case": (
+        "Names of {source} that differ from features only in upper and lower case and were left out: {names}."
+    ),
+    "highest_weight": (
+        "Features in several lists or gene sets of different weight have the highest of them: {n} ({names})."
+    ),
+    "without_cost": "{n} of {n_features} features have no cost in the table and count as free: {names}.",
+    "missing_available": (
+        "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). A feature "
+        "counts with the samples that have it; selectors that need complete data get means of their own samples."
+    ),
+    "missing_median": (
+        "missing values: {n_values:,} in {n_features:,} feature(s) ({features}) and {n_samples:,} sample(s). Filters "
+        "use the samples that have a feature; all other selectors get medians of their own samples."
+    ),
+    "missing_drop_rows": (
+        "missing values: {n_values:,} in {n_features:,} feature(s) ({features}); the {n_samples:,} sample(s) that lack "
+        "any are left out."
+    ),
+    "missing_drop_columns": (
+        "missing values: {n_values:,} in {n_samples:,} sample(s); the {n_features:,} feature(s) that lack any are left "
+        "out ({features})."
+    ),
+    "mostly_missing": (
+        "{n_features:,} feature(s) cannot be chosen, since more than {max_missing:.0%} of their values, or all, are "
+        "missing ({features}). Raise max_missing to let those with any value take part."
+    ),
+    "many_classes": (
+        "The target has {n_classes} classes in {n_samples} samples, almost as many. If it is a measured number, use "
+        "the task 'regression'; if it names samples or patients, take another column as the target."
+    ),
+    "labels_alike": "Classes whose labels differ only in case or blanks: {labels}. Give equal ones one spelling.",
+    "few_samples_per_class": (
+        "Classes with fewer than {least} samples: {shown}. What sets them apart from others may be chance. Merge them "
+        "with other classes, leave them out, or use the task 'regression' if the target is a measured number."
+    ),
+    "few_events": (
+        "The target has {n_events} events. With fewer than {least}, features related to survival can hardly be "
+        "distinguished from chance: collect more, or follow the samples longer."
+    ),
+    "event_coded": "{event!r} is taken as the event ({n_events} samples), {censored!r} as censored.",
+    "pairs_approximated": (
+        "The samples have {n_pairs:,} pairs whose order of events is known; 'mrmr' compares features with martingale "
+        "residuals instead of counting more than {most:,} pairs."
+    ),
+    "covariates_explain_target": (
+        "{names} explain {share:.0%} of the target. Little is left for features to explain, and what is found may be "
+        "chance. Check whether samples of each class, or the whole range of the target, occur at all levels."
+    ),
+    "missing_letters": (
+        "some letters are drawn as boxes, since no font of this machine has them ({letters}); install one that does, "
+        "such as Noto Sans CJK."
+    ),
+    "switch_finished": (
+        "a program was stopped while it replaced the files in {directory}; the new ones are in their places now."
+    ),
+    "staging_removed": (
+        "a program was stopped before its files in {directory} were complete; what it left there is removed."
+    ),
+    "no_manifest": (
+        "{directory} has no manifest.json, as results of earlier versions: whether its files are as they were written "
+        "cannot be checked."
+    ),
+    "trust_lost": (
+        "{path} is {what}: what is known of other samples cannot be used for another decision. 'ubayfs trust' with "
+        "this directory finds it out anew."
+    ),
+    "few_shuffles": (
+        "with {n_done} shuffled targets, no votes can be distinguished from chance: p is at least {smallest:.2g}, "
+        "above {limit}. Use n_shuffles={fewest} or more."
+    ),
+}
+# Notes, such as those on how data were read: advice that never warns, since nothing is wrong.
+_NOTES: dict[str, _Sentence] = {
+    "title_rows_skipped": "{file}: rows above the header were skipped: {rows}.",
+    "columns_ignored": (
+        "columns that hold {kind}, not numbers, are not used as features: {n_columns} ({columns}). Encode them as "
+        "numbers to use them, or name them in ignore."
+    ),
+    "text_as_categories": (
+        "columns of text are used as categories: {n_columns} ({shown}). Name those that are not features in ignore."
+    ),
+    "levels_pooled": (
+        "labels of fewer than {least} samples count as one level of their category: {n_columns} columns ({shown})."
+    ),
+    "level_seen_once": (
+        "categories with a level that a single sample has, from which nothing can be learned about it: {n_columns} "
+        "({shown})."
+    ),
+    "descriptions_ignored": (
+        "{file}: columns that describe the features are not read as samples: {n_columns} ({columns})."
+    ),
+    "ids_ignored": (
+        "columns of unique whole numbers that are named like an id are not used as features: {n_columns} ({columns}). "
+        "Rename a column that is a measurement."
+    ),
+    "labels_merged": "labels of {column} that differ only in case or blanks count as one: {labels}.",
+    "samples_without_target": (
+        "samples without a value of {column} are left out: {n_samples} ({samples}); {n_left} are used."
+    ),
+    "file_transposed": (
+        "{file} has samples in its columns ({n_samples}), and features or attributes in its {n_features} rows."
+    ),
+    "looks_transposed": (
+        "{file} seems to have features in rows ({rows}), and was read as {n_rows} samples, {n_columns} columns. If so, "
+        "choose features_in: rows."
+    ),
+    "samples_joined": "{n_samples} samples are in {keep} of the files ({files}).",
+    "samples_not_matched": (
+        "{file}: {n_left} of {n_samples} samples are not used, since other files do not have them: {samples}."
+    ),
+    "names_prefixed": "features of the same name in several files are prefixed by their file: {n_names} ({names}).",
+    "sheet_column_used": "{columns}: taken from the sample sheet; columns of the same name in data files are not used.",
+    "duplicates_merged": "{file}: feature names that occur several times: {n_names} ({names}); duplicates: {rule}.",
+    "identical_features": (
+        "{n_features} features have the same values as another feature in all samples: {shown}. No model can "
+        "tell them apart, and which of them is selected depends on their order; drop all but one of each."
+    ),
+    "many_very_likely": (
+        "{n_features} features are 'very likely', but {label} leaves room for {limit} of them ({features}). Allow more "
+        "features, or state 'likely' for those that matter less."
+    ),
+    "knowledge_unused": (
+        "{source}: columns that are not used: {columns}. The known ones are {known}, and synonyms of these."
+    ),
+    "generalized_is_dirichlet": (
+        "The generalized Dirichlet prior without beta is exactly the Dirichlet prior: the answer is the same. Give "
+        "beta for another one."
+    ),
+    "weights_of_hyperdirichlet": (
+        "Under the hyperdirichlet prior a run is one vote, shared by the features that it chose: a weight of 5 counts "
+        "like five runs that chose the feature alone. All runs together are {n_models} votes, where under the "
+        "Dirichlet prior they are {n_votes}, so weights count for more."
+    ),
+    "weak_constraints": (
+        "The constraint strength of {constraint_strength:g} is below 1, which the paper does not recommend: soft "
+        "constraints, the size among them, may then weigh less than the importances, and all features are selected. "
+        "Use 1 or more, or make constraints that must hold hard."
+    ),
+    "covariate_as_category": (
+        "covariate {name} has few different whole numbers ({levels}) and is adjusted for as a category."
+    ),
+    "constant_covariate": "covariates with the same value in all samples, which change nothing: {names}.",
+    "adjusted_without_target": "there is no target: features are judged by what {names} do not explain of them.",
+    "adjusted_on_residuals": (
+        "{selectors} used residuals of the features, after a regression on {names} in the samples of each model. This "
+        "adjusts only approximately, for linear effects and levels; mrmr, fisher and cox adjust exactly."
+    ),
+    "below_detection": "{file}: {n_values} values below detection in {n_columns} columns ({columns}): {rule}.",
+    "soft_constraints_outweighed": (
+        "{n_violated} violated inequalities together make all soft constraints count for almost nothing in this set "
+        "(admissibility {admissibility:.2g}): importance alone decides. Sets that satisfy all constraints have too "
+        "little importance at a constraint strength of {constraint_strength:g}. Raise it, leave constraints out, or "
+        "make those that must hold hard."
+    ),
+    "many_features_per_model": (
+        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then uninformative "
+        "features get many votes, too.",
+        "Use n_features_per_model={quarter}, or fewer.",
+    ),
+    "changed_default": (
+        "the study rests on {key}, which now means: {default}. In ubayfs {written}, which wrote the study, it was: "
+        "{former}. State it in the study to choose."
+    ),
+    "other_version": "the study was written by ubayfs {written}, this is {present}; results may differ.",
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a careful reader of a result must know.
+
+    Attributes
+    ----------
+    code : str
+        What it is about; one of `CODES`.
+    facts : mapping of str to value
+        The numbers and names that the sentence needs, in plain types.
+    """
+
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    # Of each code the category of the Python warning (None: not a warning), the sentence, and what to do in Python.
+    CODES: ClassVar[Mapping[str, tuple[type[UBayFSWarning] | None, str, str]]] = {
+        code: (category, sentence, "") if isinstance(sentence, str) else (category, *sentence)
+        for category, sentences in (
+            (OptimizationWarning, _DECISIONS),
+            (EnsembleWarning, _ENSEMBLES),
+            (ConvergenceWarning, _CHAINS),
+            (UBayFSWarning, _GENERAL),
+            (None, _NOTES),
         )
-    found += _strength_advice(problem.utility)
-    found += _collapse(best, problem.utility, deadline)
-    # Features that no constraint excludes are in the best set; a small one shows that they are few.
-    utility = problem.utility
-    if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
-        found += size_advice(utility.system, utility.selectable, utility.theta > 0)
-    unvoted = best.metrics.without_votes
-    if unvoted:
-        counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
-        found.append(Advice("without_votes", counts))
-    return tuple(found)
+        for code, sentence in sentences.items()
+    }
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, remedy: str | None = None) -> str:
+        """Return the sentence, of lists the first five entries; `remedy` takes the place of what to do in Python.
+
+        >>> facts = {"n_unvoted": 7, "n_chosen": 9, "features": list("abcdefg")}
+        >>> Advice("without_votes", facts).in_words("Raise --min-votes.")
+        '7 of 9 chosen features have no vote of any model (a, b, c, d, e and 2 more): weights or constraints alone are
+        the reason. Raise --min-votes.'
+        """
+        _, sentence, in_python = self.CODES[self.code]
+        shown = {key: _first(fact) if isinstance(fact, list) else fact for key, fact in self.facts.items()}
+        return f"{sentence} {in_python if remedy is None else remedy}".strip().format(**shown)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Advice:
+        """Make advice of its code and facts; numbers that JSON has no sign for come back from strings."""
+        infinite = ("inf", "-inf", "nan")
+        facts = {key: float(fact) if fact in infinite else fact for key, fact in content["facts"].items()}
+        return cls(str(content["code"]), facts)
+
+    @property
+    def category(self) -> type[UBayFSWarning] | None:
+        """The kind of Python warning; None if it is shown by reports and commands only."""
+        return self.CODES[self.code][0]
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue the advice as a Python warning; with ``stacklevel=2`` it points to the caller of the caller."""
+        if self.category is None:
+            return
+        warning = self.category(str(self))
+        warning.advice = self
+        warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
-def _strength_advice(utility: Utility) -> tuple[Advice, ...]:
-    """Return the paper's caution about a constraint strength below 1, if there is a soft constraint."""
-    strength = utility.constraint_strength
-    weak = strength < 1.0 and bool(np.isfinite(utility.system.rho).any())
-    return (Advice("weak_constraints", {"constraint_strength": strength}),) * weak
-
-
-def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[Advice, ...]:
-    """Return advice if violations make all soft inequalities together count for nothing, and what contradicts itself.
-
-    Nothing does when some set satisfies all inequalities: then its importance is simply too low, as with a small
-    constraint strength. A single soft inequality affects no other.
-    """
-    system, admissibility = utility.system, best.metrics.admissibility
-    if admissibility >= _NEGLIGIBLE or np.isfinite(system.rho).sum() < 2:
-        return ()
-    all_hard = ConstraintSystem(
-        system.A, system.b, np.full(system.n_inequalities, np.inf), system.blocks, system.parts, system.numbers
-    )
-    strict = Utility(np.zeros(utility.n_features), all_hard, 1.0, utility.selectable)
-    try:
-        possible = Exact().search(strict, Limit(deadline, _MOST_NODES)) is not None
-    except OptimizationError:  # not known
-        return ()
-    if possible:
-        n_violated, strength = len(best.metrics.violations), utility.constraint_strength
-        facts = {"admissibility": admissibility, "n_violated": n_violated, "constraint_strength": strength}
-        return (Advice("soft_constraints_outweighed", facts),) * (n_violated > 1)
-    conflict = find_conflict(strict, Limit(deadline, _MOST_NODES))
-    if not conflict.reduced:
-        return ()
-    labels = [system.label(int(row)) for row in conflict.rows]
-    return (Advice("soft_constraints_ineffective", {"admissibility": admissibility, "labels": labels}),)
-
-
-def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | None = None) -> tuple[Advice, ...]:
-    """Return advice if no constraint limits the size of a set, before a decision or after it.
-
-    Then no inequality speaks against half of the selectable features, however many others are selected. Only those of
-    some importance count, if that is known; both masks are of shape (n_features,).
-    """
-    n = system.n_features
-    row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
-    # A must-link has positive entries too, but the set of all features satisfies it.
-    limiting = Admissibility(system).violations(np.ones(n))[0] > 0
-    limited = mask_of(system.A.indices[(system.A.data > 0) & limiting[row]], n + system.n_blocks)
-    limited[system.blocks[limited[n:]].indices] = True
-    n_free = int((selectable & ~limited[:n] & (True if important is None else important)).sum())
-    n_selectable = int(np.count_nonzero(selectable))
-    return (Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}),) * (
-        2 * n_free >= n_selectable
-    )
-
-
-def very_likely_advice(system: ConstraintSystem, features: Collection[str], feature_names: Any) -> tuple[Advice, ...]:
-    """Return advice if not all features that were stated to be very likely fit into one set.
-
-    That is so by inequalities with a positive number for every feature, hard or soft: sizes, and costs of all features.
-    The one that allows the fewest is named.
-    """
-    if not features:
-        return ()
-    A, found, likely = system.A, [], np.array([name in features for name in feature_names])
-    for row in np.flatnonzero(np.diff(A.indptr) == system.n_features).tolist():
-        entries = slice(A.indptr[row], A.indptr[row + 1])
-        costs, columns = A.data[entries], A.indices[entries]
-        if (costs > 0).all() and columns.max() < system.n_features:
-            total = np.cumsum(np.sort(costs[likely[columns]]))
-            room = system.b[row] + Admissibility(system).tolerance[row]
-            found.append((int(np.searchsorted(total, room, side="right")), row))
-    limit, row = min(found, default=(len(features), 0))
-    if len(features) <= limit:
-        return ()
-    facts = {"n_features": len(features), "limit": limit, "label": system.label(row), "features": list(features)}
-    return (Advice("many_very_likely", facts),)
-
-
-def cost_advice(
-    constraints: Iterable[Constraint], costs: Mapping[str, float] | None, feature_names: Any
-) -> tuple[Advice, ...]:
-    """Return advice on features that a table gives no cost, if a budget takes its costs from there."""
-    if not costs or not any(dict(given.arguments).get("costs") == tuple(costs.items()) for given in constraints):
-        return ()
-    free = [str(name) for name in feature_names if name not in costs]
-    return (Advice("without_cost", {"n": len(free), "n_features": len(feature_names), "names": free}),) if free else ()
+def _first(entries: Sequence[Any], limit: int = 5) -> str:
+    more = f" and {len(entries) - limit:,} more" if len(entries) > limit else ""
+    first = [str(entry) for entry in entries[:limit]]
+    return ("; " if any("," in entry for entry in first) else ", ").join(first) + more

@@ -132,12 +132,13 @@ def _resolved(
 ) -> tuple[tuple[ResolvedStudy, ResolvedStudy] | None, str]:
     """Return both studies tied to the features of their evidence; or None, and why that cannot be done."""
     try:
-        one, two = (_tied(result, data) for result in (first, second))
+        before, after = (_tied(result, data) for result in (first, second))
     except (UBayFSError, OSError) as error:
         return None, f"The causes of the change could not be tried out: {error}"
-    if not np.array_equal(one.feature_names, two.feature_names):
-        return (one, two), "The results are on different features, so that no part of one can be put into the other."
-    return (one, two), ""
+    if not np.array_equal(before.feature_names, after.feature_names):
+        note = "The results are on different features, so that no part of one can be put into the other."
+        return (before, after), note
+    return (before, after), ""
 
 
 def _tied(result: AnyResult, data: FeatureData | None) -> ResolvedStudy:
@@ -213,10 +214,10 @@ def _differences(
     first: AnyResult, second: AnyResult, studies: tuple[ResolvedStudy, ResolvedStudy] | None
 ) -> Iterator[Difference]:
     """Yield settings that differ, as the study files name them; weights are compared feature by feature."""
-    one, two = (_settings(result) for result in (first, second))
-    for key in sorted(one.keys() | two.keys()):
-        if one.get(key) != two.get(key) and (key[0] in _COMPARED or key[:2] in _OF_PRIOR):
-            yield Difference(".".join(key), one.get(key), two.get(key))
+    before, after = (_settings(result) for result in (first, second))
+    for key in sorted(before.keys() | after.keys()):
+        if before.get(key) != after.get(key) and (key[0] in _COMPARED or key[:2] in _OF_PRIOR):
+            yield Difference(".".join(key), before.get(key), after.get(key))
     given = (first.study, second.study) if studies is None else (study.decision for study in studies)
     old, new = ([demand for demand in source.constraints if not demand.from_prior] for source in given)
     yield from (Difference("constraint", removed, None) for removed in old if removed not in new)

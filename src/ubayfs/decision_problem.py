@@ -1,19 +1,30 @@
-"""DecisionProblem: everything a decision rests on, and the measures of any feature set under it."""
+"""DecisionProblem: everything a decision rests on, the measures of any feature set under it, and advice on it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arguments import Array, FeatureIndex, Floats, Mask, mask_of
+from ._arguments import Array, FeatureIndex, Floats, Ints, Mask, freeze, mask_of
+from .constraints import Constraint
+from .constraints.system import ConstraintSystem
 from .data.feature_data import FeatureData
 from .data.target import Target
+from .exceptions import Advice, OptimizationError
 from .metrics import redundancy_rate
-from .optimize.base import Optimizer
-from .utility import Utility, log_row_admissibility
+from .optimize.base import Limit, Optimizer, Solution
+from .optimize.exact import Exact
+from .optimize.infeasibility import find_conflict
+from .utility import Admissibility, Utility, log_row_admissibility
+
+# Below this admissibility, soft constraints change next to nothing in a score: importance alone decides.
+_NEGLIGIBLE = 0.01
+# What the search for a contradiction may take: the same on every machine, and about a second.
+_MOST_NODES = 200
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,7 @@ class DecisionProblem:
     counts: NDArray[np.int64] | None = None  # (n_features,); None when importances were given without an ensemble
     weights: Floats | None = None  # (n_features,)
     X: Array | None = None  # (n_samples, n_features)
+    unselectable: Mapping[str, Mask] = field(default_factory=dict)  # reason or argument -> features, (n_features,)
     optimizer: Optimizer | None = None  # what made the decision
 
     @property
@@ -115,14 +127,18 @@ class DecisionProblem:
             without_votes=tuple(self.feature_names[unvoted].tolist()),
         )
 
+    def bar(self, position: int) -> str:
+        """Return why a feature cannot be selected: "constant", or the argument that excludes it ("min_votes")."""
+        return next(reason for reason, features in self.unselectable.items() if features[position])
+
     def _violations(self, chosen: Mask) -> tuple[Violation, ...]:
         system = self.utility.system
         amounts = self.utility.admissibility.violations(chosen)[0]
         rows = np.flatnonzero(amounts)
         cost = log_row_admissibility(amounts[rows], system.rho[rows])
         barred = tuple(
-            Violation(f"{name} cannot be selected: constant, or fewer votes than min_votes", 1.0, np.inf, 0.0)
-            for name in self.feature_names[chosen & ~self.utility.selectable]
+            Violation(f"{self.feature_names[i]} cannot be selected ({self.bar(i)})", 1.0, np.inf, 0.0)
+            for i in np.flatnonzero(chosen & ~self.utility.selectable).tolist()
         )
         return barred + tuple(
             Violation(
@@ -130,3 +146,161 @@ class DecisionProblem:
             )
             for row, log in sorted(zip(rows.tolist(), cost.tolist(), strict=True), key=lambda pair: pair[1])
         )
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSet:
+    """One feature set and how good it is.
+
+    Attributes
+    ----------
+    indices : ndarray of int
+        Positions of the members, ascending.
+    features : tuple of str
+        Names of the members.
+    value : float
+        Score of the set.
+    bound : float
+        No set (for an alternative: none but those listed before it) has a higher score.
+    complete : bool
+        False when a time limit ended the search early.
+    metrics : SetMetrics
+    """
+
+    indices: Ints
+    features: tuple[str, ...]
+    value: float
+    bound: float
+    complete: bool
+    metrics: SetMetrics
+
+    @property
+    def gap(self) -> float:
+        """Bound minus value: 0 (at most 1e-9, relative for values above one) proves that the set is the best."""
+        return self.bound - self.value
+
+    @classmethod
+    def of(cls, problem: DecisionProblem, solution: Solution) -> FeatureSet:
+        """Make a FeatureSet of an optimizer's solution."""
+        indices = np.flatnonzero(solution.chosen)
+        names = tuple(problem.feature_names[indices].tolist())
+        metrics = problem.measure(solution.chosen)
+        return cls(freeze(indices), names, solution.value, solution.bound, solution.complete, metrics)
+
+
+def advice_on(
+    best: FeatureSet,
+    problem: DecisionProblem,
+    alternatives: tuple[int, int] | None = None,
+    deadline: float | None = None,
+) -> tuple[Advice, ...]:
+    """Return the advice on a decision: early end, ineffective constraints, unlimited size, members without votes.
+
+    `alternatives` are the numbers of those found and asked for, if time ran out before all were found. Contradictions
+    are not searched for beyond the deadline, by `time.monotonic`.
+    """
+    found = []
+    if not best.complete:
+        found.append(Advice("time_limit", {"value": best.value, "bound": best.bound, "gap": best.gap}))
+    if alternatives is not None:
+        found.append(
+            Advice("alternatives_incomplete", dict(zip(("n_found", "n_alternatives"), alternatives, strict=True)))
+        )
+    found += _strength_advice(problem.utility)
+    found += _collapse(best, problem.utility, deadline)
+    # Features that no constraint excludes are in the best set; a small one shows that they are few.
+    utility = problem.utility
+    if 2 * best.metrics.cardinality >= np.count_nonzero(utility.selectable):
+        found += size_advice(utility.system, utility.selectable, utility.theta > 0)
+    unvoted = best.metrics.without_votes
+    if unvoted:
+        counts = {"n_unvoted": len(unvoted), "n_chosen": best.metrics.cardinality, "features": list(unvoted)}
+        found.append(Advice("without_votes", counts))
+    return tuple(found)
+
+
+def _strength_advice(utility: Utility) -> tuple[Advice, ...]:
+    """Return the paper's caution about a constraint strength below 1, if there is a soft constraint."""
+    strength = utility.constraint_strength
+    weak = strength < 1.0 and bool(np.isfinite(utility.system.rho).any())
+    return (Advice("weak_constraints", {"constraint_strength": strength}),) * weak
+
+
+def _collapse(best: FeatureSet, utility: Utility, deadline: float | None) -> tuple[Advice, ...]:
+    """Return advice if violations make all soft inequalities together count for nothing, and what contradicts itself.
+
+    Nothing does when some set satisfies all inequalities: then its importance is simply too low, as with a small
+    constraint strength. A single soft inequality affects no other.
+    """
+    system, admissibility = utility.system, best.metrics.admissibility
+    if admissibility >= _NEGLIGIBLE or np.isfinite(system.rho).sum() < 2:
+        return ()
+    all_hard = ConstraintSystem(
+        system.A, system.b, np.full(system.n_inequalities, np.inf), system.blocks, system.parts, system.numbers
+    )
+    strict = Utility(np.zeros(utility.n_features), all_hard, 1.0, utility.selectable)
+    try:
+        possible = Exact().search(strict, Limit(deadline, _MOST_NODES)) is not None
+    except OptimizationError:  # not known
+        return ()
+    if possible:
+        n_violated, strength = len(best.metrics.violations), utility.constraint_strength
+        facts = {"admissibility": admissibility, "n_violated": n_violated, "constraint_strength": strength}
+        return (Advice("soft_constraints_outweighed", facts),) * (n_violated > 1)
+    conflict = find_conflict(strict, Limit(deadline, _MOST_NODES))
+    if not conflict.reduced:
+        return ()
+    labels = [system.label(int(row)) for row in conflict.rows]
+    return (Advice("soft_constraints_ineffective", {"admissibility": admissibility, "labels": labels}),)
+
+
+def size_advice(system: ConstraintSystem, selectable: Mask, important: Mask | None = None) -> tuple[Advice, ...]:
+    """Return advice if no constraint limits the size of a set, before a decision or after it.
+
+    Then no inequality speaks against half of the selectable features, however many others are selected. Only those of
+    some importance count, if that is known; both masks are of shape (n_features,).
+    """
+    n = system.n_features
+    row = np.repeat(np.arange(system.n_inequalities), np.diff(system.A.indptr))
+    # A must-link has positive entries too, but the set of all features satisfies it.
+    limiting = Admissibility(system).violations(np.ones(n))[0] > 0
+    limited = mask_of(system.A.indices[(system.A.data > 0) & limiting[row]], n + system.n_blocks)
+    limited[system.blocks[limited[n:]].indices] = True
+    n_free = int((selectable & ~limited[:n] & (True if important is None else important)).sum())
+    n_selectable = int(np.count_nonzero(selectable))
+    return (Advice("size_not_limited", {"n_free": n_free, "n_selectable": n_selectable}),) * (
+        2 * n_free >= n_selectable
+    )
+
+
+def very_likely_advice(system: ConstraintSystem, features: Collection[str], feature_names: Any) -> tuple[Advice, ...]:
+    """Return advice if not all features that were stated to be very likely fit into one set.
+
+    That is so by inequalities with a positive number for every feature, hard or soft: sizes, and costs of all features.
+    The one that allows the fewest is named.
+    """
+    if not features:
+        return ()
+    A, found, likely = system.A, [], np.array([name in features for name in feature_names])
+    for row in np.flatnonzero(np.diff(A.indptr) == system.n_features).tolist():
+        entries = slice(A.indptr[row], A.indptr[row + 1])
+        costs, columns = A.data[entries], A.indices[entries]
+        if (costs > 0).all() and columns.max() < system.n_features:
+            total = np.cumsum(np.sort(costs[likely[columns]]))
+            room = system.b[row] + Admissibility(system).tolerance[row]
+            found.append((int(np.searchsorted(total, room, side="right")), row))
+    limit, row = min(found, default=(len(features), 0))
+    if len(features) <= limit:
+        return ()
+    facts = {"n_features": len(features), "limit": limit, "label": system.label(row), "features": list(features)}
+    return (Advice("many_very_likely", facts),)
+
+
+def cost_advice(
+    constraints: Iterable[Constraint], costs: Mapping[str, float] | None, feature_names: Any
+) -> tuple[Advice, ...]:
+    """Return advice on features that a table gives no cost, if a budget takes its costs from there."""
+    if not costs or not any(dict(given.arguments).get("costs") == tuple(costs.items()) for given in constraints):
+        return ()
+    free = [str(name) for name in feature_names if name not in costs]
+    return (Advice("without_cost", {"n": len(free), "n_features": len(feature_names), "names": free}),) if free else ()

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.random import SeedSequence
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ._arguments import FeatureIndex, Ints, Mask, RandomState, check_int, did_you_mean, mask_of
@@ -19,6 +19,7 @@ from .constraints import as_constraints
 from .constraints.sizes import max_size
 from .constraints.supported import SUPPORTED, as_size
 from .data.anndata_object import is_anndata, parts_of
+from .data.categories import has_text
 from .data.feature_data import FeatureData
 from .data.mapped_array import map_table
 from .data.missing import MAX_MISSING
@@ -210,7 +211,7 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
         self.evidence_ = collect_evidence(data, **ensemble, **watch, random_state=seed, checkpoint=store)
         self.noise_ = None
         if self.max_features == SUPPORTED:
-            seed = SeedSequence(**self.evidence_.settings["seed"])  # shuffles have keys of their own
+            seed = np.random.SeedSequence(**self.evidence_.settings["seed"])  # shuffles have keys of their own
             store = None if store is None else os.path.join(store, "shuffles")
             null = collect_null(data, ensemble, N_SHUFFLES, seed, **watch, checkpoint=store)
             self.noise_ = noise_of(self.evidence_, null)
@@ -231,11 +232,13 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
             Sparse if X is. Of AnnData, the columns of its `X` that are named like the selected features.
         """
         check_is_fitted(self)
-        if hasattr(X, "columns") and len(self._columns) < self.n_features_in_:  # covariates may be text, or missing
+        if hasattr(X, "columns") and (len(self._columns) < self.n_features_in_ or has_text(X)):  # as they are
             validate_data(self, X, reset=False, skip_check_array=True)
             chosen = X[[X.columns[position] for position in np.flatnonzero(self._get_support_mask())]]
-            finite = True if self.missing == "error" else "allow-nan"
-            return check_array(chosen, ensure_all_finite=finite, ensure_min_features=0)
+            finite = self.missing == "error" or "allow-nan"
+            values = chosen.to_numpy(dtype=object) if has_text(chosen) else chosen
+            values = check_array(values, dtype=None, ensure_all_finite=finite, ensure_min_features=0)
+            return values if _get_output_config("transform", self)["dense"] == "default" else chosen
         if not is_anndata(X):
             return super().transform(X)
         values, names, *_ = parts_of(X)
@@ -375,10 +378,8 @@ class UBayFSSelector(SelectorMixin, BaseEstimator):
                     f"set_params({name}=...) and fit again.",
                     argument=name,
                 )
-            raise InputError(
-                f"redecide does not know {name!r}.{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}.",
-                argument=name,
-            )
+            rule = f"{did_you_mean(name, known)} It takes X, {', '.join(sorted(known))}."
+            raise InputError(f"redecide does not know {name!r}.{rule}", argument=name)
 
 
 def _columns_of(X: Any, data: FeatureData) -> Ints:

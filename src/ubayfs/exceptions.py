@@ -17,17 +17,19 @@
     ├── OptimizationWarning                time limit reached, nothing limits the size, members without votes
     └── ConvergenceWarning                 Markov chains that do not agree
 
-An error carries what it is about, so that no caller has to read its text. Warnings and advice are defined in `_advice`,
+An error carries what it is about, so that no caller has to read its text. Warnings and advice are defined in `advice`,
 with their sentences.
 """
 
 from __future__ import annotations
 
+import re
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ._advice import Advice, ConvergenceWarning, EnsembleWarning, OptimizationWarning, UBayFSWarning
+from .advice import Advice, ConvergenceWarning, EnsembleWarning, OptimizationWarning, UBayFSWarning
 
 __all__ = [
     "Advice",
@@ -45,11 +47,33 @@ __all__ = [
     "StudyError",
     "UBayFSError",
     "UBayFSWarning",
+    "printable",
+    "repr_of",
     "shortened",
 ]
 
 # Inequalities of a long list that a message names.
 _MOST_SHOWN = 10
+
+# What makes a terminal do something, or show a text in another order than it is written: control characters but tab and
+# line feed, separators of lines, marks of direction, halves of characters.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxlong = _REPR.maxother = 1000
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxdict = _REPR.maxset = _REPR.maxfrozenset = _REPR.maxdeque = 20
+
+
+def repr_of(value: Any) -> str:
+    """Return the repr of a value for a message: short, and a text even if its own repr raises.
+
+    >>> repr_of([1, "a"]), repr_of(range(3)), repr_of(10**5000)
+    ("[1, 'a']", 'range(0, 3)', '<int>')
+    """
+    try:
+        return _REPR.repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
 
 
 def shortened(text: str, limit: int = 2000) -> str:
@@ -64,8 +88,17 @@ def shortened(text: str, limit: int = 2000) -> str:
     return f"{text[:each]} ... ({len(text) - 2 * each} characters left out) ... {text[-each:]}"
 
 
+def printable(text: str) -> str:
+    r"""Return a text with escapes such as ``\x1b`` in place of characters that terminals obey.
+
+    >>> print(printable("gene\x1b[31m"))
+    gene\x1b[31m
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 class UBayFSError(Exception):
-    """Base of every error that the package raises on purpose.
+    """Base of every error that the package raises on purpose; its text can be printed, whatever it repeats.
 
     Examples
     --------
@@ -76,6 +109,9 @@ class UBayFSError(Exception):
     ...     print(error)
     max_size: n must be a whole number >= 0; got -1.
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class InputError(UBayFSError, ValueError):
@@ -110,7 +146,7 @@ class InputError(UBayFSError, ValueError):
         super().__init__(shortened(message, self.longest))
         self.argument = argument
         self.value = value
-        self.rule = shortened(message if rule is None else rule, self.longest)
+        self.rule = printable(shortened(message if rule is None else rule, self.longest))
 
     @classmethod
     def of(cls, argument: str, rule: str, value: Any = None) -> InputError:

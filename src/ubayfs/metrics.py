@@ -22,8 +22,8 @@ from .data.feature_data import FeatureData
 from .data.hazards import kaplan_meier
 from .data.ordered_pairs import OrderedPairs
 from .data.survival import Survival
-from .exceptions import InputError
-from .utility import as_sparse_sets
+from .exceptions import InputError, repr_of
+from .utility import as_marks
 
 __all__ = ["Stability", "concordance_index", "feature_f1", "jaccard", "redundancy_rate", "stability"]
 
@@ -191,10 +191,7 @@ def feature_f1(selected: Any, truth: Any) -> float:
 
 
 def _as_sets(name: str, sets: Any) -> sparse.csr_array:
-    check_not_complex(name, sets.data if sparse.issparse(sets) else sets)
-    chosen = as_sparse_sets(sets)
-    if not np.isin(chosen.data, (0.0, 1.0)).all():
-        raise InputError.of(name, "must hold only True/False or 0/1, one row per set.")
+    chosen = as_marks(name, sets)
     if 0 in chosen.shape:
         raise InputError.of(name, f"must have shape (n_sets, n_features); got {chosen.shape}.")
     return chosen
@@ -209,7 +206,7 @@ def _as_members(name: str, features: Any) -> frozenset[str | int]:
         return frozenset(np.flatnonzero(values).tolist())
     members = values.tolist()
     if not (all(isinstance(m, str) for m in members) or all(isinstance(m, int) for m in members)):
-        raise InputError.of(name, f"{rule}; got {members[:5]!r}.")
+        raise InputError.of(name, f"{rule}; got {repr_of(members[:5])}.")
     return frozenset(members)
 
 

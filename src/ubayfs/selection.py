@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arguments import Array, Floats, Ints, Mask, RandomState, freeze, mask_of
-from ._plain import decode, plain
-from ._shown import Shown
+from ._plain import ShownAsCard, decode, plain
 from .data.feature_data import FeatureData
-from .decision_problem import DecisionProblem, SetMetrics
+from .decision_problem import DecisionProblem, FeatureSet, SetMetrics
 from .exceptions import Advice, InputError, UBayFSError
 from .metrics import jaccard
-from .optimize.base import Solution
 from .priors.base import Posterior
 
 if TYPE_CHECKING:
@@ -36,47 +34,7 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSet:
-    """One feature set and how good it is.
-
-    Attributes
-    ----------
-    indices : ndarray of int
-        Positions of the members, ascending.
-    features : tuple of str
-        Names of the members.
-    value : float
-        Score of the set.
-    bound : float
-        No set (for an alternative: none but those listed before it) has a higher score.
-    complete : bool
-        False when a time limit ended the search early.
-    metrics : SetMetrics
-    """
-
-    indices: Ints
-    features: tuple[str, ...]
-    value: float
-    bound: float
-    complete: bool
-    metrics: SetMetrics
-
-    @property
-    def gap(self) -> float:
-        """Bound minus value: 0 (at most 1e-9, relative for values above one) proves that the set is the best."""
-        return self.bound - self.value
-
-    @classmethod
-    def of(cls, problem: DecisionProblem, solution: Solution) -> FeatureSet:
-        """Make a FeatureSet of an optimizer's solution."""
-        indices = np.flatnonzero(solution.chosen)
-        names = tuple(problem.feature_names[indices].tolist())
-        metrics = problem.measure(solution.chosen)
-        return cls(freeze(indices), names, solution.value, solution.bound, solution.complete, metrics)
-
-
-@dataclass(frozen=True, eq=False)
-class Selection(Shown):
+class Selection(ShownAsCard):
     """The answer: the best feature set, with its certificate and its reasons.
 
     Attributes

@@ -136,6 +136,17 @@ def as_sparse_sets(sets: Any) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(column)), column, starts), shape=matrix.shape)
 
 
+def as_marks(name: str, sets: Any) -> sparse.csr_array:
+    """Return sets as :func:`as_sparse_sets` does, or raise if anything but 0/1 is in them."""
+    check_not_complex(name, sets.data if sparse.issparse(sets) else sets)
+    marks = as_sparse_sets(sets)
+    other = marks.data[~np.isin(marks.data, (0.0, 1.0))]
+    if len(other):
+        rule = "must hold only True/False or 0/1, one row per set (n_sets, n_features)"
+        raise InputError.of(name, f"{rule}; got {other[0]:g}.", sets)
+    return marks
+
+
 @once_per_system
 def largest_coefficients(system: ConstraintSystem) -> Floats:
     """Return the size of the largest coefficient of each inequality, of shape (n_inequalities,); 0 if it has none."""
@@ -286,13 +297,7 @@ def log_admissibility(
     >>> log_admissibility([[True, False], [True, True]], max_size(1, rho=0.5)).round(4)
     array([ 0.    , -0.2809])
     """
-    matrix = sets if sparse.issparse(sets) else np.atleast_2d(np.asarray(sets))
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    if matrix.ndim != 2 or not np.isin(values, (0, 1)).all():
-        got = f"{matrix.dtype} of shape {matrix.shape}"
-        raise InputError.of(
-            "sets", f"must mark members by True/False, one row per set (n_sets, n_features); got {got}."
-        )
+    matrix = as_marks("sets", sets)
     names = check_feature_names(feature_names, matrix.shape[1])
     system = resolve(constraints, names, blocks, X)
     _refuse_prices(system)

@@ -28,21 +28,20 @@ from ._arguments import (
     check_random_state,
     check_real,
 )
-from .advice import advice_on, cost_advice, very_likely_advice
 from .constraints import Constraint, ConstraintSystem, as_constraints, resolve
 from .constraints.links import held_unlikely
 from .constraints.weighted_sums import with_costs
 from .data.blocks import Blocks
 from .data.feature_data import FeatureData
-from .decision_problem import DecisionProblem
+from .decision_problem import DecisionProblem, FeatureSet, advice_on, cost_advice, very_likely_advice
 from .ensemble.collect import collect_evidence
 from .ensemble.evidence import Evidence
 from .exceptions import Advice, InputError
-from .optimize import Optimizer, Solution, as_optimizer
+from .optimize import OPTIMIZERS, Optimizer, Solution, as_optimizer
 from .optimize.alternatives import find_alternatives
 from .optimize.base import best_solution
 from .priors import DEFAULT_WEIGHT, Posterior, PriorKnowledge, as_prior, as_weights, resolve_knowledge
-from .selection import FeatureSet, Selection
+from .selection import Selection
 from .utility import Utility, check_importance, log_admissibility, priced
 
 __all__ = [
@@ -182,7 +181,8 @@ class Decision:
         system = priced(system, posterior.evidence.n_models, posterior.total, self.constraint_strength)
         # Evidence from another ensemble does not know which columns are constant; the data do.
         constant = posterior.evidence.constant if data is None else posterior.evidence.constant | data.constant
-        selectable = ~constant & (counts >= self.min_votes)
+        unselectable = {"min_votes": counts < self.min_votes, "constant": constant}
+        selectable = ~np.logical_or.reduce([*unselectable.values()])
         if not selectable.any():
             raise InputError(
                 f"min_votes={self.min_votes} leaves no feature to select: the highest count is "
@@ -192,7 +192,8 @@ class Decision:
                 value=self.min_votes,
             )
         utility = Utility(posterior.mean, system, self.constraint_strength, selectable)
-        return DecisionProblem(utility, names, counts, posterior.weights, None if data is None else data.X)
+        X = None if data is None else data.X
+        return DecisionProblem(utility, names, counts, posterior.weights, X, unselectable)
 
     def _select(self, problem: DecisionProblem, posterior: Posterior | None) -> Selection:
         optimizer = as_optimizer(self.optimizer, self.time_limit)
@@ -228,7 +229,7 @@ class Decision:
         names = posterior.feature_names
         too_many = very_likely_advice(system, known.very_likely, names)
         return (
-            *self.blocks.notes,
+            *(note for note in self.blocks.notes if note not in known.advice),  # both may be of one table
             *known.advice,
             *cost_advice(self._constraints(known), known.costs, names),
             *too_many,
@@ -251,6 +252,7 @@ class Decision:
             **known,
             **{name: getattr(self, name) for name in others},
             "optimizer": repr(optimizer),
+            "optimizer_kind": next((name for name, kind in OPTIMIZERS.items() if type(optimizer) is kind), ""),
             "solver": dict(solution.info),
         }
 
@@ -367,9 +369,10 @@ def maximize(
     names = check_feature_names(feature_names, len(importance))
     data = None if X is None else FeatureData.of_fit(X, names)
     system = resolve(decision.constraints, names, decision.blocks, data)
-    selectable = np.ones(len(importance), dtype=bool) if data is None else ~data.constant
-    utility = Utility(importance, system, decision.constraint_strength, selectable)
-    problem = DecisionProblem(utility, names, X=None if data is None else data.X)
+    constant = np.zeros(len(importance), dtype=bool) if data is None else data.constant
+    utility = Utility(importance, system, decision.constraint_strength, ~constant)
+    X = None if data is None else data.X
+    problem = DecisionProblem(utility, names, X=X, unselectable={"constant": constant})
     return _with_warnings(decision._select(problem, None))
 
 

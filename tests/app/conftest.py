@@ -1,15 +1,11 @@
-"""The app in a process of its own, and a real browser.
-
-Tests that need Chromium ask for `page`; they are skipped without it.
-"""
+"""The app in a process of its own; tests that ask for `page` see it in a real browser."""
 
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from urllib.parse import urlsplit
 
 import pytest
 
-from app_server import CHROMIUM, FLAGS, HOW_TO_GET_IT, start_server, stop_server
+from app_server import start_server, stop_server
 from app_studies import hostile, laboratory, patients
 
 
@@ -30,37 +26,6 @@ def server(tmp_path_factory):
     stop_server(started)
     log = started.directory.with_suffix(".log").read_text()
     assert "Traceback" not in log, log
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium, driven by Playwright, whose event loop would keep other modules from having one of their own."""
-    playwright = pytest.importorskip("playwright.sync_api", reason=HOW_TO_GET_IT)
-    if CHROMIUM is None:
-        pytest.skip(HOW_TO_GET_IT)
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def context(browser):
-    """A browser without cookies; a request to anywhere else, or an error of a script, fails the test."""
-    wrong = []
-    opened = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    opened.set_default_timeout(15_000)
-    opened.on("request", lambda request: is_foreign(request.url) and wrong.append(request.url))
-    opened.on("weberror", lambda error: wrong.append(str(error.error)))
-    yield opened
-    opened.close()
-    assert wrong == []
-
-
-def is_foreign(url):
-    """Tell whether a browser asks another machine."""
-    parts = urlsplit(url)
-    return parts.scheme not in ("data", "blob", "about") and parts.hostname != "127.0.0.1"
 
 
 @pytest.fixture
@@ -87,9 +52,9 @@ def collected(server, request):
         address = server.studies[name]
         if name not in done:
             page.goto(f"{address}/evidence")
-            page.get_by_role("button", name="Run ", exact=False).first.click(timeout=120_000)
+            page.get_by_role("button", name="Run ", exact=False).first.click()
             page.get_by_role("button", name="I have stated what I know", exact=False).first.click()
-            page.get_by_text("models have voted", exact=False).first.wait_for(timeout=120_000)
+            page.get_by_text("models have voted", exact=False).first.wait_for()
             done.add(name)
         return address
 

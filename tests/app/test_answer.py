@@ -15,7 +15,6 @@ def answered(page, collected):
 @pytest.fixture
 def answer(page, answered):
     """The page Answer, with all edits of earlier tests undone."""
-    page.context.set_default_timeout(60_000)
     opened = page
     opened.goto(f"{answered}/answer")
     opened.wait_for_selector("table.members")
@@ -77,6 +76,8 @@ def test_the_row_keeps_the_focus_and_shows_why(answer):
     assert first.locator(".badge").first.inner_text() in ("data", "prior", "constraints")
     assert "costs" in first.locator("td").last.inner_text()
     assert answer.get_by_text("holds", exact=True).count() >= 1
+    answer.keyboard.press("Control+z")  # the list has the focus
+    answer.wait_for_selector(".since:has-text('undo')")
 
 
 def test_the_size_follows_the_slider_and_has_a_score_at_each_size(answer):
@@ -127,7 +128,7 @@ def test_versions_are_saved_compared_and_gone_back_to(answer, answered):
     answer.goto(f"{answered}/versions")
     answer.get_by_label("Name", exact=True).fill("Before the meeting")
     answer.get_by_role("button", name="Save", exact=True).click()
-    answer.wait_for_selector(".notice.success:has-text('Before the meeting')", timeout=180_000)
+    answer.wait_for_selector(".notice.success:has-text('Before the meeting')")
     answer.goto(f"{answered}/answer")
     ready(answer)
     say(answer, weakest, "unlikely")
@@ -149,7 +150,7 @@ def test_every_export_is_downloaded(answer, answered, tmp_path):
     answer.goto(f"{answered}/versions")
     files = {}
     for kind in ("study", "report", "excel", "results", "script"):
-        with answer.expect_download(timeout=180_000) as waiting:
+        with answer.expect_download() as waiting:
             answer.locator(f"[data-export={kind}]").last.click()
         files[kind] = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(files[kind])

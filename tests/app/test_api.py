@@ -60,7 +60,7 @@ def test_too_long_or_cut_short_leaves_what_was_there(tmp_path, monkeypatch, leng
     assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("cells.csv", b"before")]
 
 
-def test_a_nearly_full_disk_is_told(tmp_path, monkeypatch):
+def test_a_nearly_full_disk_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(api.shutil, "disk_usage", lambda folder: SimpleNamespace(free=api._SPARE + 100))
     with pytest.raises(InputError, match="has room for"):
         store(tmp_path, "cells.csv", [b"x" * 101])
@@ -78,7 +78,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
 
 def test_votes_are_in_the_rows_only_when_knowledge_is_confirmed():
     bench = SimpleNamespace(
-        facts={"feature_names": ["a", "b"], "block_of": {"a": "size"}},
+        facts={"feature_names": ["a", "b"], "blocks": {"size": ["a"]}},
         words=lambda expert: {"b": ("likely", "a paper")} if expert == "Ann" else {},
         state=SimpleNamespace(confirmed={"Bob": "2026-11-17T04:00:00+00:00"}), votes=np.array([3, 4]), revision=7,
     )  # fmt: skip
@@ -90,6 +90,8 @@ def test_votes_are_in_the_rows_only_when_knowledge_is_confirmed():
 
 
 def test_a_table_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+    with pytest.raises(InputError):
+        intake.inspect(["absent.csv"], None, str(tmp_path))  # modules are imported
     for name, n_bytes in (("huge.csv", 2 * 1024**3), ("packed.csv.gz", 300 * 1024**2)):
         with open(tmp_path / name, "wb") as file:
             file.truncate(n_bytes)

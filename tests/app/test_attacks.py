@@ -118,11 +118,11 @@ def test_names_are_text_on_every_screen(server, page, collected):
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
     study = collected(page, "hostile")
     page.goto(f"{study}/answer")
-    page.wait_for_selector(".members tbody tr", timeout=60_000)
+    page.wait_for_selector(".members tbody tr")
     for _ in range(2):  # a word of each of the first two, by the list in its row
         box = page.locator(".members select[data-feature]").first
         box.select_option("very likely")
-        page.wait_for_function("!document.querySelector('p.lead').textContent.includes('being looked at')")
+        page.wait_for_function("!document.querySelector('p.lead').textContent.includes('being applied')")
     for screen in SCREENS:
         page.goto(f"{study}/{screen}")
         page.wait_for_selector("h1")

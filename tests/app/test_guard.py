@@ -125,7 +125,7 @@ def test_tokens_differ_and_are_not_shown():
 @pytest.mark.parametrize(
     ("leaves", "answers", "passes"), [(True, False, True), (True, True, False), (False, False, False)]
 )
-def test_a_missing_response_is_no_error_once_the_browser_has_left(leaves, answers, passes):
+def test_a_missing_response_is_not_an_error_once_the_browser_has_left(leaves, answers, passes):
     async def app(scope, receive, send):
         await receive()
         if answers:

@@ -100,7 +100,7 @@ def test_damage_in_the_middle_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"[]\n", b'{"label": "x"}\n', b"\xff\xfe"])
-def test_what_is_no_log_is_refused(tmp_path, content):
+def test_what_is_not_a_log_is_refused(tmp_path, content):
     path = tmp_path / "history.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError, match="damaged"):

@@ -19,7 +19,7 @@ def at(page, server):
     def go(screen):
         opened.goto(f"{server.studies['laboratory']}/{screen}")
         known = ".ag-row" if screen == "know" else ".rules .about:has-text('inequalit')"
-        opened.wait_for_selector(known, timeout=60_000)
+        opened.wait_for_selector(known)
         return opened
 
     return go
@@ -82,14 +82,14 @@ def test_votes_and_reasons_in_the_grid_and_for_a_selection(at):
 def test_a_pasted_list_is_grouped_and_used_as_one_edit(at):
     page = at("know")
     page.locator("[data-draft=pasted]").fill(f"gene_70, GENE_71\n2-Sep; nothing12\n{RIGHT_TO_LEFT}")
-    page.locator("[data-key=check-names]").click()
+    page.locator("[data-keep=check-names]").click()
     found = page.get_by_role("region", name="What was found")
     found.get_by_text("the list: 2 features found").wait_for()
     assert found.get_by_label("2-Sep").locator("option:checked").inner_text() == "SEPTIN2"
     found.get_by_label("GENE_71").select_option(label="gene_71")
     found.get_by_text("nothing12").first.wait_for()
     found.get_by_label("State of them").select_option(label="unlikely")
-    page.locator("[data-key=use-found]").click()
+    page.locator("[data-keep=use-found]").click()
     page.get_by_text("4 features of the list stated").wait_for()
     stated(page, "unlikely", "SEPTIN2")
     page.locator("#undo").click()
@@ -103,19 +103,19 @@ def test_a_spreadsheet_and_gene_sets(at, tmp_path):
     pd.DataFrame(table).to_excel(tmp_path / "known.xlsx", index=False)
     page.set_input_files("input[type=file]", tmp_path / "known.xlsx")
     page.get_by_text("got 'often'").wait_for()
-    page.locator("[data-key=use-found]").click()
+    page.locator("[data-keep=use-found]").click()
     stated(page, "votes", "gene_81 (7)")
     (tmp_path / "sets.gmt").write_text("P53\tx\tTP53\tMDM2\nRAS\tx\tgene_90\tgene_91\n", encoding="utf-8")
     page.set_input_files("input[type=file]", tmp_path / "sets.gmt")
     page.get_by_label("RAS (2 features)").check()
-    page.locator("[data-key=use-blocks]").click()
+    page.locator("[data-keep=use-blocks]").click()
     page.get_by_text("RAS: 2 features").wait_for()
     assert page.get_by_text("tens: 10 features").is_visible()  # a pattern
     page.set_input_files("input[type=file]", tmp_path / "sets.gmt")
-    page.locator("[data-key=use-found]").click()
+    page.locator("[data-keep=use-found]").click()
     page.locator(".messages .error", has_text="tick gene sets first").wait_for()
     page.get_by_label("P53 (1 feature)").check()
-    page.locator("[data-key=use-found]").click()
+    page.locator("[data-keep=use-found]").click()
     stated(page, "likely", "TP53")
 
 
@@ -130,10 +130,10 @@ def test_two_experts_state_words_at_once_and_see_votes_after_their_own_confirmat
         window.keyboard.press(key)
     stated(page, "very-likely", "1 feature: mean radius")
     stated(windows["Bob"], "unlikely", "1 feature: mean radius")
-    page.locator("[data-key=confirm]").click()
+    page.locator("[data-keep=confirm]").click()
     page.get_by_text("votes are shown to you").wait_for()
     page.get_by_text("They differ on 1 feature").wait_for()
-    assert windows["Bob"].locator("[data-key=confirm]").is_visible()
+    assert windows["Bob"].locator("[data-keep=confirm]").is_visible()
     assert windows["Bob"].get_by_text("They differ").count() == 0
     windows["Bob"].get_by_role("link", name="Evidence").click()
     windows["Bob"].get_by_text("Votes stay hidden").wait_for()
@@ -161,13 +161,13 @@ def fill_rule(page, kind, values):
             box.select_option(label=value)
         elif isinstance(value, str):
             box.fill(value)
-    page.locator("[data-key=rule-save]").click()
+    page.locator("[data-keep=rule-save]").click()
 
 
 def remove_last(page):
     """Remove the last rule."""
     n = page.locator(".rules > li").count()
-    page.locator(f"[data-key=rule-{n - 1}-remove]").click()
+    page.locator(f"[data-keep=rule-{n - 1}-remove]").click()
     page.locator(".rules > li").nth(n - 1).wait_for(state="detached")
 
 
@@ -199,24 +199,24 @@ def test_rules_are_added_by_forms(at):
 def test_a_rule_is_changed_switched_off_and_what_is_wrong_stands_at_its_field(at):
     page = at("rules")
     first = page.locator(".rules > li").first
-    page.locator("[data-key=rule-0-change]").click()
-    page.locator("[data-key=rule-save]", has_text="Change rule 1").wait_for()
-    number = page.locator("[data-key=form-n]")
+    page.locator("[data-keep=rule-0-change]").click()
+    page.locator("[data-keep=rule-save]", has_text="Change rule 1").wait_for()
+    number = page.locator("[data-keep=form-n]")
     number.fill("ten")
-    page.locator("[data-key=rule-save]").click()
+    page.locator("[data-keep=rule-save]").click()
     page.locator(".field", has=number).locator(".error", has_text="must be").wait_for()
     number.fill("9")
-    page.locator("[data-key=rule-save]").click()
+    page.locator("[data-keep=rule-save]").click()
     first.locator(".says", has_text="At most 9 features").wait_for()
-    page.locator("[data-key=rule-0-strictness]").select_option(label="wish with a price")
+    page.locator("[data-keep=rule-0-strictness]").select_option(label="wish with a price")
     first.locator(".about", has_text="costs 4 of 20 votes").wait_for()
-    page.locator("[data-key=rule-0-amount]").fill("-1")
-    page.locator("[data-key=rule-0-amount]").press("Enter")
+    page.locator("[data-keep=rule-0-amount]").fill("-1")
+    page.locator("[data-keep=rule-0-amount]").press("Enter")
     first.locator(".error", has_text="must be").wait_for()
-    page.locator("[data-key=rule-0-on]").focus()
+    page.locator("[data-keep=rule-0-on]").focus()
     page.keyboard.press("Space")
     page.locator(".rules > li.off").first.wait_for()
-    page.wait_for_function("document.activeElement.dataset.key === 'rule-0-on'")
+    page.wait_for_function("document.activeElement.dataset.keep === 'rule-0-on'")
     page.keyboard.press("Space")
     page.locator(".rules > li.off").wait_for(state="detached")
 
@@ -237,7 +237,7 @@ def test_contradictions_name_their_rules_at_once(at, check_access):
 
 def test_the_penalty_curve_follows_the_price(at):
     page = at("rules")
-    curve, price = page.locator("svg.penalty"), page.locator("[data-key=form-amount]")
+    curve, price = page.locator("svg.penalty"), page.locator("[data-keep=form-amount]")
 
     def left_at(amount):
         return float(re.search(rf"violated by {amount}: ([\d.e-]+)", curve.get_attribute("aria-label"))[1])
@@ -247,6 +247,6 @@ def test_the_penalty_curve_follows_the_price(at):
     price.fill("0.9")
     page.get_by_text("A violation by 1 costs 18 votes").wait_for()
     assert left_at(2) < left_at(1) < first < 1
-    page.locator("[data-key=form-strictness]").select_option(label="must hold")
+    page.locator("[data-keep=form-strictness]").select_option(label="must hold")
     page.get_by_text("It is never violated").wait_for()
     assert left_at(1) == 0

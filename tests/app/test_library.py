@@ -16,7 +16,7 @@ class Silent:
 
     started: ClassVar[list] = []
 
-    def __init__(self, directory, receive):
+    def __init__(self, directory, receive, turns=None):
         self.directory, self.receive, self.closed = directory, receive, False
         Silent.started.append(self)
 

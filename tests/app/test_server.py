@@ -23,7 +23,7 @@ def test_the_next_free_port_is_taken_and_a_given_one_must_be_free():
 
 
 @pytest.mark.parametrize("source", ["missing.yaml", "missing.csv"])
-def test_a_source_that_is_not_there_is_told(tmp_path, capsys, source, monkeypatch):
+def test_a_source_that_is_not_there_is_reported(tmp_path, capsys, source, monkeypatch):
     pytest.importorskip("nicegui")
     monkeypatch.chdir(tmp_path)
     assert main(["app", source, "--no-browser", "--port", "0"]) == 2

@@ -1,13 +1,15 @@
 """What is pressed and typed on a page reaches the workbench, and what the workbench tells reaches the page."""
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 
 from ubayfs.study.components import Named
 
 pytest.importorskip("nicegui")
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 
 def visit(simulated, library, path, action):
@@ -55,7 +57,7 @@ def test_list_shows_names_as_text(simulated, library):
 
 
 @pytest.mark.parametrize("path", ["/s/other/data", "/s/demo/nothing"])
-def test_what_is_not_there_is_told(simulated, library, path):
+def test_what_is_not_there_is_reported(simulated, library, path):
     visit(simulated, library, path, lambda user: content(user).index("There is nothing here"))
 
 
@@ -75,7 +77,7 @@ def test_a_field_changes_the_study_and_undo_takes_it_back(simulated, library):
     visit(simulated, library, "/s/demo/data", act)
 
 
-def test_a_wrong_value_is_told_at_its_field_and_changes_nothing(simulated, library):
+def test_a_wrong_value_is_reported_at_its_field_and_changes_nothing(simulated, library):
     before = library.bench.state
 
     async def act(user):
@@ -135,6 +137,62 @@ def test_pages_leave_no_listeners_behind(simulated, library):
         assert not library.bench._listeners
 
     visit(simulated, library, "/s/demo/data", act)
+
+
+def test_files_are_read_one_after_another_and_each_finds_what_the_one_before_left(simulated, library, monkeypatch):
+    from ubayfs.app.pages import data
+
+    bench, read = library.bench, []
+    reading = asyncio.Event()
+
+    async def slow(bench, paths, samples, **given):
+        read.append(list(paths.values() if isinstance(paths, dict) else paths))
+        await reading.wait()
+        found = {"columns": [], "orientation": [], "sheets": [], "undecided": False}
+        path = dict(zip("ab", read[-1], strict=True)) if len(read[-1]) > 1 else read[-1][0]
+        return found | {"study": {"data": {"path": path}, "evidence": {"selector": "mrmr"}}}
+
+    monkeypatch.setattr(data, "inspected", slow)
+    bench.facts = {"columns": ["radius"], "feature_names": ["radius"]}
+    (bench.directory / "more.csv").write_text("diagnosis,age\nbenign,3\n")
+
+    async def act(user):
+        adding = asyncio.create_task(put(user, control(user, "Or the path of a file on this machine"), "more.csv"))
+        await asyncio.sleep(0)
+        remove = next(each for each in user.client.elements.values() if getattr(each, "content", "") == "Remove")
+
+        async def press():
+            with user.client:
+                await next(iter(remove._event_listeners.values())).handler(None)
+
+        removing = asyncio.create_task(press())
+        await asyncio.sleep(0)
+        reading.set()
+        await asyncio.gather(adding, removing)
+        assert [len(files) for files in read] == [2, 1]
+        assert bench.state.study.data.path == "more.csv"
+
+    visit(simulated, library, "/s/demo/data", act)
+
+
+@pytest.mark.parametrize("screen", ["data", "know", "rules", "evidence", "answer", "versions"])
+def test_a_server_that_ends_leaves_no_work_behind_that_never_began(simulated, library, screen):
+    bench = library.bench
+    bench.facts = {"feature_names": ["radius", "area"], "n_samples": 20, "n_features": 2, "task": "binary"}
+
+    async def act(user):
+        for kind in ("state", "facts", "votes", "answer", "status", "progress", "problems", "versions"):
+            bench._publish(kind)
+        await asyncio.sleep(0)  # until what they cause is about to begin
+        for task in background_tasks.running_tasks:
+            task.cancel()
+
+    bench.confirm()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        visit(simulated, library, f"/s/demo/{screen}", act)
+        gc.collect()
+    assert [str(each.message) for each in seen] == []
 
 
 def test_every_key_of_data_and_evidence_can_be_corrected(simulated, library):

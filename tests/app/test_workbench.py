@@ -3,7 +3,6 @@
 import errno
 import math
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -31,7 +30,7 @@ def bench(tmp_path):
 
 def read(bench, stated=None):
     """Tell a workbench what its worker has read."""
-    bench._receive("facts", (bench.revision, {"feature_names": NAMES}, {"stated": stated or {}, "block_of": {}}))
+    bench._receive("facts", (bench.revision, {"feature_names": NAMES}, {"stated": stated or {}, "blocks": {}}))
 
 
 def reopened(bench):
@@ -391,7 +390,7 @@ def test_a_server_that_is_killed_loses_nothing_that_was_answered(tmp_path):
         robot = subprocess.Popen([sys.executable, "-c", ROBOT, str(bench.directory)], stdout=subprocess.PIPE, text=True)
         for _ in range(n_answers):
             said = int(robot.stdout.readline())
-        robot.send_signal(signal.SIGKILL)
+        robot.kill()
         answered = [int(line) for line in robot.communicate()[0].split()]
         said = answered[-1] if answered else said
         again = Workbench(bench.directory, None)

@@ -22,6 +22,8 @@ from ubayfs.exceptions import UBayFSError
 from ubayfs.results import StoredResult
 from ubayfs.study import load_study, resolve_study
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has the second, which works as the first
+
 
 def decided(study):
     """Return what the library decides, from data and ensemble to set."""
@@ -50,6 +52,20 @@ def as_it_was(bench):
     while bench._history.position > revision:
         bench.undo()
     until(bench, answered(bench))
+
+
+def test_a_rule_on_a_feature_that_is_gone_is_named_and_kept(as_it_was):
+    bench = as_it_was
+    bench.add_rule({"require": ["gene5"]})
+    until(bench, answered(bench))
+    bench.set("data", ignore=["gene5"])
+    until(bench, wrong(bench))
+    assert [(problem["path"][0], problem["rules"]) for problem in bench.problems] == [("constraints", [1])]
+    assert "gene5" in bench.problems[0]["message"]
+    assert len(bench.state.rules) == 2
+    bench.undo()
+    until(bench, answered(bench))
+    assert "gene5" in bench.answer["set"]["features"]
 
 
 def test_facts_of_the_data(bench):
@@ -152,7 +168,7 @@ def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(as_it_was)
     bench = as_it_was
     before, process = bench.answer["set"]["features"], bench._worker.pid
     waiting = bench.request("sizes")
-    os.kill(process, signal.SIGKILL)
+    os.kill(process, KILL)
     until(bench, lambda: bench._worker is not None and bench._worker.pid != process)
     if not waiting.done() or waiting.exception() is not None:
         with pytest.raises(UBayFSError):
@@ -239,7 +255,7 @@ def test_finished_runs_survive_and_the_rest_is_done_later(tmp_path, end):
         assert bench.evidence["n_models"] < 200
         until(bench, answered(bench))  # what is done is used
     elif end == "kill worker":
-        os.kill(bench._worker.pid, signal.SIGKILL)
+        os.kill(bench._worker.pid, KILL)
         until(bench, lambda: bench.problems)
         assert "nothing was lost" in bench.problems[0]["message"]
         until(bench, lambda: bench.evidence["n_stored"] > 0)
@@ -332,7 +348,7 @@ def test_words_of_files_and_blocks_are_known_with_the_data_whatever_else_is_wron
 
     def look(opened):
         if opened.facts:
-            found.append((opened.words(), opened.words("Ann"), opened.facts["block_of"]))
+            found.append((opened.words(), opened.words("Ann"), opened.facts["blocks"]))
 
     for _ in range(2):  # also after an end of the program
         again = Workbench(bench.directory)
@@ -340,7 +356,7 @@ def test_words_of_files_and_blocks_are_known_with_the_data_whatever_else_is_wron
         until(again, wrong(again))
         assert again.problems[0]["rules"] == [0, 1]
         again.close()
-    stated = {"gene4": ("likely", "a paper")}, {"gene5": (7.0, "")}, {"gene0": "first", "gene1": "first"}
+    stated = {"gene4": ("likely", "a paper")}, {"gene5": (7.0, "")}, {"first": ["gene0", "gene1"]}
     assert found
     assert all(each == stated for each in found)  # at no moment less
 
@@ -439,7 +455,7 @@ def test_a_worker_that_dies_again_and_again_is_left_alone_until_the_next_edit(tm
     bench.close()
 
 
-def test_listeners_may_end_while_they_are_told(tmp_path):
+def test_listeners_may_end_while_they_are_notified(tmp_path):
     bench = make(tmp_path, Silent)
     told = []
     end = bench.subscribe(lambda event: (told.append(event), end()))
@@ -453,7 +469,7 @@ def test_messages_while_a_study_closes_are_dropped(tmp_path):
     bench = make(tmp_path, Silent)
     worker = bench._worker
     bench.close()
-    worker.receive("facts", (0, {"feature_names": NAMES}, {"stated": {}, "block_of": {}}))
+    worker.receive("facts", (0, {"feature_names": NAMES}, {"stated": {}, "blocks": {}}))
     assert bench.facts is None
     assert threading.active_count() >= 1
 

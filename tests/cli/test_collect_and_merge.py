@@ -31,7 +31,7 @@ def test_parts_are_one_ensemble_and_lead_to_its_decision(folder, run, selector):
     collect_parts(run, 4, "--selector", selector)
     merged = run("merge", *parts(4)[::-1], "-o", "evidence")
     assert merged.code == 0, merged.err
-    assert merged.err.startswith("Note: a run may choose 4 of 8 features, more than a quarter")
+    assert merged.err.startswith("Note: A run may choose 4 of 8 features, more than a quarter")
     assert merged.err.count("\n") == 1
     assert "4 parts, 30 runs in evidence; decide on it with: ubayfs decide evidence" in merged.out
     assert (folder / "evidence" / "evidence.npz").read_bytes() == (folder / "whole" / "evidence.npz").read_bytes()
@@ -51,7 +51,7 @@ def test_without_a_part_all_runs_are_collected(folder, run):
     assert run("decide", "evidence").code == 0
 
 
-def test_a_part_is_no_evidence_to_decide_on(folder, run):
+def test_a_part_is_not_evidence_to_decide_on(folder, run):
     collect_parts(run, 2)
     refused = run("decide", "parts/2")
     assert refused.code == 2
@@ -174,7 +174,7 @@ def test_foreign_parts_are_named(folder, run, cells):
     assert "parts/2 differs from parts/1 in the data (values, feature names, target or groups)." in refused.err
 
 
-def test_everything_that_is_no_part_is_named_at_once(folder, run):
+def test_everything_that_is_not_a_part_is_named_at_once(folder, run):
     collect_parts(run, 2)
     (folder / "parts" / "log.txt").write_text("")
     (folder / "parts" / "2" / "evidence.npz").unlink()
@@ -217,7 +217,7 @@ def test_a_part_of_a_newer_format_is_refused(folder, run, monkeypatch):
     assert "has format version 1, but this ubayfs reads up to 0; update ubayfs" in refused.err
 
 
-def test_parts_whose_studies_decide_differently_are_told(folder, run):
+def test_parts_whose_studies_decide_differently_are_reported(folder, run):
     collect_parts(run, 2)
     assert run("collect", "study.yaml", "--part", "2/2", "--max-size", "2", "-o", "parts/2", "--force").code == 0
     merged = run("merge", "parts/2", "parts/1", "-o", "evidence")
@@ -225,7 +225,7 @@ def test_parts_whose_studies_decide_differently_are_told(folder, run):
     assert "Note: the study of parts/2 has other prior knowledge, constraints or settings" in merged.err
 
 
-def test_parts_of_other_versions_are_told(folder, run, monkeypatch):
+def test_parts_of_other_versions_are_reported(folder, run, monkeypatch):
     collect_parts(run, 2)
     monkeypatch.setattr("ubayfs.ensemble.collect.versions", lambda: {"ubayfs": "0.0"})
     assert run("collect", "study.yaml", "--part", "2/2", "-o", "parts/2", "--force").code == 0
@@ -276,6 +276,6 @@ def test_the_task_of_an_array_is_the_part(folder, run, monkeypatch):
     ],
     ids=["step", "step without end", "gaps", "missing", "no number"],
 )
-def test_arrays_that_are_no_parts(values, message):
+def test_arrays_that_are_not_parts(values, message):
     with pytest.raises(InputError, match=message):
         slurm_part(task(**values))

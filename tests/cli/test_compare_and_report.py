@@ -108,7 +108,7 @@ def test_compare_in_words_and_as_json(finished, changed, run):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "."])
-def test_what_is_no_result(finished, tmp_path, run, name):
+def test_what_is_not_a_result(finished, tmp_path, run, name):
     done = run("compare", finished, tmp_path / name)
     assert done.code == 2
     assert "result" in done.err

@@ -1,13 +1,10 @@
 """What the command says, and where; what Ctrl-C does to work that can be cut short."""
 
-import fcntl
 import os
-import pty
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import warnings
 
 import pytest
@@ -33,6 +30,7 @@ with progress("ensemble", "runs") as update:
         time.sleep(0.15)
         update(done, 100)
 """
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))  # not on Windows
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, stdout=theirs)

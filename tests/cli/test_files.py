@@ -49,7 +49,7 @@ def test_a_result_of_an_earlier_version_has_a_note(two, run):
 
 
 @pytest.mark.parametrize("change", [{}, {"displays": {"evidence": 3}}, {"chosen": 5}, {"advice": [1]}, {"versions": 3}])
-def test_a_damaged_summary_without_a_manifest_is_no_bug(two, run, tmp_path, change):
+def test_a_damaged_summary_without_a_manifest_is_not_a_bug(two, run, tmp_path, change):
     first, _ = two
     (first / "manifest.json").unlink()
     content = json.loads((first / "summary.json").read_text(encoding="utf-8"))
@@ -202,7 +202,7 @@ def test_nothing_that_a_terminal_obeys_is_printed(evil, run, folder):
     assert "=cmd|' /C calc'!A0" in read_result(folder / "out").selection.features
 
 
-def test_exported_texts_are_no_formulas_and_come_back(evil, run, folder):
+def test_exported_texts_are_not_formulas_and_come_back(evil, run, folder):
     options = ["--target", "diagnosis", "--ignore", "id", "--selector", "fisher", "--models", 10, "--max-size", 9]
     assert run("select", "evil.csv", *options, "--min-size", 9, "-o", "out", "--reduced-table").code == 0
     chosen = read_result(folder / "out").selection.features

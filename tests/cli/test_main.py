@@ -61,7 +61,7 @@ def test_wrong_usage_is_the_users(arguments, words, run):
     assert done.err.count("\n") == 1
 
 
-def test_a_bug_is_told_as_such(folder, run, monkeypatch):
+def test_a_bug_is_reported_as_such(folder, run, monkeypatch):
     monkeypatch.setattr("ubayfs.study.resolve_study", lambda study: 1 / 0)
     done = run("check", "study.yaml")
     assert done.code == 1
@@ -69,12 +69,12 @@ def test_a_bug_is_told_as_such(folder, run, monkeypatch):
     assert "this is a bug in ubayfs" in done.err
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(folder):
+def test_a_reader_that_has_seen_enough_is_not_an_error(folder):
     script = f"'{sys.executable}' -m ubayfs check study.yaml | head -n 1; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     # Whether the reader leaves before the notes are printed is a matter of time.
-    assert all(line.startswith("Note: a run may choose 4 of 8 features") for line in run.stderr.splitlines())
+    assert all(line.startswith("Note: A run may choose 4 of 8 features") for line in run.stderr.splitlines())
 
 
 def write(name, content):
@@ -272,7 +272,7 @@ def test_init_takes_the_sheet_with_numbers(folder, run, cells):
     assert run("check", "two.yaml").code == 0
 
 
-def test_paths_are_told_without_detours(folder, run):
+def test_paths_are_reported_without_detours(folder, run):
     for name in ("tables", "studies"):
         (folder / name).mkdir()
     Path("tables/t.csv").write_text("a,b\n1,x\n2,3\n", encoding="utf-8")
@@ -291,4 +291,4 @@ def test_a_code_for_missing_values_is_named_by_every_command(folder, run, cells)
     assert named in html.unescape((folder / "out" / "report.html").read_text(encoding="utf-8"))
     assert named in (folder / "out" / "report.md").read_text(encoding="utf-8")
     codes = [advice["code"] for advice in json.loads((folder / "out" / "summary.json").read_text())["advice"]]
-    assert "lone_values" in codes
+    assert "outlying_values" in codes

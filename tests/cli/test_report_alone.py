@@ -37,7 +37,7 @@ def test_the_study_in_the_report_repeats_the_result_without_the_tables(folder, r
     assert summary["prior"]["unlikely"] == ["mean area"]
 
 
-def test_an_empty_choice_is_told_without_blank_lines(folder, run):
+def test_an_empty_choice_is_reported_without_blank_lines(folder, run):
     done = run("select", "cells.csv", "--target", "diagnosis", "--selector", "fisher", "--max-size", 0, "--models", 5,
                "--draws", 0, "-o", "none")  # fmt: skip
     assert done.code == 0, done.err

@@ -60,7 +60,7 @@ def nothing_repeated(monkeypatch):
         raise AssertionError("this is known already")
 
     for name in ("collect_null", "collect_halves", "_validated"):
-        monkeypatch.setattr(f"ubayfs.study.trusted.{name}", refuse)
+        monkeypatch.setattr(f"ubayfs.study.trust_work.{name}", refuse)
 
 
 def test_select_stores_what_it_found_out(trusted):
@@ -73,7 +73,7 @@ def test_select_stores_what_it_found_out(trusted):
 
 
 def test_the_chosen_level_is_recorded(folder, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.study.trusted.level_for", lambda *work: "quick")
+    monkeypatch.setattr("ubayfs.study.trust_work.level_for", lambda *work: "quick")
     Path("study.yaml").write_text(STUDY.replace("level: none", "n_splits: 2"), encoding="utf-8")
     done = run("select", "study.yaml", "--shuffles", 2)
     assert done.code == 0, done.err
@@ -113,7 +113,7 @@ def test_the_same_decision_keeps_it(trusted, run, tmp_path, nothing_repeated, ch
 
 
 def test_decide_without_a_directory_shows_what_is_known_at_once(trusted, run, monkeypatch):
-    monkeypatch.setattr("ubayfs.study.trusted.reproducibility_of", None)  # 40 decisions would not be at once
+    monkeypatch.setattr("ubayfs.study.trust_work.reproducibility_of", None)  # 40 decisions would not be at once
     done = run("decide", trusted, "--max-size", 2)
     assert done.code == 0, done.err
     assert "How many are noise?" in done.out
@@ -130,7 +130,7 @@ def test_trust_adds_what_is_missing_and_repeats_nothing(finished, run, tmp_path,
     assert states(Path("results")) == ("missing", "known", "known")
     with monkeypatch.context() as patch:
         for name in ("collect_null", "collect_halves"):
-            patch.setattr(f"ubayfs.study.trusted.{name}", None)
+            patch.setattr(f"ubayfs.study.trust_work.{name}", None)
         done = run("trust", "results", "--sizes", 2)
     assert done.code == 0, done.err
     assert states(Path("results")) == ("known", "known", "known")
@@ -251,6 +251,25 @@ def test_a_cancel_keeps_what_is_done_and_trust_completes_it(folder, run, interru
     assert whole.code == 0, whole.err
     stored, again = StoredResult("whole").trust, StoredResult("results").trust
     np.testing.assert_array_equal(stored.null.counts, again.null.counts)
+
+
+def test_folds_that_are_done_outlast_other_work_on_the_result(folder, run, interrupted):
+    seen = interrupted("folds", 2)
+    done = run("select", "study.yaml", "--trust", "full", *SMALL, "--repeats", 3)
+    assert done.code == 0, done.err
+    assert states(folder / "results") == ("partial", "known", "known")
+    interrupted("nothing", 0)
+    done = run("trust", "results", "--level", "quick")
+    assert done.code == 0, done.err
+    assert "complete it with: ubayfs trust results\n" in done.err
+    seen.clear()
+    done = run("trust", "results")
+    assert done.code == 0, done.err
+    folds = [n_done for label, n_done, _ in seen if label == "folds"]
+    assert min(folds) >= 2
+    assert max(folds) == 6
+    assert states(folder / "results") == ("known", "known", "known")
+    assert not list(Path("results").glob("unfinished*"))
 
 
 def test_a_part_that_cannot_be_done_does_not_lose_the_result(folder, run, cells):

@@ -100,7 +100,7 @@ def test_asking_without_any_blocks_says_how_to_give_them():
         ({"size": [1.5]}, "block 'size' must refer to features by name"),
     ],
 )
-def test_members_that_are_no_features(blocks, message):
+def test_members_that_are_not_features(blocks, message):
     with pytest.raises(ConstraintError, match=message):
         Blocks.of(blocks).matrix(NAMES)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ubayfs import collect_evidence
-from ubayfs.data.class_sizes import class_advice
+from ubayfs.data.advice import class_advice
 from ubayfs.data.target import read_target
 from ubayfs.exceptions import InputError, UBayFSWarning
 

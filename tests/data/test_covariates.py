@@ -10,7 +10,8 @@ from scipy import sparse, stats
 from ubayfs.data.covariates import association, basis_of
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.survival import Survival
-from ubayfs.exceptions import InputError
+from ubayfs.ensemble.collect import collect_evidence
+from ubayfs.exceptions import EnsembleWarning, InputError
 
 N = 30
 
@@ -28,7 +29,7 @@ def codes(notes):
     return [note.code for note in notes]
 
 
-def test_named_columns_of_a_frame_are_no_features(table):
+def test_named_columns_of_a_frame_are_not_features(table):
     frame, y = table
     data = FeatureData.from_table(frame, y, adjust_for=["batch", "age"])
     assert data.feature_names.tolist() == ["a", "b", "c"]
@@ -95,6 +96,8 @@ def test_samples_without_a_covariate_are_left_out(table):
     np.testing.assert_array_equal(np.unique(data.groups), np.arange(N // 2))
     note = next(note for note in data.notes if note.code == "samples_without_covariate")
     assert (note.facts["samples"], note.facts["n_left"], note.facts["names"]) == (["3", "7"], N - 2, ["age", "batch"])
+    with pytest.warns(EnsembleWarning, match="age, batch are left out: 2"):
+        collect_evidence(frame, y, selector="fisher", n_models=2, adjust_for=["age", "batch"], random_state=0)
     with_gaps = frame.copy()
     with_gaps.loc[5, "a"] = np.nan
     dropped = FeatureData.from_table(with_gaps, y, missing="drop_rows", adjust_for=["age", "batch"])
@@ -138,7 +141,7 @@ def test_bad_covariates(table, adjust_for, match):
     assert caught.value.argument == "adjust_for"
 
 
-def test_covariates_that_determine_the_target_are_refused_and_nearly_so_is_said(table):
+def test_covariates_that_determine_the_target_are_refused_and_nearly_so_bring_advice(table):
     frame, y = table
     with pytest.raises(InputError, match="determines the target"):
         FeatureData.from_table(frame[["a"]], y, adjust_for=np.c_[y * 3.0 + 1, frame["age"]])
@@ -156,6 +159,20 @@ def test_a_covariate_that_determines_survival_is_refused(table, made):
     time, event = rng.exponential(size=N), rng.random(N) < 0.6
     with pytest.raises(InputError, match="determines the target"):
         FeatureData.from_table(frame[["a"]], Survival(time, event), adjust_for=made(time))
+
+
+def test_covariates_that_explain_most_of_survival_are_reported(table):
+    """Kent and O'Quigley: times of exponential distribution around a line, whose share of the log time is known."""
+    frame, _ = table
+    rng = np.random.default_rng(3)
+    z, noise = rng.normal(size=N), np.log(rng.exponential(size=N))
+    for slope, reported in ((8.0, True), (1.0, False)):
+        data = FeatureData.from_table(frame[["a"]], Survival(np.exp(slope * z + noise), np.ones(N)), adjust_for=z)
+        found = [advice for advice in data.advice if advice.code == "covariates_explain_target"]
+        assert bool(found) is reported
+        if reported:
+            variance = slope**2 * np.var(z)
+            assert found[0].facts["share"] == pytest.approx(variance / (variance + np.pi**2 / 6), abs=0.02)
 
 
 def test_association_of_categories():

@@ -301,14 +301,14 @@ def test_ordered_categories_keep_their_order(wrap):
     assert target.ordered
 
 
-def test_regression_may_be_said_for_whole_numbers():
+def test_regression_may_be_given_for_whole_numbers():
     target = read(X4, [1, 2, 3, 9], task="regression").target
     assert target.task == "regression"
     assert target.values.dtype == np.float64
     assert target.n_classes == 0
 
 
-def test_two_classes_are_binary_even_when_multiclass_is_said():
+def test_two_classes_are_binary_even_when_multiclass_is_given():
     assert read(X4, [0, 1, 1, 0], task="multiclass").target.task == "binary"
 
 
@@ -343,7 +343,10 @@ def test_part_of_a_target_keeps_classes():
         (np.ones((4, 2)), "regression", r"task='regression' needs one target column; got y of shape \(4, 2\)"),
         (np.ones((4, 2)), "binary", r"task='binary' needs one column of class labels; got y of shape \(4, 2\)"),
         ([0, 1, 2, 2], "multilabel", r"task='multilabel' needs a 0/1 matrix y.*got shape \(4,\)"),
-        ([["a", "b"]] * 4, "multilabel", "task='multilabel' needs a 0/1 matrix y"),
+        ([["a", "b"]] * 4, "multilabel", "task='multilabel' needs a 0/1 matrix y.*1 for samples that have .*got 'a'"),
+        (pd.DataFrame({"u": [0, 1, 1, 0], "v": ["yes", "no", "no", "yes"]}), None, "0/1 matrix y.*got 'yes'"),
+        (np.array([["yes", "no"], ["no", "no"]] * 2), None, "0/1 matrix y.*got 'yes'"),
+        ([[2, 0], [1, 1], [0, 1], [1, 0]], "multilabel", "task='multilabel' needs a 0/1 matrix y"),
         ([[1, 0]] * 4, "multilabel", "every label column of y is constant"),
         (None, "binary", "task='binary' requires y to be passed, but the target y is None"),
         (np.linspace(0, 1, 8).reshape(4, 2), None, "Unknown label type: y is of kind 'continuous-multioutput'"),

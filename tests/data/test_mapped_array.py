@@ -120,7 +120,7 @@ def test_a_file_that_was_cut_short(path, tmp_path):
         collect(cut)
 
 
-def test_an_archive_is_no_table(tmp_path):
+def test_an_archive_is_not_a_table(tmp_path):
     with open(tmp_path / "several.npy", "wb") as file:
         np.savez(file, X=np.ones((3, 2)))
     with pytest.raises(InputError, match=r"several.npy', which is an archive of arrays \(.npz\).*numpy.save"):

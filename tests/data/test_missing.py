@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import kendalltau, rankdata
 
 from ubayfs import Blocks, Evidence, InputError, UBayFSWarning, collect_evidence, decide, decorrelate, max_size
+from ubayfs.data.advice import outlying_values
 from ubayfs.data.correlation import METHODS, absolute_correlations
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.lone_values import lone_values
 from ubayfs.data.mapped_array import hash_values
 from ubayfs.ensemble.subsampling import missing_blocks, plan_subsamples
 from ubayfs.metrics import redundancy_rate
@@ -79,14 +79,16 @@ def test_nan_in_a_target_is_refused_under_every_rule(X):
         FeatureData.from_table(X, y, missing="available")
 
 
-def test_extremes_constants_and_lone_values_do_not_count_gaps(X):
+def test_extremes_constants_and_outlying_values_do_not_count_gaps(X):
     data = FeatureData.from_table(X, missing="available", max_missing=1.0)
     low, high = data.extremes
     used = ~np.isnan(X).all(axis=0)
     np.testing.assert_array_equal(low[used], np.nanmin(X[:, used], axis=0))
     np.testing.assert_array_equal(high[used], np.nanmax(X[:, used], axis=0))
     assert np.flatnonzero(data.constant)[:2].tolist() == [7, 8]
-    assert [(lone.column, lone.value, lone.n_samples) for lone in lone_values(X, low, high)] == [(10, 1e18, 1)]
+    assert [(outlier.column, outlier.value, outlier.n_samples) for outlier in outlying_values(X, low, high)] == [
+        (10, 1e18, 1)
+    ]
 
 
 def test_all_nan_are_one_value_in_a_hash():

@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from ubayfs.data.advice import outlying_values
 from ubayfs.data.correlation import METHODS, correlated_pairs
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.lone_values import lone_values
 from ubayfs.data.mapped_array import hash_values
 from ubayfs.data.sparse_columns import SparseColumns
 from ubayfs.exceptions import InputError
@@ -117,8 +117,8 @@ def test_feature_data_are_those_of_the_dense_table(dtype):
     assert_array_equal(ours.constant, theirs.constant)
     assert ours.constant.sum() == 2
     assert ours.advice == theirs.advice
-    assert [advice.code for advice in ours.advice] == ["lone_values"]
-    assert list(lone_values(ours.X, *ours.extremes)) == list(lone_values(theirs.X, *theirs.extremes))
+    assert [advice.code for advice in ours.advice] == ["outlying_values"]
+    assert list(outlying_values(ours.X, *ours.extremes)) == list(outlying_values(theirs.X, *theirs.extremes))
     assert FeatureData.from_table(ours.X).X is ours.X
 
 

@@ -102,7 +102,7 @@ def test_a_finished_ensemble_is_read_not_run(table, tmp_path):
     assert len(logs(tmp_path)) == 1
 
 
-def test_interrupted_ensembles_go_on_without_losing_or_repeating_a_run(table, tmp_path):
+def test_interrupted_ensembles_resume_without_losing_or_repeating_a_run(table, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         collect(table, tmp_path, Counting(interrupt_at(60)))
     assert stored_runs(tmp_path) == list(range(59))
@@ -130,7 +130,7 @@ def test_no_number_of_workers_matters_on_resuming(table, tmp_path, selector, bef
     assert rows_of(found) == rows_of(collect(table, selector=selector, n_models=130))
 
 
-def test_cancelled_ensembles_go_on(table, tmp_path):
+def test_cancelled_ensembles_resume(table, tmp_path):
     with pytest.warns(EnsembleWarning, match="cancelled after 50 of 110"):
         collect(table, tmp_path, on_progress=lambda done, total: done < 50)
     selector = Counting()
@@ -308,7 +308,7 @@ def test_without_a_seed_the_stored_one_is_used(table, tmp_path):
     assert rows_of(evidence) == rows_of(collect(table, random_state=seed))
 
 
-def test_an_equal_generator_goes_on(table, tmp_path):
+def test_an_equal_generator_continues(table, tmp_path):
     collect(table, tmp_path, random_state=np.random.default_rng(1))
     selector = Counting()
     collect(table, tmp_path, selector, random_state=np.random.default_rng(1))
@@ -386,7 +386,7 @@ def test_other_data_are_refused(table, tmp_path):
     assert selector.n_runs == 0
 
 
-def test_other_versions_are_told(table, tmp_path):
+def test_other_versions_are_reported(table, tmp_path):
     collect(table, tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     manifest["settings"]["versions"]["numpy"] = "1.0"
@@ -421,7 +421,7 @@ def test_a_path_that_nothing_can_have(table, path):
     assert caught.value.argument == "checkpoint"
 
 
-def test_a_file_is_no_directory(table, tmp_path):
+def test_a_file_is_not_a_directory(table, tmp_path):
     path = tmp_path / "file"
     path.write_text("")
     selector = Counting()
@@ -626,6 +626,7 @@ def watched(path, last):
     os.replace, os.fsync = watch(os.replace), watch(os.fsync)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize(

@@ -330,7 +330,7 @@ def test_columns_constant_in_a_subsample_are_dropped_there(table):
 
 
 def test_an_empty_answer_is_a_run_without_votes(table):
-    with pytest.warns(EnsembleWarning, match="no run chose a single feature"):
+    with pytest.warns(EnsembleWarning, match="No run chose a single feature"):
         evidence = collect(table, Returning([]))
     assert evidence.n_models == 60
     assert evidence.counts.sum() == 0
@@ -338,7 +338,7 @@ def test_an_empty_answer_is_a_run_without_votes(table):
 
 
 def test_nothing_but_constant_columns_is_empty_evidence():
-    with pytest.warns(EnsembleWarning, match="no run chose a single feature.*every column is constant"):
+    with pytest.warns(EnsembleWarning, match="No run chose a single feature.*every column is constant"):
         evidence = collect((np.ones((20, 3)), [0, 1] * 10), "fisher", n_features_per_model=2)
     assert evidence.constant.all()
 
@@ -353,7 +353,7 @@ def with_row_zero(mask):
 def test_failed_runs_are_recorded_and_the_others_stay(table):
     complete = collect(table, train_size=0.3)
     with pytest.warns(
-        EnsembleWarning, match=r"\d+ of 60 elementary runs failed.*ValueError: no luck; see Evidence.f"
+        EnsembleWarning, match=r"\d+ of 60 elementary runs failed.*ValueError: no luck .see Evidence.f"
     ) as caught:
         evidence = collect(table, Failing(with_row_zero), train_size=0.3)
     assert len(caught) == 1
@@ -460,7 +460,7 @@ def test_the_wrong_number_of_sets_is_found(table):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_progress_is_told_to_the_calling_thread(table, n_jobs):
+def test_progress_is_reported_to_the_calling_thread(table, n_jobs):
     told = []
     collect(table, n_jobs=n_jobs, on_progress=lambda *now: told.append((*now, threading.get_ident())))
     done = [now for now, _, _ in told]
@@ -513,7 +513,7 @@ def test_cancelling_at_the_end_cancels_nothing(table):
     assert collect(table, on_progress=lambda done, total: done < total).n_models == 60
 
 
-def test_cancelled_runs_that_all_failed_are_no_evidence(table):
+def test_cancelled_runs_that_all_failed_are_not_evidence(table):
     with pytest.raises(EnsembleError, match="25 of 25 elementary runs failed"):
         collect(table, Failing(lambda mask: True), n_models=500, on_progress=lambda done, total: False)
 

@@ -197,7 +197,7 @@ def test_every_truncation_and_every_flipped_byte_is_noticed_or_harmless(tmp_path
     ],
     ids=["missing", "directory", "text", "pickle", "npz", "npz of objects", "other kind", "newer", "empty"],
 )
-def test_files_that_are_no_evidence_are_refused(write, message, tmp_path):
+def test_files_that_are_not_evidence_are_refused(write, message, tmp_path):
     path = tmp_path / "e.npz"
     write(path)
     with pytest.raises(EnsembleError, match=message):

@@ -86,7 +86,7 @@ def test_more_than_half_failed_is_found_when_parts_are_joined(table):
         collect(table, Failing(40), part=(1, 1))
 
 
-def test_a_part_goes_on_from_its_checkpoint(table, tmp_path):
+def test_a_part_resumes_from_its_checkpoint(table, tmp_path):
     with pytest.warns(EnsembleWarning, match="cancelled after 3 of 10 runs"):
         collect(table, "lasso", part=(2, 5), checkpoint=tmp_path, on_progress=lambda done, total: done < 3)
     told = []
@@ -172,7 +172,7 @@ def test_cancelled_parts_are_named(table):
         Evidence.join(parts)
 
 
-def test_whole_ensembles_are_no_parts(table):
+def test_whole_ensembles_are_not_parts(table):
     with pytest.raises(EnsembleError, match="whole is not a part of an ensemble"):
         Evidence.join({"whole": collect(table), **parts_of(table, 2)})
 

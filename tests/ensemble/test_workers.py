@@ -8,7 +8,7 @@ import tracemalloc
 import types
 import warnings
 from contextlib import ExitStack
-from importlib import import_module
+from pkgutil import resolve_name
 
 import joblib
 import numpy as np
@@ -107,12 +107,13 @@ def test_more_work_of_joint_selectors_is_shared_among_threads_by_columns(table, 
     assert rows_of(evidence) == rows_of(collect(table, Joint(), n_models=100))
 
 
-@pytest.mark.parametrize(("selector", "work"), [("fisher", "scoring.run_scores"), ("mrmr", "mrmr.concordance")])
+@pytest.mark.parametrize(
+    ("selector", "work"), [("fisher", "scoring.run_scores"), ("mrmr", "concordance.Concordance.__call__")]
+)
 def test_fisher_and_mrmr_share_columns_among_threads(table, selector, work, monkeypatch, always_worth_a_thread):
     """All runs are in one call, and three threads meet in its blocks of columns."""
     expected = collect(table, selector, n_models=100)
-    module, name = f"ubayfs.selectors.{work}".rsplit(".", 1)
-    do_work, barrier, threads = vars(import_module(module))[name], threading.Barrier(3), set()
+    do_work, barrier, threads = resolve_name(f"ubayfs.selectors.{work}"), threading.Barrier(3), set()
 
     def meet_first(*arguments):
         if threading.get_ident() not in threads:
@@ -120,7 +121,7 @@ def test_fisher_and_mrmr_share_columns_among_threads(table, selector, work, monk
             barrier.wait(600)
         return do_work(*arguments)
 
-    monkeypatch.setattr(f"{module}.{name}", meet_first)
+    monkeypatch.setattr(f"ubayfs.selectors.{work}", meet_first)
     monkeypatch.setattr("ubayfs.selectors.scoring.blocks_of", one_column_each)
     monkeypatch.setattr("ubayfs.selectors._greedy.blocks_of", one_column_each)
     found = collect(table, selector, n_models=100, n_jobs=3)
@@ -259,7 +260,7 @@ def test_runs_find_the_same_in_every_unit(table, selector, monkeypatch, always_w
         assert found.runs == expected.runs
 
 
-def test_progress_is_told_of_every_unit(table):
+def test_progress_is_reported_for_every_unit(table):
     told = []
     collect(table, Joint(), on_progress=lambda done, total: told.append(done))
     assert told == [55, 110]
@@ -515,7 +516,7 @@ def test_process_backends_find_the_same(table, backend):
     assert rows_of(found) == rows_of(collect(table, "fisher"))
 
 
-def test_a_selector_that_cannot_travel_is_told_at_once(table):
+def test_a_selector_that_cannot_travel_is_reported_at_once(table):
     lock = threading.Lock()
 
     def locked(X, y, n_features, rng):
@@ -553,7 +554,7 @@ def test_threads_that_set_filters_of_warnings_in_turns_leave_none_behind(n_threa
     assert warnings.filters == before
 
 
-def test_leaving_processes_early_is_no_warning():
+def test_leaving_processes_early_is_not_a_warning():
     rng = np.random.default_rng(0)
     with (
         joblib.parallel_config(backend="threading", n_jobs=2),

@@ -243,7 +243,7 @@ def test_paths_move_with_a_study(folder):
     assert resolve_study(moved).knowledge == resolve_study(load_study(folder / "study.yaml")).knowledge
 
 
-def test_all_that_is_wrong_is_told_at_once(folder):
+def test_all_that_is_wrong_is_reported_at_once(folder):
     (folder / "known.csv").write_text("Gene,Relevance,Price\nTP53,lik,10\nMYC,2,\nMYC,3,-1\nKRAS,1,2\n")
     (folder / "sets.gmt").write_text("lonely\nP53_SIGNALING\t\tTP53\n")
     (folder / "unlikely.txt").write_text("Actb\n")
@@ -275,7 +275,7 @@ def test_a_list_of_names_may_have_any_form(evidence, form):
 
 
 @pytest.mark.parametrize("names", ["TP53\nMYC", ["TP53", "MYC"]])
-def test_names_without_a_weight_are_told_how_to_get_one(evidence, names):
+def test_names_without_a_weight_say_how_to_give_one(evidence, names):
     with pytest.raises(InputError, match=r"Names need a weight: \{'likely': names\}"):
         decide(evidence, names, constraints=[SIZE])
 
@@ -293,7 +293,7 @@ def test_a_file_below_a_word_keeps_its_own_weights_and_reasons(evidence, tmp_pat
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["2-Sep", "1-Mar"], "'2-Sep' is not a feature, but a date that a spreadsheet made of a name, perhaps SEPT2"),
+        (["2-Sep", "1-Mar"], "'2-Sep' is not a feature, but a date that a spreadsheet made from a name, perhaps SEPT2"),
         (["X"], "'X' means several features: 'TP53', 'MYC'"),
     ],
 )

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs._arguments import feature_hint
+from ubayfs.knowledge.aliases import Aliases
 from ubayfs.knowledge.damaged_names import symbols_before_damage
-from ubayfs.knowledge.matching import Aliases, NameMatcher
+from ubayfs.knowledge.matching import NameMatcher
 
 
 def literal(name, features, pairs):
@@ -86,7 +87,7 @@ def test_dates_that_were_symbols(name, first):
     assert symbols_before_damage(name)[0] == first
 
 
-def test_what_is_no_damaged_symbol():
+def test_what_is_not_a_damaged_symbol():
     random.seed(0)
     genes = [
         "TP53",

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs import Blocks, InputError, read_knowledge
-from ubayfs.knowledge.rows import HEADINGS
-from ubayfs.knowledge.tied import match_rows
+from ubayfs.knowledge.headings import HEADINGS
+from ubayfs.knowledge.matching import match_rows
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_several_columns_of_sources_are_put_together():
     assert [(row.why, row.source) for row in read_knowledge(table).rows] == [("a", "10.1/x; 12"), (None, "13")]
 
 
-def test_signs_of_a_pasted_list_are_no_names():
+def test_signs_of_a_pasted_list_are_not_names():
     pasted = "- TP53\n\u2022 MYC\n1. KRAS\n2) HLA-A\n\u200bEGFR\ufeff\xa0\n-omics\n"
     names = [row.feature for row in read_knowledge(pasted).rows]
     assert names == ["TP53", "MYC", "KRAS", "HLA-A", "EGFR", "-omics"]

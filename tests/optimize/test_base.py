@@ -1,7 +1,10 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from problems import one_row, utility_of
+from amounts import seeds
+from problems import all_sets, one_row, utility_of
 from ubayfs.optimize import Exact
 from ubayfs.optimize.base import Limit
 
@@ -38,3 +41,21 @@ def test_without_limits_nothing_is_reached():
     assert limit.options() == {}
     assert Limit(deadline=0.0).reached()
     assert Limit(deadline=0.0, nodes=3).options() == {"time_limit": 1e-3, "node_limit": 3}
+
+
+@pytest.mark.parametrize("seed", seeds(40))
+def test_few_pairs_at_once_bound_the_best_set(seed):
+    """Fillers of little importance in many pairs, against all sets."""
+    rng = np.random.default_rng(seed)
+    n = 14
+    theta = np.concatenate([rng.dirichlet(np.ones(6)), np.full(n - 6, 0.02)])
+    pairs = [pair for pair in combinations(range(n), 2) if rng.random() < 0.4]
+    rows = [one_row(np.isin(np.arange(n), pair), 1.0, rng.choice([0.05, 1.0, np.inf])) for pair in pairs]
+    utility = utility_of(theta, rows, 1.0)
+    best = utility(all_sets(n)).max()
+    for most in (0, 3, 10, len(pairs)):
+        found = Exact().search(utility, Limit(nodes=200, pairs=most))
+        assert found.value == utility(found.chosen)[0]
+        assert found.value <= best + 1e-9 <= found.bound + 2e-9
+        assert found.complete == (found.gap <= 1e-9)
+    assert found.value == pytest.approx(best, abs=1e-9)

@@ -109,7 +109,7 @@ def test_exact_is_never_worse_than_genetic(seed):
 
 
 @pytest.mark.parametrize("wrong", ["exakt", 3, None, Exact])
-def test_what_is_no_optimizer_is_refused(wrong):
+def test_what_is_not_an_optimizer_is_refused(wrong):
     with pytest.raises(InputError, match=r"optimizer must be one of 'exact', 'genetic'"):
         as_optimizer(wrong)
 

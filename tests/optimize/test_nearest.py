@@ -39,7 +39,7 @@ def test_of_equal_features_the_chosen_ones_stay(optimizer, chosen):
 
 
 @pytest.mark.parametrize("optimizer", [Exact(), Genetic(n_sets=20, n_generations=20)])
-def test_a_contradiction_is_no_error(optimizer):
+def test_a_contradiction_is_not_an_error(optimizer):
     utility = utility_of([0.1, 0.2], [one_row([1, 1], 1, np.inf), one_row([-1, -1], -2, np.inf)])
     found = best_near(optimizer, utility, np.zeros(2, dtype=bool), 0)
     assert found is None or np.isneginf(found.value)

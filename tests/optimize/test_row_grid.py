@@ -27,7 +27,7 @@ def test_multiples_of_one_coefficient_are_a_grid(coefficients, unit):
 
 
 @pytest.mark.parametrize("coefficients", [[1, 1.5, 0], [1, np.pi, 2], [1, 1 + 1e-9, 0], [1, 2e6, 3]])
-def test_other_coefficients_are_no_grid_and_scaled_to_one(coefficients):
+def test_other_coefficients_are_not_a_grid_and_scaled_to_one(coefficients):
     grid = grid_of(coefficients, 0.7)
     assert not grid.on_grid.any()
     assert abs(grid.A).max() == pytest.approx(1.0)

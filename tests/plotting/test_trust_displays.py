@@ -1,5 +1,6 @@
 """Displays of trust against the values that they show."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,9 @@ from ubayfs.plotting import (
     ReportData,
     SurvivalDisplay,
 )
-from ubayfs.plotting.scores import method_name, metric_name
 from ubayfs.trust.cross_validation import BASELINES
 from ubayfs.trust.noise import noise_of
-from ubayfs.trust.prediction_metrics import METRICS
+from ubayfs.trust.prediction_metrics import METRICS, method_name, metric_name
 from ubayfs.trust.predictors import PREDICTION
 
 DISPLAYS = (ComparisonDisplay, PerformanceDisplay, SurvivalDisplay, NoiseDisplay, HalvesDisplay)
@@ -122,6 +122,17 @@ def test_differences_are_those_of_the_scores(selection, trust):
     np.testing.assert_allclose([segment[:, 0] for segment in segments], ends)
     assert by_gid(ax, "clear").get_ydata().tolist() == [0]
     assert by_gid(ax, "not clear").get_ydata().tolist() == [1]
+
+
+@pytest.mark.parametrize("difference", [0.0014, 0.0143, 0.12, 0.4, 0.9])
+def test_ticks_of_differences_are_few_enough_to_be_read_beside_long_names(selection, trust, difference):
+    display = ComparisonDisplay.from_selection(selection, trust.validation)
+    ends = {"difference": 0.0, "difference_lower": -difference, "difference_upper": difference}
+    rows = tuple(replace(display.baselines[0], method=method, **ends) for method in BASELINES)
+    svg = replace(display, baselines=rows).plot().render("svg").decode()
+    ticks = re.findall(r"<!-- (\N{MINUS SIGN}?[\d.]+) -->", svg)
+    assert 3 <= len(ticks) <= 5
+    assert any(float(tick) == 0 for tick in ticks if tick[0].isdigit())
 
 
 def test_sizes_stand_with_their_scores_and_the_noise_among_most_votes(selection, trust):

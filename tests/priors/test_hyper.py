@@ -232,7 +232,7 @@ def test_warns_when_chains_disagree():
     assert posterior.diagnostics.r_hat > 1.05
 
 
-def test_sampling_goes_on_until_good_or_spent():
+def test_sampling_continues_until_good_or_spent():
     evidence = Evidence.from_sets(rows_and_columns(3))
     enough = Hyperdirichlet(n_draws=16, max_draws=4096).update(evidence, 1.0, random_state=0).diagnostics
     assert 16 < enough.n_draws < 4096

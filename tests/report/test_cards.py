@@ -211,7 +211,7 @@ def test_a_bar_needs_tqdm(values, monkeypatch):
 
 
 @pytest.mark.parametrize("value", [3, "yes"])
-def test_anything_else_is_no_progress(values, value):
+def test_anything_else_is_not_progress(values, value):
     with pytest.raises(InputError) as caught:
         ubayfs.collect_evidence(values["X"], values["y"], on_progress=value)
     assert caught.value.argument == "on_progress"

@@ -30,7 +30,7 @@ from ubayfs import (
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.plotting import DISPLAYS, read_displays, render_figures
-from ubayfs.report import render_html, render_json, render_markdown, render_xlsx
+from ubayfs.report import knowledge_tables, render_html, render_json, render_markdown, render_xlsx
 from ubayfs.report.content import HEADINGS
 from ubayfs.report.document import Cell
 from ubayfs.report.markdown import escaped
@@ -397,8 +397,8 @@ def table_with(markdown, heading):
 def test_numbers_of_the_chosen_features_are_those_of_the_summary(summary, markdown):
     rows = table_with(markdown, "Chosen again")
     assert list(rows[0]) == [
-        "Feature", "Models that chose it", "On half of the samples", "Expected noise (q)", "Chosen again",
-        "In the data", "Chosen because of", "Best replacement", "Blocks", "Prior weight",
+        "Feature", "Models that chose it", "Expected noise (q)", "Chosen again", "Chosen because of",
+        "Best replacement", "In the data", "On half of the samples", "Blocks", "Prior weight",
     ]  # fmt: skip
     for record, row in zip(summary["chosen"], rows, strict=True):
         assert row["Models that chose it"] == f"{record['count']} of 30"
@@ -535,7 +535,7 @@ def test_control_characters_can_be_seen(html, markdown):
         assert re.search(r"two\\+nlines\\+x07\\+u202e", text)
 
 
-def test_one_feature_is_no_plural():
+def test_one_feature_is_singular():
     evidence = Evidence.from_sets([[True, False]] * 3, ["a", "b"])
     summary = summarize(decide(evidence, constraints=max_size(1, rho=np.inf)), n_draws=0)
     markdown = render_markdown(summary)
@@ -582,3 +582,13 @@ def test_all_weights_can_be_read_from_the_report():
     assert summary["prior"]["weights"] == weights
     for name, weight in weights.items():
         assert f"{name}: {weight}" in text
+
+
+@pytest.mark.parametrize("source", ["", "a paper"])
+def test_a_column_without_entries_is_left_out(source):
+    reasons = [
+        {"feature": name, "weight": "likely", "why": "known", "source": given, "chosen": False}
+        for name, given in (("a", source), ("b", ""))
+    ]
+    (table,) = knowledge_tables.stated({"prior": {"reasons": reasons}})
+    assert ("Source" in [column.heading for column in table.columns]) == bool(source)

@@ -431,7 +431,7 @@ def test_figures_are_taken_over_where_their_displays_are_the_same(made, tmp_path
         assert figures.files["evidence"][suffix] == (tmp_path / "out" / "figures" / f"evidence.{suffix}").read_bytes()
 
 
-def test_a_result_of_an_earlier_version_is_read_and_said_to_be_unchecked(without_manifest, plain):
+def test_a_result_of_an_earlier_version_is_read_and_reported_as_unchecked(without_manifest, plain):
     with pytest.warns(UBayFSWarning, match=r"out has no manifest\.json.*cannot be checked"):
         assert read_result(without_manifest).selection.features == plain.selection.features
 
@@ -547,7 +547,7 @@ def test_a_result_is_whole_wherever_its_writer_is_killed(plain, other, tmp_path,
     assert 2 < n_earlier < len(found) - 2
 
 
-def test_what_a_stopped_program_left_is_removed_and_said(plain, tmp_path):
+def test_what_a_stopped_program_left_is_removed_and_reported(plain, tmp_path):
     (tmp_path / ".ubayfs-staging" / "new").mkdir(parents=True)
     (tmp_path / ".ubayfs-staging" / "new" / "report.md").write_text("half")
     (tmp_path / ".ubayfs-lock").write_text("process 1 on elsewhere")

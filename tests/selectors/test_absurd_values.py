@@ -9,6 +9,7 @@ from ubayfs import Survival, collect_evidence
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.target import TASKS
 from ubayfs.selectors import SELECTORS, scoring
+from ubayfs.selectors._losses import PartialLikelihood
 from ubayfs.selectors.base import TIE
 from ubayfs.selectors.fisher import _share_between_classes
 from ubayfs.selectors.scoring import best_of_each_run, run_scores
@@ -173,3 +174,25 @@ def test_a_score_that_is_not_a_number_chooses_nothing():
     X = np.random.default_rng(0).normal(size=(8, 3))
     found = best_of_each_run(statistic, X, np.ones((3, 8), dtype=bool), 2)
     assert [picks.tolist() for picks in found] == [[0, 2]] * 3
+
+
+def test_rounding_errors_do_not_keep_a_path_busy(monkeypatch):
+    """Where values of 1e30 leave nothing but rounding errors to gain, the path goes on to its next event."""
+    n_evaluations, at = 0, PartialLikelihood.at
+
+    def counted(*arguments):
+        nonlocal n_evaluations
+        n_evaluations += 1
+        return at(*arguments)
+
+    monkeypatch.setattr(PartialLikelihood, "at", counted)
+    rng = np.random.default_rng([7, 2])
+    X, y, subsamples = make_table(rng, "survival", np.float32)
+    rng.choice([1, 200, 1 << 16])
+    for rows in subsamples:
+        share = rng.choice([0.02, 0.2, 1.0])
+        hit = (rng.random(X.shape) < share) & ~rows[:, None]
+        changed = X.copy()
+        changed[hit] = rng.choice(SENTINELS, size=np.count_nonzero(hit))
+        choose("lasso", changed, y, subsamples)
+    assert n_evaluations < 20_000

@@ -194,7 +194,7 @@ class TestSupport:
     @pytest.mark.parametrize("selector", [VarianceThreshold(), RFECV(LogisticRegression(), min_features_to_select=7)])
     def test_too_many_without_a_ranking(self, selector, table):
         varying = FeatureData.from_table(np.delete(table.X, [3], axis=1), table.target.labels)
-        with pytest.raises(InputError, match=r"kept 7 features, more than the 3 .* no scores_ or ranking_"):
+        with pytest.raises(InputError, match=r"selected 7 features, more than the 3 .* no scores_ or ranking_"):
             run(selector, varying, 3)
 
     def test_nested_random_states_come_from_the_run(self, table):
@@ -332,7 +332,7 @@ class TestDescriptions:
         texts = {describe(as_selector(pipeline(c))[0]) for c in (1.0, 2.0)}
         assert len(texts) == 2
 
-    def test_random_state_is_no_part_of_it(self):
+    def test_random_state_is_not_part_of_it(self):
         a = describe(as_selector(RandomForestClassifier(random_state=0))[0])
         assert a == describe(as_selector(RandomForestClassifier(random_state=np.random.RandomState(1)))[0])
 

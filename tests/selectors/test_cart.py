@@ -300,6 +300,24 @@ def test_classes_are_counted_as_outputs_are_added(kind, digits, monkeypatch):
     assert_same(found, tree_importances(X, y, subsamples, generators(4)))
 
 
+@pytest.mark.parametrize(("n_classes", "fewest"), [(2, 10), (3, 10), (8, 60)])
+def test_nodes_of_many_classes_are_counted_where_they_are_large(n_classes, fewest, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, classes = rng.normal(size=(200, 9)), rng.integers(n_classes, size=200)
+    y = (classes[:, None] == np.arange(n_classes)).astype(float)
+    everything = np.ones((1, 200), dtype=bool)
+    expected, widths = tree_importances(X, y, everything, generators(1)), []
+    monkeypatch.setattr(_cart, "_COUNTED_ROWS", 10)
+    monkeypatch.setattr(_cart, "_COUNTED_ENTRIES", 0)
+    monkeypatch.setattr(_cart, "_PASS_ENTRIES", 1)  # nodes one by one
+    found = _cart._Trees._best_of_promising
+    monkeypatch.setattr(
+        _cart._Trees, "_best_of_promising", lambda self, *a: widths.append(a[0].rows.shape[1]) or found(self, *a)
+    )
+    assert_same(tree_importances(X, y, everything, generators(1)), expected)
+    assert fewest <= min(widths) < fewest + 20
+
+
 def test_outputs_of_different_height_are_not_counted():
     assert Kinds.of(np.array([[0.0, 1.0], [1.0, 3.0], [1.0, 1.0]])) is None
     assert Kinds.of(np.array([[0.0], [1.0], [2.0]])) is None
@@ -364,7 +382,7 @@ def test_a_split_without_gain_is_made_but_not_counted(task):
     assert found == {(1.0, 0.0), (0.0, 1.0)}
 
 
-def test_equal_means_are_no_gain_however_they_are_rounded():
+def test_equal_means_are_not_a_gain_however_they_are_rounded():
     X = np.array([[0], [0], [0], [0], [1], [1], [1], [1]], dtype=float)
     y = np.array([1.8, 1.2, 1.3, 1.7, 1.1, 1.5, 1.6, 1.8])
     np.testing.assert_array_equal(importances_of(X, y, "regression", max_depth=1), [0.0])

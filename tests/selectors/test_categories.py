@@ -10,8 +10,8 @@ from ubayfs.data.categories import CategoryTable, Levels
 from ubayfs.data.target import read_target
 from ubayfs.selectors import MRMR, SELECTORS, Fisher
 from ubayfs.selectors.adjusted import Residuals, categories_beyond
-from ubayfs.selectors.categories import NetScores, one_vote_per_feature, unexplained
-from ubayfs.selectors.concordance import Contrast, concordance
+from ubayfs.selectors.categories import LevelCorrelations, NetScores, gram_within, one_vote_per_feature, unexplained
+from ubayfs.selectors.concordance import Concordance, Contrast
 
 N = 60
 LEVELS = {4: 2, 5: 3, 6: 5, 7: 9, 8: 4}  # column: number of levels; the last is ordered
@@ -141,18 +141,53 @@ def relevance_by_loops(X, j, target, rows, turn):
 
 
 def redundancy_by_loops(X, j, k, rows):
-    largest, n_pairs = 0.0, X.levels[j].n_columns if j in X.levels else 1
-    columns = X.coded[rows, X.starts[k] : X.starts[k + 1]]
-    n_pairs *= sum(len(set(column[~np.isnan(column)])) > 1 for column in columns.T)
-    for a in X.coded[:, X.starts[j] : X.starts[j + 1]].T:
-        for b in X.coded[:, X.starts[k] : X.starts[k + 1]].T:
+    """Pillai's trace from correlations of columns, each over the samples that have both, as that of a number."""
+    rho = np.zeros((X.columns(j).shape[1], X.columns(k).shape[1]))
+    for place, a in enumerate(X.columns(j).T.astype(float)):
+        for other, b in enumerate(X.columns(k).T.astype(float)):
             both = rows & ~np.isnan(a) & ~np.isnan(b)
-            a_there, b_there = a[both].astype(float), b[both].astype(float)
-            if both.sum() >= 3 and np.ptp(a_there) > 0 and np.ptp(b_there) > 0:
-                rho = np.corrcoef(a_there, b_there)[0, 1] * np.sqrt(both.sum() / rows.sum())
-                largest = max(largest, information(rho))
-    p = stats.chi2.sf(2 * (rows.sum() - 2.5) * largest, 1)
-    return largest if n_pairs == 1 else stats.chi2.isf(1 - (1 - p) ** n_pairs, 1) / (2 * (rows.sum() - 2.5))
+            if both.sum() >= 3 and np.ptp(a[both]) > 0 and np.ptp(b[both]) > 0:
+                rho[place, other] = np.corrcoef(a[both], b[both])[0, 1] * np.sqrt(both.sum() / rows.sum())
+    inverses, degrees = [], []
+    for feature in (j, k):
+        columns = X.columns(feature)[rows].astype(float)
+        columns = columns[~np.isnan(columns[:, 0])]
+        vary = np.ptp(columns, axis=0) > 0
+        inverse = np.zeros((len(vary), len(vary)))
+        inverse[np.ix_(vary, vary)] = np.linalg.pinv(np.atleast_2d(np.corrcoef(columns[:, vary].T)), rcond=1e-8)
+        inverses.append(inverse)
+        degrees.append(max(vary.sum() - (len(vary) > 1), 1))
+    trace, (p, q), n = np.trace(inverses[0] @ rho @ inverses[1] @ rho.T), degrees, rows.sum()
+    if p == q == 1:
+        return information(rho[0, 0])
+    s, left = min(p, q), n - 1 - q - p + min(p, q)
+    chance = stats.f.sf((trace / s) / (1 - trace / s) * left / max(p, q), s * max(p, q), s * left)
+    t = stats.t.isf(chance / 2, n - 2)
+    return information(np.sqrt(t**2 / (t**2 + n - 2)))
+
+
+def test_redundancy_of_categories_is_chi_squared_and_the_share_that_levels_explain():
+    X, rng = table(6)
+    rows = rng.random((3, N)) < 0.75
+    several = X.several[:2].tolist()
+    levels = LevelCorrelations.of_numbers(3, 2)
+    for place, feature in enumerate(several):
+        levels.add(place, gram_within(X.columns(feature).astype(float), rows))
+    widths = np.array([X.columns(feature).shape[1] for feature in several])
+    for run, own in enumerate(rows):
+        a, b = (X[own, feature] for feature in several)
+        inverse, ranks = levels.of_each_run(np.full(3, 0))
+        coded = np.hstack([X.columns(feature)[own] for feature in several]).astype(float)
+        rho = np.nan_to_num(np.corrcoef(np.column_stack([X[own, 0], coded]).T))
+        of_number = rho[:1, 1:][None].repeat(3, axis=0)
+        explained = (of_number * levels.solved(of_number, widths))[run, 0]
+        assert explained[: widths[0]].sum() == pytest.approx(r2(a, X[own, 0]))
+        assert explained[widths[0] :].sum() == pytest.approx(r2(b, X[own, 0]))
+        of_levels = rho[1 : 1 + widths[0], 1:][None].repeat(3, axis=0)
+        trace = (inverse @ of_levels * levels.solved(of_levels, widths))[run, :, widths[0] :].sum()
+        counts = pd.crosstab(a, b).to_numpy()
+        assert trace == pytest.approx(stats.chi2_contingency(counts, correction=False).statistic / own.sum())
+        assert ranks[run] == len(counts) - 1
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -187,7 +222,7 @@ def test_scale_of_two_classes_and_chance_of_three():
     net = NetScores.of(contrasts, rows)
     x = rng.permuted(np.tile(np.arange(20.0), (20_000, 1)), axis=1).T
     pairs = sum(int(c.upper.sum() * c.lower.sum()) for c in contrasts)
-    assert np.std(concordance(x, rows, contrasts).sum(axis=0) / pairs) == pytest.approx(net.scale[0], rel=0.02)
+    assert np.std(Concordance(rows, contrasts)(x).sum(axis=0) / pairs) == pytest.approx(net.scale[0], rel=0.02)
 
 
 @pytest.mark.parametrize("name", ["fisher", "mrmr"])

@@ -8,10 +8,9 @@ from sklearn.utils.fixes import parse_version
 
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.exceptions import InputError, UBayFSError
-from ubayfs.selectors import _working_set
-from ubayfs.selectors._lasso_path import LassoPath
+from ubayfs.selectors import _lasso_path
+from ubayfs.selectors._lasso_path import LassoPath, WorkingSet
 from ubayfs.selectors._losses import Logistic, Squares
-from ubayfs.selectors._working_set import WorkingSet
 from ubayfs.selectors.lasso import Lasso
 
 # scikit-learn 1.8 has l1_ratio alone say what penalty="l1" said before, and deprecates the penalty.
@@ -221,7 +220,7 @@ def always_screened(monkeypatch):
         renew(self, vectors, levels)
         sizes.append(len(self.columns))
 
-    monkeypatch.setattr(_working_set, "_FEW_COLUMNS", 0)
+    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
     monkeypatch.setattr(WorkingSet, "renew", noted)
     return sizes
 
@@ -241,7 +240,7 @@ def test_working_set_changes_no_event(n, p, correlation, logistic, always_screen
     screened = walk(X, y, logistic)
     assert len(always_screened) < 400
     assert min(always_screened) < X.shape[1] / 2  # the search did leave columns out
-    monkeypatch.setattr(_working_set, "_FEW_COLUMNS", X.shape[1])
+    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", X.shape[1])
     complete = walk(X, y, logistic)
     assert [event[:2] for event in screened] == [event[:2] for event in complete]
     np.testing.assert_allclose([e[2] for e in screened], [e[2] for e in complete], atol=1e-10)
@@ -259,7 +258,7 @@ def test_bound_of_a_working_set_is_never_wrong(seed, n, p, turn, share):
     known = rng.normal(size=(2, n))
     levels = share * np.abs(known @ X).max(axis=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_working_set, "_FEW_COLUMNS", 0)
+        patch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
         working_set = WorkingSet(X)
         working_set.renew(known, levels)
     reaching = np.flatnonzero((np.abs(known @ X) >= levels[:, None]).any(axis=0))
@@ -273,7 +272,7 @@ def test_bound_of_a_working_set_is_never_wrong(seed, n, p, turn, share):
 
 
 def test_columns_near_a_level_are_found_again_after_a_turn(monkeypatch):
-    monkeypatch.setattr(_working_set, "_FEW_COLUMNS", 0)
+    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", 0)
     X = np.sqrt(3) * np.eye(3)
     working_set = WorkingSet(X)
     working_set.renew(np.array([[1.0, 0, 0]]), np.array([1.0]))
@@ -292,6 +291,6 @@ def test_many_columns_and_models_choose_the_same_with_and_without_a_working_set(
     subsamples = stratified(y, 3, 0.75, 0)
     rngs = [np.random.default_rng(0)] * 3
     screened = Lasso().select_many(data.X, data.target, subsamples, 15, rngs)
-    monkeypatch.setattr(_working_set, "_FEW_COLUMNS", data.n_features)
+    monkeypatch.setattr(_lasso_path, "_FEW_COLUMNS", data.n_features)
     complete = Lasso().select_many(data.X, data.target, subsamples, 15, rngs)
     assert [a.tolist() for a in screened] == [b.tolist() for b in complete]

@@ -13,7 +13,7 @@ from scipy.stats import fisher_exact, rankdata
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.selectors import concordance as concordance_module
 from ubayfs.selectors import scoring
-from ubayfs.selectors.concordance import Contrast, concordance
+from ubayfs.selectors.concordance import Concordance, Contrast
 from ubayfs.selectors.fisher import Fisher
 from ubayfs.selectors.mrmr import MRMR, mutual_information
 
@@ -181,7 +181,7 @@ def test_class_absent_from_a_subsample():
         assert one[0] == 0
 
 
-def test_a_run_that_may_choose_more_goes_on_where_it_would_have_stopped(awkward):
+def test_a_run_that_may_choose_more_continues_where_it_would_have_stopped(awkward):
     """So that runs of different sizes can be done together."""
     data = FeatureData.from_table(awkward(4), np.arange(30) % 4)
     everything = np.ones((3, 30), dtype=bool)
@@ -227,6 +227,12 @@ def test_scale_of_features_does_not_matter(scale, awkward):
         np.testing.assert_array_equal(a, b)
 
 
+def by_sorting(x, subsamples, contrasts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(concordance_module, "MAX_PAIRS", -1)
+        return Concordance(subsamples, contrasts)(x)
+
+
 @given(seed=st.integers(0, 10**6), n_values=st.integers(1, 40), n_classes=st.integers(2, 4))
 def test_both_ways_to_count_pairs_agree_with_loops(seed, n_values, n_classes):
     rng = np.random.default_rng(seed)
@@ -238,20 +244,23 @@ def test_both_ways_to_count_pairs_agree_with_loops(seed, n_values, n_classes):
     for c, m, i, j in np.ndindex(n_classes - 1, 4, 15, 15):
         if subsamples[m, i] and subsamples[m, j] and y[i] == c + 1 and y[j] < c + 1:
             expected[c, m] += np.sign(x[i] - x[j])
-    np.testing.assert_array_equal(concordance(x, subsamples, contrasts), expected)
-    np.testing.assert_array_equal(concordance_module._by_sorting(x, subsamples, contrasts), expected)
+    np.testing.assert_array_equal(Concordance(subsamples, contrasts)(x), expected)
+    np.testing.assert_array_equal(by_sorting(x, subsamples, contrasts), expected)
 
 
 @given(seed=st.integers(0, 10**6), n_samples=st.integers(28, 300), n_values=st.sampled_from([2, 20, 150, 10**6]))
-def test_many_samples_are_counted_in_blocks(seed, n_samples, n_values):
+@pytest.mark.parametrize("packed", [False, True])
+def test_many_samples_are_counted_in_blocks(seed, n_samples, n_values, packed):
     rng = np.random.default_rng(seed)
     x = np.round(rng.integers(0, n_values, (n_samples, 3)).astype(float))
     # In order, so that a block may hold all lower ones first: the largest counts there are.
     y = np.sort(rng.random(n_samples) < rng.random()) if seed % 2 else rng.random(n_samples) < 0.5
     x[:, 0] = np.arange(n_samples) // rng.integers(1, 4)
-    subsamples = rng.random((3, n_samples)) < rng.choice([0.5, 1.0])
+    subsamples = rng.random((rng.integers(1, 20), n_samples)) < rng.choice([0.5, 1.0])
     expected = [[np.sign(a[m & y][:, None] - a[m & ~y]).sum() for a in x.T] for m in subsamples]
-    np.testing.assert_array_equal(concordance_module._by_sorting(x, subsamples, [Contrast(y, ~y)])[0], expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(concordance_module, "_CACHED_MARKS", 0 if packed else 10**9)
+        np.testing.assert_array_equal(by_sorting(x, subsamples, [Contrast(y, ~y)])[0], expected)
 
 
 @pytest.mark.parametrize("task", ["binary", "regression"])
@@ -272,7 +281,7 @@ def test_concordance_is_twice_the_area_under_the_curve_minus_one(cancer):
     from sklearn.metrics import roc_auc_score
 
     X, y = cancer[0].to_numpy(), cancer[1].to_numpy()
-    counts = concordance(X, np.ones((1, len(y)), dtype=bool), [Contrast(y == 1, y == 0)])[0, 0]
+    counts = Concordance(np.ones((1, len(y)), dtype=bool), [Contrast(y == 1, y == 0)])(X)[0, 0]
     somers = counts / ((y == 1).sum() * (y == 0).sum())
     np.testing.assert_allclose(somers, [2 * roc_auc_score(y, x) - 1 for x in X.T], atol=1e-12)
 

@@ -6,7 +6,7 @@ import pytest
 
 from ubayfs.constraints import KINDS, Constraint
 from ubayfs.constraints.constraint import Kind
-from ubayfs.exceptions import StudyError
+from ubayfs.exceptions import InputError, StudyError
 from ubayfs.study import load_study, resolve_study
 from ubayfs.study.resolve import check_draft
 from ubayfs.study.study import read_draft
@@ -39,7 +39,20 @@ def places_of(folder, text):
 DATA = "data:\n  path: cells.csv\n  target: class\n  ignore: [patient, center]\n"
 
 
-def test_twenty_mistakes(folder):
+def without_words(monkeypatch):
+    """Replace the text of every error by one and the same: nothing may depend on it."""
+    made = InputError.__init__
+
+    def wordless(self, message="", *, argument=None, value=None, rule=None):
+        made(self, message and "?", argument=argument, value=value, rule=rule and "?")
+
+    monkeypatch.setattr(InputError, "__init__", wordless)
+
+
+@pytest.mark.parametrize("wordless", [False, True])
+def test_twenty_mistakes(folder, monkeypatch, wordless):
+    if wordless:
+        without_words(monkeypatch)
     text = """\
 data:
   path: cells.csv
@@ -253,7 +266,8 @@ def test_any_constraint_on_the_data_may_contradict(folder, monkeypatch, least, c
         ("target: class\n  sheet: first", ("data", "sheet")),
     ],
 )
-def test_a_problem_of_a_column_is_that_of_its_key(folder, data, place):
+def test_a_problem_of_a_column_is_that_of_its_key(folder, monkeypatch, data, place):
+    without_words(monkeypatch)
     ((path, line),) = places_of(folder, f"data:\n  path: cells.csv\n  {data}\n")
     lines = ["data:", "  path: cells.csv", *f"  {data}".splitlines()]
     assert path == place
@@ -449,6 +463,7 @@ constraints:
         ("prior", "weights", "unlikely"): 5,
         ("prior", "experts", "ann", "table"): 7,
         ("blocks", "gene_sets"): 8,
+        ("blocks", "only", 1): 8,
         ("blocks", "aliases"): 8,
         ("constraints", 2, "cannot_link", "features"): 12,
         ("constraints", 6, "max_size"): 16,
@@ -483,6 +498,19 @@ constraints:
     assert [path for path, _ in places_of(folder, text)] == [
         ("data", "target"), ("constraints", 0, "max_per_block", "blocks", 1)
     ]  # fmt: skip
+
+
+def test_a_pattern_that_matches_no_gene_set_is_at_its_line_and_hides_no_other_name(folder):
+    (folder / "sets.gmt").write_text("size\tx\tradius\tarea\nrest\tx\ttexture\n")
+    blocks = "blocks:\n  gene_sets: sets.gmt\n  only: [size, zz*, shape]\n"
+    prior = "prior:\n  weights:\n    blocks: {rest: likely, sise: likely}\n"
+    constraints = "constraints:\n  - max_per_block: {n: 1, blocks: [sizes]}\n"
+    assert places_of(folder, DATA + blocks + prior + constraints) == [
+        (("blocks", "only", 1), 7),
+        (("blocks", "only", 2), 7),
+        (("prior", "weights", "blocks", "sise"), 10),
+        (("constraints", 0, "max_per_block", "blocks", 0), 12),
+    ]
 
 
 @pytest.mark.parametrize("rule", ["features_in: rws", "id: [1]", "samples: [1]", "idd: gene"])

@@ -94,7 +94,7 @@ def test_the_study_to_be_changed_is_valid(tmp_path):
 
 @settings(max_examples=examples(120), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(places(VALID)), st.sampled_from(["replace", "drop", "rename"]), junk)
-def test_one_wrong_thing_is_told_and_nothing_breaks(tmp_path, path, kind, junk):
+def test_one_wrong_thing_is_reported_and_nothing_breaks(tmp_path, path, kind, junk):
     file = tmp_path / "study.yaml"
     file.write_text(dump_document(changed(path, kind, junk)), encoding="utf-8")
     study, problems = outcome(file)

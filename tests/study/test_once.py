@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ubayfs import InputError, max_size, workflow
+from ubayfs import Evidence, InputError, max_size, workflow
 from ubayfs.cli.main import main
 from ubayfs.exceptions import StudyError
 from ubayfs.study import load_study, resolve, resolve_study
@@ -63,6 +63,15 @@ def test_a_check_opens_each_file_once_and_checks_the_decision_once(folder, monke
     assert main(["check", "study.yaml"]) == 0
     assert opened == {"study.yaml": 1, "cells.csv": 1, "knowledge.csv": 1}
     assert len(made) == len(resolved) == 1
+
+
+def test_names_missing_in_a_table_of_weights_and_blocks_are_noted_once(folder):
+    with (folder / "knowledge.csv").open("a") as file:
+        file.write("zzz,likely,a\n")
+    resolved = resolve_study(load_study("study.yaml"))
+    evidence = Evidence.from_sets([[1, 0, 1], [1, 1, 0]], resolved.feature_names)
+    for advice in (resolved.advice, resolved.decide(evidence).advice):
+        assert [note.facts["names"] for note in advice if note.code == "names_skipped"] == [["zzz"]]
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,14 @@ from ubayfs import (
     must_link,
     require,
 )
-from ubayfs.exceptions import InputError, StudyError
+from ubayfs.constraints import KINDS
+from ubayfs.constraints.arguments import Items, as_items
+from ubayfs.constraints.constraint import builder
+from ubayfs.exceptions import StudyError
 from ubayfs.priors import resolve_weights
 from ubayfs.study import DataSection, EvidenceSection, PriorSection, Study, load_study
-from ubayfs.study.names import Names
+from ubayfs.study.resolve import check_draft, resolve_study
+from ubayfs.study.study import read_draft
 
 NAMES = ["radius_mean", "radius_worst", "area_mean", "area_worst", "texture", "a*b", "no", "7"]
 
@@ -43,6 +47,11 @@ def weights_of(weights, names=NAMES, blocks=None, n_models=100):
     return dict(zip(names, study.arguments(names)["weights"].tolist(), strict=True))
 
 
+def standalone(study):
+    """Return the study with the content of its tables written out, as a result has it."""
+    return resolve_study(study, data=None, feature_names=NAMES).standalone()
+
+
 def problems_of(study, names=NAMES):
     with pytest.raises(StudyError) as caught:
         study.arguments(names)
@@ -53,56 +62,10 @@ def places_of(problems):
     return [(problem.path, problem.line) for problem in problems]
 
 
-# --- names and patterns
-
-
-@pytest.mark.parametrize(
-    ("item", "found"),
-    [
-        ("texture", ["texture"]),
-        ("radius*", ["radius_mean", "radius_worst"]),
-        ("*_mean", ["radius_mean", "area_mean"]),
-        ("a*b", ["a*b"]),  # a name that exists is that name
-        ("a*", ["area_mean", "area_worst", "a*b"]),
-        ("[at]*", ["area_mean", "area_worst", "texture", "a*b"]),
-        ("tex?ure", ["texture"]),
-        (4, ["texture"]),
-    ],
-)
-def test_what_an_item_stands_for(item, found):
-    assert Names(NAMES).find(item) == found
-
-
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        ("textur", r"^'textur' is not a feature\. Did you mean 'texture'\?$"),
-        ("Radius*", r"^'Radius\*' matches no feature\."),  # case counts
-        ("raduis_mean*", r"^'raduis_mean\*' matches no feature\. Did you mean 'radius_mean'\?$"),
-        ("zzz", r"^'zzz' is not a feature\. There are 8 features, 'radius_mean' first\.$"),
-        (7, r"^7 is neither|^7 is a position"),
-        (99, r"^99 is neither the name of a feature nor a position \(they count from 0 to 7\)\.$"),
-        (-1, r"^-1 is neither the name of a feature nor a position"),
-    ],
-)
-def test_what_stands_for_nothing(item, message):
-    names = Names(NAMES if item != 7 else [*NAMES[:-1], "x", "7", "y"])
-    with pytest.raises(InputError, match=message):
-        names.find(item)
-
-
-def test_a_number_may_be_the_name_of_a_feature():
-    assert Names(["a", "b", "12"]).find(12) == ["12"]
-    with pytest.raises(
-        InputError, match=r"^1 is a position here, that of feature 'b' .* also a feature called '1'\. Put it"
-    ):
-        Names(["a", "b", "1"]).find(1)
-    assert Names(["0", "1", "2"]).find(1) == ["1"]
-
-
-def test_a_date_is_explained():
-    with pytest.raises(InputError, match=r"'2-Sep' is not a feature\. A spreadsheet may have .*: SEPT2 or SEPTIN2\?"):
-        Names(["TP53", "SEPTIN2"]).find("2-Sep")
+def load_and_resolve(path):
+    study, problems = read_draft(path)
+    check_draft(study, problems)
+    problems.raise_any()
 
 
 # --- weights
@@ -170,7 +133,7 @@ def test_unlikely_is_a_soft_exclusion():
     assert_array_equal(arguments["weights"], np.full(8, 0.01))
 
 
-def test_contradictions_of_one_level_are_told_unless_a_more_specific_one_settles_them(tmp_path):
+def test_contradictions_of_one_level_are_reported_unless_a_more_specific_one_settles_them(tmp_path):
     text = """\
 data: {path: data.csv}
 prior:
@@ -322,7 +285,7 @@ def test_a_missing_table_is_a_problem_of_its_key(knowledge, tmp_path):
     assert "does not exist" in problem.message
 
 
-def test_a_table_of_another_data_set_is_told_shortly(knowledge):
+def test_a_table_of_another_data_set_is_reported_briefly(knowledge):
     found = problems_of(knowledge("feature,weight\n" + "".join(f"gene{i},1\n" for i in range(500))))
     assert len(found) == 1
     assert "none of its 500 names is a feature of the data. They are 'gene0', 'gene1', 'gene2'" in str(found[0])
@@ -335,6 +298,41 @@ def test_names_of_a_table_that_are_not_in_the_data_are_errors_if_asked(knowledge
     assert len(found) == 21
     assert "knowledge.csv, line 3: 'fexture' is not a feature. Did you mean 'texture'?" in str(found[0])
     assert "and 481 more names of knowledge.csv that are not in the data." in str(found[-1])
+
+
+# --- files
+
+
+@pytest.mark.parametrize(
+    ("data", "places"),
+    [
+        ("{path: x.csv, samples: y.csv}", {("path",), ("samples",)}),
+        ("{path: {rna: x.csv, dna: y.csv}, samples: z.csv}", {("path", "rna"), ("path", "dna"), ("samples",)}),
+        ("{path: {rna: data.csv, dna: y.csv}, features_in: diagonals}", {("path", "dna"), ("features_in",)}),
+        ("{path: data.csv, samples: y.csv, features_in: diagonals}", {("samples",), ("features_in",)}),
+    ],
+)
+def test_every_missing_file_is_listed_whatever_else_is_wrong(tmp_path, data, places):
+    pd.DataFrame(np.eye(3), columns=list("abc")).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "study.yaml").write_text(f"data: {data}\n")
+    with pytest.raises(StudyError) as caught:
+        load_and_resolve(tmp_path / "study.yaml")
+    assert {(problem.path[1:], problem.line) for problem in caught.value.problems} == {(place, 1) for place in places}
+
+
+def test_constraints_are_checked_where_all_columns_are_ignored(tmp_path):
+    pd.DataFrame(np.eye(3), columns=["gene1", "gene2", "gene3"]).to_csv(tmp_path / "data.csv", index=False)
+    rules = "constraints:\n  - require: [gene1, gene2]\n  - max_size: {n: 1, rho: hard}\n  - decorrelate: 2\n"
+    (tmp_path / "study.yaml").write_text(
+        f"data: {{path: data.csv, ignore: gene*}}\n{rules}evidence: {{selector: laplacian}}\n"
+    )
+    with pytest.raises(StudyError) as caught:
+        load_and_resolve(tmp_path / "study.yaml")
+    assert places_of(caught.value.problems) == [
+        (("data", "path"), 1),
+        (("constraints", 1, "max_size"), 4),
+        (("constraints", 2, "decorrelate"), 5),
+    ]
 
 
 # --- blocks
@@ -352,6 +350,22 @@ def test_blocks_by_pattern_and_prefix():
 
 
 # --- constraints
+
+
+def test_patterns_are_expanded_in_whatever_argument_lists_features():
+    """The annotation of a builder says which arguments do, not their names."""
+
+    @builder(lambda context, genes, rho: KINDS["must_link"].inequalities(context, genes, rho, "features"))
+    def both(genes: Items, rho: float = 1.0):
+        return {"genes": as_items("genes", genes), "rho": rho}
+
+    try:
+        (found,) = study_of(constraints=[{"both": "radius*"}]).arguments(NAMES)["constraints"]
+        (problem,) = problems_of(study_of(constraints=[{"both": ["radius*", "nothing*"]}]))
+    finally:
+        del KINDS["both"]
+    assert dict(found.arguments)["genes"] == ("radius_mean", "radius_worst")
+    assert problem.path == ("constraints", 0, "both", "genes", 1)
 
 
 def test_patterns_in_constraints():
@@ -505,7 +519,7 @@ def test_an_inlined_study_needs_no_tables(tmp_path):
         encoding="utf-8",
     )
     study = load_study(tmp_path / "study.yaml")
-    inlined = study.inlined(NAMES)
+    inlined = standalone(study)
     assert "table" not in str(inlined.to_dict())
     assert inlined.to_dict()["prior"]["weights"]["features"] == {
         "radius_mean": "very likely", "radius_worst": "likely", "area_worst": "unlikely", "texture": 9,
@@ -531,16 +545,16 @@ def test_inlining_changes_nothing(tmp_path_factory, rows, stated, by_block):
     frame.to_csv(folder / "known.csv", index=False)
     prior = PriorSection(weights={"features": stated, "blocks": by_block, "default": 0.5}, table="known.csv")
     study = study_of(prior=prior, blocks={"some": ["area*", "texture"]}, folder=folder)
-    same_arguments(study.inlined(NAMES).arguments(NAMES), study.arguments(NAMES))
+    same_arguments(standalone(study).arguments(NAMES), study.arguments(NAMES))
 
 
 def test_a_study_without_tables_stays_as_it_is():
     study = study_of(prior=PriorSection(weights={"patterns": {"area*": "likely"}}), blocks={"size": ["area*"]})
-    assert study.inlined(NAMES) == study
+    assert standalone(study) == study
 
 
 def test_inlining_reports_what_does_not_fit(tmp_path):
     (tmp_path / "known.csv").write_text("feature,weight\nradios_mean,3\n", encoding="utf-8")
     study = study_of(prior=PriorSection(table="known.csv"), folder=tmp_path)
     with pytest.raises(StudyError, match="Did you mean 'radius_mean'"):
-        study.inlined(NAMES)
+        standalone(study)

@@ -22,7 +22,9 @@ def key_table(section):
     rows = ["| key | meaning | default |", "| --- | --- | --- |"]
     for name, key in section.keys().items():
         quote = "`" if not key.default_text and isinstance(defaults[name], str | tuple) else ""
-        meaning = "; ".join(filter(None, (key.help, key.details)))
+        form = "" if key.option is None else key.option.form
+        other = f", on the command line `{key.option.flag} {form}`" if form else ""
+        meaning = "; ".join(filter(None, (key.help, key.details))) + other
         rows.append(f"| `{name}` | {meaning} | {quote}{section.default_text(name)}{quote} |")
     return "\n".join(rows)
 

@@ -62,7 +62,7 @@ def test_defaults_are_those_of_the_workflow():
     assert PriorSection().weights == Weights(inspect.signature(decide).parameters["weights"].default)
 
 
-def test_everything_that_can_be_said(load):
+def test_every_sentence(load):
     study = load("""
 data: {path: d.xlsx, sheet: first, target: 2, task: binary, groups: patient, ignore: [id, "x*"], missing: median}
 evidence:
@@ -84,7 +84,7 @@ constraints:
   - decorrelate
   - require: age
   - max_per_block: {n: 2, blocks: [size], rho: .inf}
-  - linear: {A: [[1, 2], [0, -1]], b: [1, 2], rho: [hard, 0.5]}
+  - linear: {A: [[1, 2], [0, -1]], b: [1, 2], rho: [inf, 0.5]}
 decision: {constraint_strength: 2, optimizer: {name: genetic, n_sets: 20}, min_votes: 1, n_alternatives: 0, seed: null}
 outputs: {directory: out, figures: [svg, pdf], reduced_table: true, n_draws: 0}
 versions: {ubayfs: 0.1.0}
@@ -134,7 +134,7 @@ WHOLE_FILES = [
     ("data: {target: y}", ", line 1, data.path: must be given; it is the data table"),
     ("data: {path: [[a]]}", ", line 1, data.path: must be a text; got ['a']."),
     ("data: {path: {}}", ", line 1, data.path: must name at least one file."),
-    ("data: {path: [x/a.csv, y/a.csv]}", ", line 1, data.path: must map names to files where these are called alike"),
+    ("data: {path: [x/a.csv, y/a.csv]}", ", line 1, data.path: must map block names to files of the same name"),
     (
         "data: {path: d.csv, taget: y}",
         ", line 1, data.taget: is not a key of data; got 'taget'. Did you mean 'target'?",
@@ -179,7 +179,7 @@ OTHER_SECTIONS = [
     ("prior: {weights: {features: {a: lik}}}", "2, prior.weights.features.a: must be one of 'likely',"),
     ("prior: {weights: {default: likely}}", "2, prior.weights.default: must be a number"),
     ("prior: {sheet: s}", "2, prior.sheet: names a sheet of prior.table, which is not given."),
-    ("prior: {table: t.csv, weights: [1, 2]}", "2, prior.table: gives weights by feature,"),
+    ("prior: {table: t.csv, weights: [1, 2]}", "2, prior.table: cannot be given beside prior.weights"),
     (
         "prior: {kind: {name: hyperdirichlet, set_weights: [{set: a}]}}",
         "2, prior.kind.set_weights[0]: must hold the keys 'set' and 'weight'",
@@ -268,7 +268,7 @@ nonsense: 1
         assert place in listed, place
 
 
-def test_a_refused_value_is_told_once(load):
+def test_a_refused_value_is_reported_once(load):
     text = """\
 data: {path: !!python/name:os.system x, ignore: [!!binary aGk=]}
 blocks: {a: [!!set {x}]}

@@ -14,8 +14,8 @@ from ubayfs.data.hazards import fit_cox
 from ubayfs.exceptions import InputError
 from ubayfs.results import read_result
 from ubayfs.study import load_study, resolve_study
-from ubayfs.study.column_roles import infer_columns
 from ubayfs.tables import Table
+from ubayfs.tables.column_roles import infer_columns
 
 STUDY = """\
 data:

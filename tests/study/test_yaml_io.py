@@ -99,7 +99,7 @@ def test_every_key_and_entry_has_its_line():
         (f"a: {'9' * 5000}", "study.yaml, line 1, a: is a number of 5000 digits; put it into quotes if it is a name."),
     ],
 )
-def test_what_cannot_be_used_is_told_with_its_line(text, problem):
+def test_what_cannot_be_used_is_reported_with_its_line(text, problem):
     _, problems = parse(text)
     assert len(problems) == 1
     assert problems[0].startswith(problem)
@@ -166,7 +166,7 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
         read_document(tmp_path / "study.yaml")
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path):
+def test_a_byte_order_mark_is_not_part_of_the_first_key(tmp_path):
     (tmp_path / "study.yaml").write_bytes(b"\xef\xbb\xbfa: 1\r\nb: 2\r\n")
     assert read_document(tmp_path / "study.yaml")[0] == {"a": 1, "b": 2}
 

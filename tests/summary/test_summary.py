@@ -365,7 +365,7 @@ def test_members_without_a_vote_are_flagged():
 
 
 def test_an_open_gap_is_not_called_a_proof(evidence):
-    with pytest.warns(OptimizationWarning, match="time_limit was reached"):
+    with pytest.warns(OptimizationWarning, match="time limit was reached"):
         selection = decide(evidence, constraints=[max_size(2), must_link(["radius", "area"])], optimizer=_Hasty())
     summary = summarize(selection, n_draws=0)
     assert summary["proved"] is False
@@ -718,7 +718,15 @@ def test_an_answer_is_part_of_the_summary_and_not_computed_twice(selection, data
             *("low", "high", "tied", "substitute", "substitute_cost", "replaceable"),
             *("hazard_ratio", "beyond", "marks", "category", "effect", "effect_kind", "highest_in"),
         ),
-        "constraints": ("cost", "cost_votes", "added_without", "removed_without", "one_more"),
+        "constraints": (
+            "cost",
+            "cost_votes",
+            "cost_bound",
+            "cost_bound_votes",
+            "added_without",
+            "removed_without",
+            "one_more",
+        ),
     }
     for part, keys in later.items():
         for record, short in zip(summary[part], known[part], strict=True):

@@ -11,7 +11,17 @@ import pytest
 
 import ubayfs
 from trusts import made_trust, made_validation
-from ubayfs import Evidence, cannot_link, collect_evidence, decide, max_size, maximize, require
+from ubayfs import (
+    Evidence,
+    cannot_link,
+    collect_evidence,
+    decide,
+    decorrelate,
+    max_per_block,
+    max_size,
+    maximize,
+    require,
+)
 from ubayfs.attribution import attribution
 from ubayfs.plotting import NoiseDisplay
 from ubayfs.report import render_csv
@@ -94,7 +104,7 @@ def test_explanations_are_those_of_the_functions(summary, selection):
     for record in summary["chosen"]:
         other = found[record["feature"]]
         assert (record["substitute"], record["substitute_cost"]) == (list(other.added), other.loss_votes)
-    fewest = min(record["count"] for record in summary["chosen"] if record["count"])
+    fewest = max(min(record["count"] for record in summary["chosen"]), 1)
     assert [entry["feature"] for entry in summary["left_out"]] == [
         entry.feature for entry in left_out(selection) if entry.count >= fewest
     ]
@@ -121,7 +131,7 @@ def test_a_pair_of_stand_ins_is_alike_and_listed_once(rng):
     )
 
 
-def test_how_it_predicts_is_told_with_the_hardest_baseline(summary, trust):
+def test_how_it_predicts_is_reported_with_the_hardest_baseline(summary, trust):
     ours = trust.validation.scores.iloc[0]
     assert fact(summary, "validation")["value"] == f"AUC {ours['mean']:.2f}"
     assert f"On samples not used for choosing: AUC {ours['mean']:.2f} ({ours['lower']:.2f} to" in words(
@@ -147,7 +157,8 @@ def test_a_baseline_that_chooses_the_same_sets_is_not_the_hardest_one(selection,
     summary = summarize(selection, n_draws=0, trust=replace(trust, validation=validation))
     assert "most votes" not in words(summary, "validation")
     assert (
-        "The same in every fold as most votes (without weights and constraints)." in summary["sentences"]["validation"]
+        "The same score in every fold as the votes alone (no weights or constraints)."
+        in summary["sentences"]["validation"]
     )
 
 
@@ -185,9 +196,9 @@ def noise_facts(**changes):
         (
             {"expected": 0.2, "cautious": 0.4},
             "hardly any of 10",
-            "hardly ever give a feature this many votes: hardly any",
+            "features hardly ever get this many votes: hardly any",
         ),
-        ({"passes": False, "p_value": 0.3}, "perhaps all 10", "Shuffled targets look the same (p = 0.3); all may be"),
+        ({"passes": False, "p_value": 0.3}, "perhaps all 10", "the votes look the same (p = 0.3); all may be"),
         ({"n_data": 8, "filled": ["a", "b"]}, "about 6 of 8", "of the 8 that the data chose are expected"),
         (
             {"n_data": 8, "filled": ["a", "b"]},
@@ -222,7 +233,7 @@ def test_too_few_shuffles_show_the_command_that_adds_some(n_done, n_asked, n_fai
 @pytest.mark.parametrize(
     ("n_supported", "n_inside", "n_chosen", "expected"),
     [
-        (3, 3, 10, "The data support 3 features; the other 7 that were chosen may be noise."),
+        (3, 3, 10, "The data support 3 features; any of the other 7 that were chosen may be noise."),
         (1, 1, 2, "The data support 1 feature; the other one that was chosen may be noise."),
         (0, 0, 4, "The data support no feature; all 4 that were chosen may be noise."),
         (0, 0, 1, "The data support no feature; the one that was chosen may be noise."),
@@ -230,7 +241,7 @@ def test_too_few_shuffles_show_the_command_that_adds_some(n_done, n_asked, n_fai
             5,
             4,
             8,
-            "The data support 5 features, 4 of which are in the set; the other 4 that were chosen may be noise.",
+            "The data support 5 features, 4 of which are in the set; any of the other 4 that were chosen may be noise.",
         ),
         (8, 8, 8, "The data support 8 features."),
     ],
@@ -244,7 +255,7 @@ def test_votes_that_differ_although_no_feature_stands_out():
     found = {"supported": 0, "n_supported_chosen": 0, "passes": True, "p_value": 1 / 21, "limit": 0.2}
     expected = (
         "The votes as a whole differ from those of shuffled targets (p = 0.048), but no feature stands out by itself "
-        "(none has a q up to 0.2); all 4 that were chosen may be noise."
+        "(none has a q up to 0.2); any of the 4 that were chosen may be noise."
     )
     assert supported(found, 4) == expected
 
@@ -260,7 +271,8 @@ def test_votes_that_differ_although_no_feature_stands_out():
 )
 def test_what_would_be_chosen_again_in_words(again, value, sentence):
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 10, "chosen_again": again}
-    for lowest, more in ((0.1, []), (-0.1, ["That is not clearly more than by chance."])):
+    few = "As few as by chance cannot be ruled out." if again[0] > 0.5 else "That is not clearly more than by chance."
+    for lowest, more in ((0.1, []), (-0.1, [few])):
         facts = {**noise_facts(), "reproducibility": known | {"interval": [lowest, 0.5]}}
         found = three_facts(facts)[2]
         assert found["value"] == value
@@ -270,9 +282,9 @@ def test_what_would_be_chosen_again_in_words(again, value, sentence):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"expected": 0.2}, "hardly ever give a feature this many votes: this feature is expected to be related to"),
+        ({"expected": 0.2}, "features hardly ever get this many votes: this feature is expected to be related to"),
         ({"expected": 0.9, "filled": ["b"]}, "the one that the data chose is expected to be unrelated to the target."),
-        ({"passes": False, "p_value": 0.3}, "Shuffled targets look the same (p = 0.3); it may be noise."),
+        ({"passes": False, "p_value": 0.3}, "the votes look the same (p = 0.3); it may be noise."),
     ],
 )  # fmt: skip
 def test_one_feature_has_a_singular(changes, sentence):
@@ -283,11 +295,42 @@ def test_one_feature_has_a_singular(changes, sentence):
     assert facts[2]["sentences"][0] == "In a new study of this size, this feature would rarely be chosen again."
 
 
+@pytest.mark.parametrize(
+    ("again", "may"),
+    [([0.0, 0.2], "would rarely"), ([0.0, 0.75], "may or may not"), ([0.6, 0.9], "would probably")],
+)
+def test_one_feature_is_probably_chosen_again_only_where_the_whole_range_says_so(again, may):
+    known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 1, "chosen_again": again}
+    for lowest, more in ((0.1, []), (-0.1, ["It may have been chosen by chance."])):
+        trust = {**noise_facts(n_data=1), "reproducibility": known | {"interval": [lowest, 1]}}
+        expected = [f"In a new study of this size, this feature {may} be chosen again.", *more]
+        assert three_facts(trust)[2]["sentences"] == expected
+
+
+@pytest.mark.parametrize(
+    ("fewest", "best", "sentence"),
+    [
+        (2, 8, "Of the sizes compared, 8 features predict best; 2 would predict as well, within one standard error."),
+        (1, 1, "Of the sizes compared, 1 feature predicts best."),
+    ],
+)
+def test_sizes_that_predict_as_well_as_the_best(trust, fewest, best, sentence):
+    found = validation_facts(trust.validation) | {"one_se_size": fewest, "best_size": best}
+    assert validation_sentences(found)[-1] == sentence
+
+
+def test_folds_without_a_score_are_nothing_to_rest_on(trust):
+    found = validation_facts(trust.validation) | {"mean": None, "state": "partial", "failures": ["y is constant"]}
+    (first, *more) = three_facts({**noise_facts(), "validation": found})[0]["sentences"]
+    assert first.startswith("No score can be computed in any fold")
+    assert not more
+
+
 def test_what_weights_and_constraints_bring_back_is_not_reproduced_by_the_data():
     known = {"state": "known", "n_done": 20, "n_asked": 20, "failures": [], "size": 3, "chosen_again": [3, 3]}
     trust = {**noise_facts(n_data=1, filled=["a", "b"]), "reproducibility": known | {"interval": [0.9, 1]}}
     assert three_facts(trust)[2]["sentences"][1:] == [
-        "That is with the same weights and constraints, which brought 2 of these into the set."
+        "This assumes the same weights and constraints, which brought 2 of these into the set."
     ]
 
 
@@ -344,21 +387,37 @@ def test_members_by_weights_or_constraints_are_counted_apart(summary, selection)
     assert all(name in line for name in own)
 
 
-def test_an_opinion_that_changes_nothing_is_told_as_such():
+def test_an_opinion_that_changes_nothing_is_reported_as_such():
     evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 0, 1]] * 4, list("abcd"))
     summary = summarize(decide(evidence, {"a": 1}, constraints=max_size(2, rho=9)), n_draws=0)
     assert summary["sentences"]["knowledge"][0] == (
         "Your weights and constraints made no difference: the votes alone would choose these features, too."
     )
-    assert "With none or half of your weights the same set would be chosen." in summary["sentences"]["knowledge"]
+    favored, *less = summary["sentences"]["knowledge"][1:]
+    assert favored.startswith("Your favored features did not clearly get more votes than random ones would (p = 0.2")
+    assert less == [
+        "Without the prior, without the constraints or without both, this set or an equally good one is chosen.",
+    ]
+
+
+def test_a_member_that_weights_and_constraints_would_each_keep():
+    """Without the link c is out by its votes, without its weight d has its place."""
+    evidence = Evidence.from_sets([[1, 1, 0, 0]] * 20 + [[1, 0, 1, 1]] * 4, list("abcd"))
+    constraints = [max_size(2, rho=np.inf), cannot_link(["a", "b"], rho=9), cannot_link(["a", "d"], rho=9)]
+    summary = summarize(decide(evidence, {"c": 30}, constraints=constraints), n_draws=0)
+    assert [record["feature"] for record in summary["chosen"]] == ["c", "a"]
+    assert summary["sentences"]["knowledge"][0] == (
+        "1 of 2 chosen features is there because of your weights or constraints: c. The votes alone would choose the "
+        "other one, too. Your weights alone would keep c, and so would your constraints."
+    )
 
 
 def test_weights_that_do_not_agree_are_never_called_a_conflict(summary, selection):
     text = json.dumps(summary["sentences"]) + json.dumps(summary["facts"])
     assert "conflict" not in text
     p = summary["agreement"]["p_value"]
-    favored = "more" if p <= 0.05 else "no more"
-    assert f"Your favored features got {favored} votes than random ones would (p = " in text
+    favored = "got" if p <= 0.05 else "did not clearly get"
+    assert f"Your favored features {favored} more votes than random ones would (p = " in text
 
 
 def test_no_grade_is_given(summary):
@@ -375,7 +434,7 @@ def test_every_reason_to_be_out_has_words():
     assert why_out(entry | {"because": "rival"}) == "left out for c: the places are limited by cannot-link a, b"
 
 
-def test_a_member_that_nothing_can_replace_is_told(data):
+def test_a_member_that_nothing_can_replace_is_reported(data):
     evidence = Evidence.from_sets([[1, 1, 0]] * 5, list("abc"))
     summary = summarize(decide(evidence, constraints=[max_size(1, rho=np.inf), require("b")]), n_draws=0)
     (record,) = summary["chosen"]
@@ -388,3 +447,31 @@ def test_the_csv_has_q_chosen_again_and_the_substitute(summary):
         assert float(row["q"]) == record["q"]
         assert row["chosen_again"] == record["chosen_again"]
         assert row["substitute"] == "; ".join(record["substitute"])
+
+
+def test_reasons_are_found_under_many_inequalities(rng):
+    y, x = np.arange(40) % 2, rng.normal(size=40)
+    X = np.column_stack([x + 1e-3 * rng.normal(size=(40, 150)).T[j] + (j < 3) * y for j in range(150)])
+    evidence = collect_evidence(X, y, "fisher", n_models=20, n_features_per_model=3, random_state=0)
+    constraints = [max_size(5, rho=float("inf")), decorrelate(0.8)]
+    selection = decide(evidence, constraints=constraints, X=X)
+    assert selection.problem.utility.system.n_inequalities > 10_000
+    found = summarize(selection, X, n_draws=0)
+    assert found["left_out_known"]
+    assert [entry["feature"] for entry in found["left_out"]] == [
+        out.feature for out in left_out(selection) if out.count >= 1
+    ][: len(found["left_out"])]
+    assert {entry["because"] for entry in found["left_out"]} <= {"constraint", "tie"}
+    assert found["left_out"]
+
+
+def test_a_voted_feature_that_gives_way_to_one_without_votes_is_listed():
+    sets = np.zeros((20, 6), dtype=bool)
+    sets[:, 0] = sets[:19, 1] = sets[:12, 2] = True
+    blocks = {"first": ["a", "b", "c"], "second": ["d", "e", "f"]}
+    limits = [max_size(3, rho=np.inf), max_per_block(2, rho=np.inf)]
+    with pytest.warns(UserWarning, match="no vote"):
+        selection = decide(Evidence.from_sets(sets, list("abcdef")), {"d": 5}, constraints=limits, blocks=blocks)
+    assert selection.features == ("a", "b", "d")
+    (entry,) = summarize(selection, n_draws=0)["left_out"]
+    assert (entry["feature"], entry["count"], entry["because"]) == ("c", 12, "constraint")

@@ -235,14 +235,14 @@ def test_a_regression_target_with_words(table):
     assert "column 'y': 'high' in line 3 is not a number" in found
 
 
-def test_decimal_signs_are_told(table):
+def test_decimal_signs_are_reported(table):
     found = problems(table("x;w;z;y\n1,2;1,2;1.500;1\n2,2;2,2;3.500;2\n"), target="y")
     assert "column 'z': '1.500' in line 2, '3.500' in line 3 are not numbers: write all numbers of the table" in found
 
 
 def test_mixed_columns_beside_decimal_commas(table):
     found = problems(table("x;w;y\n1,2;1,2;1\n2,2;none yet;2\n"), target="y")
-    assert found.endswith("column 'w': 'none yet' in line 3 is not a number: correct them, or empty the cell if the "
+    assert found.endswith("column 'w': 'none yet' in line 3 is not a number: correct it, or empty the cell if the "
                           "value is missing.")  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from ubayfs import read_data
 from ubayfs.exceptions import InputError, MissingDependencyError, StudyError
 from ubayfs.tables import read_features, read_table, write_table
 
@@ -105,7 +106,7 @@ class TestExcel:
         ):
             read_table(tmp_path / "t.xlsx")
 
-    def test_a_zip_file_that_is_no_workbook(self, excel):
+    def test_a_zip_file_that_is_not_a_workbook(self, excel):
         path = excel(one=[["a"], [1]])
         content = path.read_bytes()
         path.write_bytes(content.replace(b"xl/workbook.xml", b"xl/wrongbook.xml"))
@@ -208,7 +209,7 @@ class TestAnnData:
         assert data.target.labels.tolist() == ["t", "b", "t"]
         assert data.groups.tolist() == [0, 1, 0]
 
-    def test_numbers_of_obs_are_no_features(self, tmp_path):
+    def test_numbers_of_obs_are_not_features(self, tmp_path):
         table = read_table(annotated(tmp_path / "t.h5ad", self.X, self.obs, list(self.genes)))
         assert read_features(table, target="age", task="regression").feature_names.tolist() == list(self.genes)
 
@@ -233,7 +234,7 @@ class TestAnnData:
         with pytest.raises(InputError, match=r"t\.h5ad is not a valid AnnData \(\.h5ad\) file, or it is damaged"):
             read_table(tmp_path / "t.h5ad")
 
-    def test_an_hdf5_file_that_is_no_anndata(self, tmp_path):
+    def test_an_hdf5_file_that_is_not_anndata(self, tmp_path):
         import h5py
 
         with h5py.File(tmp_path / "t.h5ad", "w") as file:
@@ -286,3 +287,17 @@ def test_an_error_carries_what_it_is_about(tmp_path, name, content, sheet, argum
         read_table(file, sheet=sheet)
     assert caught.value.argument == argument
     assert caught.value.value == {"path": file, "sheet": sheet}[argument]
+
+
+def test_a_word_among_decimal_commas_is_what_is_wrong(tmp_path):
+    """Not the numbers beside it, of which the column would be a category with too many labels."""
+    path = tmp_path / "table.xlsx"
+    crp = [f"{value},5" for value in range(20)]
+    pd.DataFrame({"CRP": [*crp[:7], "k.A.", *crp[8:]], "grade": ["a", "b"] * 10}).to_excel(path, index=False)
+    frame = read_table(path).frame
+    assert frame["CRP"].tolist() == [value + 0.5 if value != 7 else "k.A." for value in range(20)]
+    with pytest.raises(StudyError) as caught:
+        read_data(path, target="grade")
+    [problem] = caught.value.problems
+    assert problem.path == ("path",)
+    assert "'k.A.' in row 9 is not a number" in problem.message

@@ -173,7 +173,7 @@ def test_notes_say_what_was_done(frame, tmp_path):
     assert read_data(**_csv(frame, tmp_path / "t.csv"), target="status").notes == ()
 
 
-def test_what_geo_says_of_samples_is_no_feature_and_may_be_the_target(frame, tmp_path):
+def test_what_geo_says_of_samples_is_not_a_feature_and_may_be_the_target(frame, tmp_path):
     data = read_data(**_geo(frame, tmp_path / "t.csv"), target="age", task="regression")
     assert data.feature_names.tolist() == GENES
     np.testing.assert_array_equal(data.target.values, np.arange(N) + 30.0)
@@ -568,7 +568,7 @@ def test_tcga_ovarian(data_dir):
     assert {name: len(members) for name, members in data.blocks.members.items()} == {"miRNA": 588, "RPPA": 159}
 
 
-def test_the_missing_of_clinical_files_is_no_class(frame, tmp_path):
+def test_the_missing_of_clinical_files_is_not_a_class(frame, tmp_path):
     frame["status"] = [*frame["status"][:-2], "n/a", "[Not Available]"]
     data = read_data(**_csv(frame, tmp_path / "t.csv"), target="status")
     assert data.target.classes.tolist() == ["ill", "well"]

@@ -127,7 +127,7 @@ def test_row_names_without_a_header_as_r_writes_them(table):
     assert frame.to_numpy().tolist() == [[1, 2], [3, 4]]
 
 
-def test_numbers_are_no_row_names(table):
+def test_numbers_are_not_row_names(table):
     with pytest.raises(InputError, match=r"2 column\(s\), separated by comma, but line 2 has 3, line 3 has 3\. Every"):
         table("a,b\n1,5,2\n2,5,3\n")
 
@@ -262,7 +262,7 @@ def test_headers_are_not_taken_for_titles(table, content):
         ("a,b\n" + '"' + "x" * 200_000, "t.csv", "cannot be read as a table"),
     ],
 )
-def test_what_is_no_table_is_said_with_its_place(table, content, name, message):
+def test_what_is_not_a_table_is_stated_with_its_place(table, content, name, message):
     with pytest.raises(InputError, match=f"(?s){message}") as caught:
         table(content, name)
     assert name in str(caught.value)
@@ -293,7 +293,7 @@ def test_a_missing_file_with_the_nearest_name(tmp_path):
         read_table(tmp_path / "nowhere" / "t.csv")
 
 
-def test_a_directory_is_no_table(tmp_path):
+def test_a_directory_is_not_a_table(tmp_path):
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(InputError, match=r"t\.csv is a directory; name the file"):
         read_table(tmp_path / "t.csv")
@@ -332,7 +332,7 @@ def test_a_sheet_is_for_excel_only(tmp_path):
 
 
 @pytest.mark.parametrize("n", [10_000, 300_000])
-def test_many_equal_names_are_found_before_the_work_and_said_shortly(tmp_path, monkeypatch, n):
+def test_many_equal_names_are_found_before_the_work_and_reported_briefly(tmp_path, monkeypatch, n):
     monkeypatch.setattr(pd, "read_csv", None)  # takes minutes for so many columns
     path = tmp_path / "t.csv"
     path.write_text(",".join(["a"] * n) + "\n" + ",".join("1" * n) + "\n", encoding="utf-8")
@@ -343,7 +343,7 @@ def test_many_equal_names_are_found_before_the_work_and_said_shortly(tmp_path, m
     assert len(str(caught.value)) < 400
 
 
-def test_many_pairs_of_equal_names_are_said_shortly(tmp_path):
+def test_many_pairs_of_equal_names_are_reported_briefly(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(",".join(f"a{i // 2}" for i in range(10_000)) + "\n" + ",".join("1" * 10_000), encoding="utf-8")
     with pytest.raises(InputError, match=r"'a9' \(columns 19 and 20\) and 4990 more\. Names must") as caught:
@@ -352,7 +352,7 @@ def test_many_pairs_of_equal_names_are_said_shortly(tmp_path):
 
 
 @given(st.text(max_size=8) | st.from_regex(r"\A'*[=+@\t\r-].{0,5}\Z"))
-def test_protected_texts_are_no_formulas_and_come_back(text):
+def test_protected_texts_are_not_formulas_and_come_back(text):
     safe = protected(text)
     assert unprotected(safe) == text
     assert safe[:1] not in tuple("=@\t\r")

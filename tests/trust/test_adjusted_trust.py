@@ -42,7 +42,7 @@ def test_validation_tells_what_features_add(effect):
     answer, sentences = predicts(validation_facts(found))
     text = " ".join(sentences)
     assert answer.startswith("AUC")
-    assert "with age and site besides" in text
+    assert "also had age and site" in text
     assert ("is not clear" in text) is (effect == 0)
     again = Validation.from_dict(found.to_dict())
     pd.testing.assert_frame_equal(again.scores, found.scores)

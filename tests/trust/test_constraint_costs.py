@@ -88,20 +88,43 @@ def test_a_violated_constraint_costs_its_penalty():
     assert cost.gain == pytest.approx(np.tanh(0.05))
 
 
-def test_without_a_limit_of_the_size_large_problems_are_not_decided():
+def test_a_limit_of_the_size_beside_constraints_on_many_features():
+    """Features are alike in pairs: without a limit on the size the better one of each pair is chosen."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(40, 150)), 2, axis=1) + 0.1 * rng.normal(size=(40, 300))
     evidence = Evidence.from_sets(rng.random((30, 300)) < 0.1)
     constraints = [max_size(5, rho=INF), decorrelate(0.8), cost_budget(np.ones(300), 4)]
     selection = decide(evidence, constraints=constraints, X=X)
     size, pairs, budget = constraint_costs(selection)
-    assert None not in (size.gain, pairs.gain, budget.gain)  # one limit is left
+    assert (size.proved, budget.proved) == (True, True)  # one limit is left
     selection = decide(evidence, constraints=constraints[:2], X=X)
     size, pairs = constraint_costs(selection)
-    assert (size.gain, size.gain_votes, size.added, size.proved) == (None, None, (), False)
+    best = selection.importance.reshape(150, 2).max(axis=1).sum() + 1.0  # no pair is violated
+    assert (size.gain, size.proved) == (pytest.approx(best - selection.value, abs=1e-8), True)
+    assert size.gain_bound == size.gain
     assert size.one_more.proved
     assert len(size.one_more.added) - len(size.one_more.removed) == 1
     assert pairs.proved
+
+
+def test_limits_of_the_gain_where_a_proof_would_take_long():
+    """A program with all pairs takes long; the votes that lie between the limits are few."""
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(60, 40))
+    X = factors @ rng.normal(size=(40, 600)) / 6 + rng.normal(size=(60, 600)) * 0.7
+    sets = np.zeros((50, 600), dtype=bool)
+    sets[np.arange(50)[:, None], (rng.exponential(30, (50, 10)).astype(int)) % 600] = True
+    evidence = Evidence.from_sets(sets)
+    selection = decide(evidence, constraints=[max_size(10, rho=INF), decorrelate(0.3)], X=X)
+    size, _ = constraint_costs(selection)
+    utility = selection.problem.utility
+    assert utility.system.n_inequalities > 10_000
+    free = replace(utility, system=utility.system.take(np.arange(1, utility.system.n_inequalities)))
+    chosen = np.isin(selection.feature_names, changed(selection, size))
+    assert not size.proved
+    assert size.gain == pytest.approx(float(free(chosen)[0]) - selection.value)
+    assert 0 < size.gain_votes < size.gain_bound_votes < size.gain_votes + 15
+    assert size.one_more.proved
 
 
 def test_when_time_runs_out_the_chosen_set_is_known():
@@ -121,7 +144,7 @@ def test_when_time_runs_out_the_chosen_set_is_known():
     link, size = constraint_costs(selection)
     assert (link.added, link.removed, link.proved) == ((), (), False)
     assert link.gain == pytest.approx(np.tanh(0.05))  # at least its penalty
-    assert (size.gain, size.proved) == (0.0, False)
+    assert (size.gain, size.gain_bound, size.proved) == (0.0, None, False)
     first, _ = selection.substitutes()
     assert (first.replaceable, first.proved) == (False, False)
     assert left_out(selection)[0].because == "search"
@@ -138,7 +161,8 @@ def test_plain_fields():
     (cost,) = constraint_costs(maximize([0.5, 0.4], max_size(1, rho=INF)))
     assert isinstance(cost, ConstraintCost)
     assert asdict(cost)["one_more"] == {
-        "gain": pytest.approx(0.4), "gain_votes": None, "added": ("x1",), "removed": (), "proved": True
+        "gain": pytest.approx(0.4), "gain_votes": None, "gain_bound": pytest.approx(0.4), "gain_bound_votes": None,
+        "added": ("x1",), "removed": (), "proved": True,
     }  # fmt: skip
 
 

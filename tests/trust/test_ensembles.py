@@ -89,7 +89,7 @@ def test_what_is_known_of_the_values_is_computed_once(table, monkeypatch):
     counted = []
     hash_values = feature_data.hash_values
     monkeypatch.setattr(feature_data, "hash_values", lambda X: counted.append(1) or hash_values(X))
-    monkeypatch.setattr(feature_data, "lone_value_advice", lambda *columns: pytest.fail("nobody asked for it"))
+    monkeypatch.setattr(feature_data, "outlier_advice", lambda *columns: pytest.fail("nobody asked for it"))
     data = FeatureData.from_table(table.X, table.target.labels)
     other = with_target(data, data.target.take(np.arange(40)[::-1]))
     assert other.constant is data.constant
@@ -338,7 +338,7 @@ def test_an_unsupervised_task_has_nothing_to_shuffle(rng):
         (list("aaaaaaaabbb"), None, "y", r"3 samples of class 'b'.*at least 4"),
         (list("aaaaaaaabbbb"), [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 5, 5], "groups", r"1 group of class 'b'"),
         ([1.5, 2.0, 3.0], None, "train_size", "halves of the samples"),
-        (np.arange(8) + 0.5, [1, 1, 1, 1, 1, 2, 2, 2], "train_size", "halves of the samples"),
+        (np.arange(8) + 0.5, [1, 1, 1, 1, 1, 2, 2, 2], "groups", r"has 2 groups, .* at least 4, two in each"),
     ],
 )
 def test_too_few_samples_for_halves(rng, y, groups, argument, match):

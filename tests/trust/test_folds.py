@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from ubayfs import InputError
+from ubayfs import InputError, validate
 from ubayfs.data.feature_data import FeatureData
+from ubayfs.trust import folds as of_folds
 from ubayfs.trust.folds import assign_folds, check_folds
 
 
@@ -72,3 +75,20 @@ def test_too_few_are_named_with_the_way_out(y, groups, cv, argument, words):
 @pytest.mark.parametrize(("y", "cv"), [([0] * 4 + [1] * 4, 2), ([0] * 3 + [1] * 3, 3), (np.arange(12) / 4, 3)])
 def test_just_enough_will_do(y, cv):
     check_folds(data_of(y), cv)
+
+
+@pytest.mark.parametrize(("little", "n_threads"), [(of_folds._LITTLE, 1), (0, 2)])
+def test_predictors_of_small_tables_leave_threads_of_blas_alone(monkeypatch, little, n_threads):
+    seen = set()
+
+    class Watching(LogisticRegression):
+        def fit(self, X, y):
+            seen.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+            return super().fit(X, y)
+
+    monkeypatch.setattr(of_folds, "_LITTLE", little)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 8)), np.arange(30) % 2
+    with threadpool_limits(2, user_api="blas"):
+        validate(X, y, cv=2, n_repeats=1, n_models=5, predictor=Watching(), baselines=(), n_jobs=1, random_state=0)
+    assert seen == {n_threads}

@@ -172,7 +172,7 @@ def test_a_set_without_proof_may_miss_a_better_one():
             from ubayfs.optimize import Solution
 
             chosen = np.zeros(utility.n_features, dtype=bool)
-            chosen[utility.n_features - 1 if utility.system.n_inequalities > 1 else 0] = True
+            chosen[int(utility.theta[1] > 1)] = True  # x1 only where it is required
             value = float(utility(chosen)[0])
             return Solution(chosen, value, 10.0)
 

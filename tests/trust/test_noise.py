@@ -1,15 +1,21 @@
 """Noise from votes and null votes, against the formulas written out one feature at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import SeedSequence
 
 from amounts import examples
-from ubayfs import Evidence, InputError, max_size, require
+from ubayfs import Evidence, InputError, estimate_noise, max_size, require
 from ubayfs.attribution import attribution
-from ubayfs.trust.ensembles import NullEnsembles
+from ubayfs.data.feature_data import FeatureData
+from ubayfs.exceptions import EnsembleError
+from ubayfs.trust.ensembles import NullEnsembles, collect_null
 from ubayfs.trust.noise import Noise, noise_of
+from ubayfs.trust.procedure import shuffled
 from ubayfs.workflow import Decision
 
 
@@ -85,7 +91,7 @@ def test_every_number_is_that_of_the_formulas(problem):
     assert noise.share == pytest.approx(share)
     assert (estimate.expected, estimate.cautious) == (pytest.approx(expected), pytest.approx(cautious))
     assert estimate.n_data == len(members)
-    assert estimate.n_data + estimate.n_filled == len(selection.features)
+    assert len(estimate.by_data) + len(estimate.filled) == len(selection.features)
     assert noise.supported == sum(value <= 0.2 for value in q)
     assert noise.passes == (p <= 0.05)
 
@@ -127,7 +133,7 @@ def test_few_shuffles_cannot_pass():
     assert "n_shuffles=19" in str(few.advice[0])
 
 
-def test_what_it_rests_on_is_said():
+def test_what_it_rests_on_is_stated():
     evidence, rows = evidence_of([50, 50, 0, 0]), np.zeros((20, 4), dtype=np.int32)
     null = NullEnsembles(rows, np.full(20, 50, dtype=np.int32), 30, {}, ("it broke",))
     noise = noise_of(evidence, null)
@@ -152,3 +158,89 @@ def test_noise_is_a_public_name():
     import ubayfs
 
     assert ubayfs.Noise is Noise
+
+
+# -- more than two classes: squares of votes count by what lies between the classes ------------------------------------
+
+
+def test_squares_of_votes_count_by_the_shares_between_classes(rng):
+    counts, null = rng.integers(0, 51, size=6), rng.integers(0, 51, size=(20, 6))
+    shares, of_shuffles = rng.uniform(size=6), rng.uniform(size=(20, 6))
+    squares = np.array(
+        [sum(c**2 * r for c, r in zip(*row, strict=True)) for row in zip(null, of_shuffles, strict=True)]
+    )
+    own = sum(c**2 * r for c, r in zip(counts, shares, strict=True))
+    noise = noise_of(evidence_of(counts), null_of(null, shares=shares, squares=squares))
+    assert noise.p_value == (1 + sum(square >= own for square in squares)) / 21
+    halved = noise_of(evidence_of(counts), null_of(null // 2, 25, shares=shares, squares=squares / 4))
+    assert halved.p_value == noise.p_value
+
+
+def one_class_each(rng, n_classes=4, n_samples=88, n_features=12):
+    """Every feature marks one class: votes spread over all of them."""
+    y = np.arange(n_samples) % n_classes
+    return rng.normal(size=(n_samples, n_features)) + 1.2 * (np.arange(n_features) % n_classes == y[:, None]), y
+
+
+@pytest.mark.parametrize("selector", ["mrmr", "fisher"])
+def test_many_related_features_of_many_classes_pass(selector):
+    passed, by_votes_alone = 0, 0
+    for seed in range(4):
+        X, y = one_class_each(np.random.default_rng(seed))
+        noise = estimate_noise(X, y, selector=selector, n_models=20, random_state=seed, n_jobs=1)
+        passed += noise.passes
+        by_votes_alone += replace(noise, null=replace(noise.null, shares=None, squares=None)).passes
+    assert passed == 4
+    assert by_votes_alone < 4  # what the shares are for
+
+
+def test_noise_of_many_classes_does_not_pass():
+    passed = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 12)), np.arange(60) % 4
+        passed += estimate_noise(X, y, selector="fisher", n_models=10, random_state=seed, n_jobs=1).passes
+    assert passed <= 5  # 30 with probability 1 in 21: more in 1 % of cases
+
+
+def test_shares_are_of_the_shuffled_target_and_of_the_target_itself():
+    X, y = one_class_each(np.random.default_rng(0))
+    data = FeatureData.from_table(X, y)
+    null = collect_null(data, {"selector": "fisher", "n_models": 5}, 3, random_state=1)
+    np.testing.assert_allclose(null.shares, between(X, y))
+    for b in range(3):
+        rng = np.random.default_rng(SeedSequence(1, spawn_key=(2**31, b, 0)))
+        other = np.asarray(shuffled(data.target, None, rng).values)
+        np.testing.assert_allclose(null.squares[b], null.counts[b].astype(float) ** 2 @ between(X, other))
+
+
+def between(X, y):
+    """Return 1 - scatter within the classes / scatter, of each column."""
+    within = sum(((X[y == c] - X[y == c].mean(axis=0)) ** 2).sum(axis=0) for c in np.unique(y))
+    return 1 - within / ((X - X.mean(axis=0)) ** 2).sum(axis=0)
+
+
+def test_votes_alone_count_for_two_classes_and_beside_covariates(rng):
+    X, y = rng.normal(size=(40, 6)), np.arange(40) % 3
+    ensemble = {"selector": "fisher", "n_models": 4}
+    assert collect_null(FeatureData.from_table(X, y % 2), ensemble, 2, random_state=0).shares is None
+    adjusted = FeatureData.from_table(X, y, adjust_for=rng.normal(size=40))
+    assert collect_null(adjusted, ensemble, 2, random_state=0).shares is None
+
+
+def test_shuffles_without_squares_are_judged_by_their_votes(rng):
+    data = FeatureData.from_table(*one_class_each(rng))
+    ensemble = {"selector": "fisher", "n_models": 4}
+    before = replace(collect_null(data, ensemble, 2, random_state=0), shares=None, squares=None)
+    assert collect_null(data, ensemble, 3, random_state=0, known=before).squares is None
+    full = collect_null(data, ensemble, 3, random_state=0, known=collect_null(data, ensemble, 2, random_state=0))
+    np.testing.assert_array_equal(full.squares, collect_null(data, ensemble, 3, random_state=0).squares)
+
+
+def test_shares_survive_a_file(rng):
+    null = collect_null(FeatureData.from_table(*one_class_each(rng)), {"n_models": 4}, 2, random_state=0)
+    again = NullEnsembles.from_arrays(null.to_arrays())
+    np.testing.assert_array_equal(again.shares, null.shares)
+    np.testing.assert_array_equal(again.squares, null.squares)
+    with pytest.raises(EnsembleError, match="another shape"):
+        NullEnsembles.from_arrays({**null.to_arrays(), "squares": null.squares[:1]})

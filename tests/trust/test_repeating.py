@@ -22,6 +22,7 @@ from ubayfs import (
     must_link,
     reproduce,
     require,
+    validate,
 )
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.trust.ensembles import collect_halves, collect_null
@@ -71,7 +72,7 @@ def test_places_that_noise_takes_are_counted(signals, selector):
     assert estimate.cautious >= estimate.expected
 
 
-def test_noise_is_told_from_signals_in_few_cases_only():
+def test_noise_is_distinguished_from_signals_in_few_cases_only():
     passed, above = [], 0
     for seed in range(12):
         X, y = planted(seed, n_signals=0, n_samples=40, n_features=50)
@@ -217,6 +218,19 @@ def test_unknown_arguments_are_named(signals, function):
     assert error.value.argument == "n_model"
     with pytest.raises(InputError, match="part is not an argument"):
         function(*signals, part=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "meant"),
+    [
+        (estimate_noise, "shuffles", "n_shuffles"),
+        (reproduce, "splits", "n_splits"),
+        (validate, "predictors", "predictor"),
+    ],
+)
+def test_arguments_of_its_own_are_suggested(signals, function, given, meant):
+    with pytest.raises(InputError, match=f"{given} is not an argument of {function.__name__}. Did you mean '{meant}'"):
+        function(*signals, **{given: 3})
 
 
 def test_noise_takes_no_arguments_of_a_decision(signals):

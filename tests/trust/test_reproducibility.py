@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from ubayfs import EnsembleWarning, reproduce
 from ubayfs.trust.reproducibility import Reproducibility, _projected_alike, agreement, projected
 
 
@@ -137,3 +138,12 @@ def test_without_a_usable_split_nothing_is_claimed():
     assert [advice.code for advice in found.advice] == ["repeats_failed", "repeats_cancelled"]
     assert all(map(math.isnan, of([0.3]).interval))
     assert of([0.3]).lower == 0.3
+
+
+def test_without_a_split_nothing_is_known_of_a_feature(rng):
+    X, y = rng.normal(size=(40, 6)), np.arange(40) % 2
+    with pytest.warns(EnsembleWarning, match="cancel"):
+        found = reproduce(X, y, selector="fisher", n_models=5, random_state=0, n_jobs=1, on_progress=lambda *_: False)
+    assert found.n_used == 0
+    assert set(found.labels) == {"unknown"}
+    assert "rarely" not in repr(found) + str(found)

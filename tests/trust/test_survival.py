@@ -9,10 +9,10 @@ from ubayfs import InputError, Survival, concordance_index, estimate_noise, max_
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.hazards import kaplan_meier
 from ubayfs.plotting import ReportData, SurvivalDisplay
+from ubayfs.trust.estimators import CoxRidge, ResidualForest
 from ubayfs.trust.folds import assign_folds
 from ubayfs.trust.predictors import PREDICTION
 from ubayfs.trust.procedure import draw_half, plan_halves, shuffled
-from ubayfs.trust.survival_predictors import CoxRidge, ResidualForest
 from ubayfs.trust.trust import Trust
 from ubayfs.trust.validation import Validation, sample_risks
 
@@ -143,7 +143,7 @@ def test_too_few_events_for_halves_are_refused():
         reproduce(X, Survival(np.arange(1, 41), np.arange(40) < 8), **OPTIONS)
 
 
-def test_one_censored_sample_is_no_obstacle(table):
+def test_one_censored_sample_is_not_an_obstacle(table):
     X, y = table
     found = validate(
         X, Survival(y.time, np.arange(100) > 0), cv=2, n_repeats=1, baselines=[], random_state=0, **OPTIONS

@@ -1,7 +1,8 @@
-"""Validation: nothing of the test part is seen, scores and intervals by hand, failures and cancels are told."""
+"""Validation: nothing of the test part is seen, scores and intervals by hand, failures and cancels are reported."""
 
 import json
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -340,7 +341,7 @@ def failing(on):
     return select
 
 
-def test_folds_that_fail_are_left_out_and_told():
+def test_folds_that_fail_are_left_out_and_reported():
     X, y = planted(n=30, p=6)
     X[:, 5] = np.arange(30)
     with pytest.warns(EnsembleWarning, match="folds could not be used"):
@@ -392,7 +393,7 @@ def test_cancelled_in_the_middle_shows_what_is_done():
     assert [got.sets[0], got.sets[1]] == list(quick(X, y).sets[:2])
 
 
-def test_all_progress_is_told():
+def test_all_progress_is_reported():
     X, y = planted()
     calls = []
     quick(X, y, n_repeats=1, n_jobs=2, on_progress=lambda done, total: calls.append((done, total)))
@@ -478,6 +479,22 @@ def test_a_checkpoint_of_another_validation_is_refused(tmp_path, change, named):
     quick(X, y, n_repeats=1, checkpoint=tmp_path)
     with pytest.raises(EnsembleError, match=rf"these differ: {named}"):
         quick(X, y, **{"n_repeats": 1, "checkpoint": tmp_path, **change})
+
+
+def test_a_checkpoint_depends_on_arguments_of_a_decision_that_are_added_later(tmp_path):
+    @dataclass(frozen=True, kw_only=True)
+    class Extended(Decision):
+        min_importance: float = field(
+            default=0.0, metadata={"check": None, "part": "constraints", "in_posterior": False}
+        )
+
+    X, y = planted(n=24, p=6)
+    procedure = Procedure.of(FeatureData.from_table(X, y), {"selector": "fisher", "n_models": 5})
+    decision, options = Extended(constraints=[max_size(2)]), Options(cv=2, n_repeats=1, baselines=False, random_state=0)
+    validate_procedure(procedure, decision, options, checkpoint=tmp_path)
+    validate_procedure(procedure, decision.but(min_importance=0.0), options, checkpoint=tmp_path)
+    with pytest.raises(EnsembleError, match=r"these differ: decision"):
+        validate_procedure(procedure, decision.but(min_importance=0.1), options, checkpoint=tmp_path)
 
 
 def test_a_damaged_fold_is_done_again(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import shutil
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -14,26 +13,13 @@ from uuid import uuid4
 
 from ..exceptions import InputError, UBayFSError
 from ..report.document import visible
-from .intake import size_problem
+from .intake import size_problem, upload_name
 from .seat import Seat
 
 if TYPE_CHECKING:
     from .library import Library
 
 _SPARE = 50 * 1024**2  # bytes of the disk that an upload leaves free: the log of edits needs some
-_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\u2028-\u202e\u2066-\u2069]')
-
-
-def upload_name(name: str) -> str:
-    r"""Return a name of a file that is safe on every system, and in no other folder.
-
-    >>> upload_name("../../etc/passwd"), upload_name("C:\\data\\a b.csv"), upload_name("..")
-    ('passwd', 'a b.csv', 'file')
-    """
-    last = re.split(r"[/\\]", name)[-1]
-    safe = _NOT_IN_NAMES.sub("_", last).strip(". ")
-    stem, dot, suffix = safe.partition(".")
-    return f"{stem[:100]}{dot}{suffix[-50:]}" or "file"
 
 
 async def store_upload(folder: Path, name: str, stream: AsyncIterator[bytes], length: int | None) -> Path:
@@ -87,11 +73,13 @@ def feature_rows(bench: Seat) -> dict[str, Any]:
     expert may not see them.
     """
     facts = bench.facts or {}
-    names, blocks = facts.get("feature_names", []), facts.get("block_of")
+    names, blocks_of = facts.get("feature_names", []), dict[str, str]()
+    for block, members in facts.get("blocks", {}).items():
+        blocks_of |= {name: f"{blocks_of[name]}, {block}" if name in blocks_of else block for name in members}
     stated, places = bench.stated, {name: i for i, name in enumerate(names)}
     return {
         "names": names,
-        "blocks": [blocks.get(name, "") for name in names] if blocks else None,
+        "blocks": [blocks_of.get(name, "") for name in names] if blocks_of else None,
         "stated": {places[name]: word for name, word in stated.items() if name in places},
         "votes": None if bench.votes is None else bench.votes.tolist(),
     }

@@ -330,7 +330,14 @@ def problem(message: str) -> dict[str, Any]:
 
 
 def _set_label(section: str, keys: Mapping[str, Any]) -> str:
-    return f"{section.capitalize()}: {', '.join(f'{key} {value}' for key, value in keys.items())}"[:200]
+    """Return what was set, in a few words; of many keys, those that are not as by default.
+
+    >>> _set_label("data", {"target": None}), _set_label("data", {"path": "a.csv", "task": None})
+    ('Data: target as by default', 'Data: path a.csv')
+    """
+    given = {key: value for key, value in keys.items() if value is not None}
+    shown = [f"{key} {value}" for key, value in given.items()] or [f"{key} as by default" for key in keys]
+    return f"{section.capitalize()}: {', '.join(shown)}"[:200]
 
 
 def _digest(content: bytes) -> str:

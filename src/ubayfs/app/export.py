@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import is_
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from ..constraints.supported import with_supported
 from ..exceptions import InputError
 from ..results import Result, StoredResult, reserve
 from ..results.finishing import finished
-from ..study.study import Study
+from ..study.study import Study, load_study
 from ..summary import answer
 from .history import now
 from .state import EXPORTS, VERSION, VERSIONS
@@ -137,34 +138,31 @@ def export(stages: Stages, what: str, version: int | None = None) -> Path:
     name = "study" if version is None else f"version-{int(version)}"
     target = folder / f"{name}-{what}{_KINDS[what][0]}"
     with TemporaryDirectory(dir=folder) as temporary:
-        place = Path(temporary) / name
+        place, made = Path(temporary), Path(temporary) / target.name
         if version is not None:
             place = version_directory(stages.directory, version)
         elif what == "study":  # before there is any answer, too
-            place.mkdir()
-            _resolve_now(stages).save(place / "study.yaml")
+            stages.resolve().standalone().save(place / "study.yaml")
         else:
-            _write(stages, place)
-        made = Path(temporary) / target.name
+            place = _present(stages, folder / "present")
         _KINDS[what][1](place, made)
         os.replace(made, target)
     return target
 
 
-def _resolve_now(stages: Stages) -> Study:
-    return stages.resolve().standalone()
-
-
-def _copied(name: str) -> Callable[[Path, Path], None]:
-    def copy(place: Path, target: Path) -> None:
-        shutil.copyfile(place / name, target)
-
-    return copy
+def _present(stages: Stages, place: Path) -> Path:
+    """Return a directory with the present answer as a result, which is written once for all kinds of files."""
+    known = [stages.selection, stages.judged]
+    if not stages.written or not all(map(is_, stages.written, known)):
+        stages.written.clear()
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        _write(stages, place)
+        stages.written.extend(known)
+    return place
 
 
 def _study_file(place: Path, target: Path) -> None:
-    from ..study.study import load_study
-
     _absolute(load_study(place / "study.yaml")).save(target)
 
 
@@ -224,10 +222,10 @@ def _excel(place: Path, target: Path) -> None:
             )
 
 
-_KINDS: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
+_KINDS: dict[str, tuple[str, Callable[[Path, Path], Any]]] = {
     "study": (".yaml", _study_file),
     "results": (".zip", _zipped),
-    "report": (".html", _copied("report.html")),
+    "report": (".html", lambda place, target: shutil.copyfile(place / "report.html", target)),
     "excel": (".xlsx", _excel),
     "script": (".py", _script),
 }

@@ -18,10 +18,10 @@ from ..constraints.supported import SUPPORTED
 from ..data.blocks import Blocks
 from ..data.correlation import METHODS
 from ..exceptions import InputError
+from ..knowledge.patterns import Names
 from ..knowledge.scale import number_or_word
 from ..study.constraint_terms import arguments_of, expand_constraint, read_constraints
 from ..study.diagnostics import Path, Report, below
-from ..study.names import AnyBlocks, Names, PrefixBlocks, is_pattern
 
 # How strictly a rule is meant: never violated; at a price in votes; with a relaxation; in the kind's own way.
 MUST, PRICE, RHO, OWN = "must", "price", "rho", "own"
@@ -70,38 +70,20 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The features and blocks that rules can be about; blocks that a file has are not known."""
+    """The features and blocks that rules can be about; none while the data are being read, when all are accepted."""
 
     features: list[str]
     blocks: Blocks | None = None
-    in_file: bool = False
 
     @cached_property
     def names(self) -> Names:
-        """The features, to be found by name or pattern; while the data are being read every name is accepted."""
+        """The features, to be found by name or pattern."""
         return Names(self.features or None)
 
     @property
     def block_names(self) -> tuple[str, ...]:
         """The names of the blocks."""
         return () if self.blocks is None else self.blocks.names
-
-
-def known_of(features: list[str], blocks: AnyBlocks) -> Known:
-    """Return what rules can be about; blocks by a separator or by patterns have the features that they match.
-
-    >>> known_of(["mean a", "mean b"], Blocks({"mean": ["mean *"]})).blocks
-    Blocks(members={'mean': ('mean a', 'mean b')})
-    """
-    known = Known(features)
-    members: dict[str, Any] = blocks.members if isinstance(blocks, Blocks) else {}  # type: ignore[assignment]
-    if isinstance(blocks, PrefixBlocks):
-        members = blocks.members(features)
-    elif features and any(is_pattern(item) for items in members.values() for item in items):
-        members = {name: known.names.expand(items, lambda path, message: None) for name, items in members.items()}
-    filled = {name: tuple(items) for name, items in members.items() if items}
-    in_file = not (blocks is None or isinstance(blocks, Blocks | PrefixBlocks))
-    return Known(features, Blocks(filled) if filled else None, in_file)
 
 
 def form_of(kind: str) -> Form:
@@ -208,7 +190,7 @@ def _strictness(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _expanded(constraint: Constraint, known: Known, report: Report) -> Constraint | None:
     return expand_constraint(
-        constraint, known.names, Names(None if known.in_file else known.block_names, "block"), report
+        constraint, known.names, Names(known.block_names if known.features else None, "block"), report
     )
 
 
@@ -279,13 +261,8 @@ def n_inequalities(constraint: Constraint, known: Known) -> int | None:
     given = dict(constraint.arguments)
     if given.get("n") == SUPPORTED:
         return 1
-    n_pairs = math.prod(len(names) for key, names in given.items() if key.endswith("features"))
-    if (
-        not known.features
-        or constraint.needs_data
-        or known.in_file
-        or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS
-    ):
+    n_pairs = math.prod(len(names) for key, names in given.items() if key in KINDS[constraint.kind].items)
+    if not known.features or constraint.needs_data or max(n_pairs, len(given.get("features", ())) ** 2) > _MOST_ROWS:
         return None
     try:
         expanded = _expanded(constraint, known, lambda path, message: None)

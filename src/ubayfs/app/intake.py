@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._files import write_atomically
 from ..exceptions import InputError
 from ..study.diagnostics import Problems
 from ..study.schema import DataSection
@@ -20,6 +21,20 @@ MOST_BYTES, MOST_PACKED = 1024**3, 256 * 1024**2
 _PACKED = (".gz", ".xlsx", ".xlsm", ".xls", ".bz2", ".xz", ".zip")
 _SUGGESTED = 300  # columns that are offered to choose from
 _SHEETS = re.compile(r"(sample|clinic|pheno|annot|meta|patient|design)", re.IGNORECASE)
+
+_NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\u2028-\u202e\u2066-\u2069]')
+
+
+def upload_name(name: str) -> str:
+    r"""Return a name of a file that is safe on every system, and in no other folder.
+
+    >>> upload_name("../../etc/passwd"), upload_name("C:\\data\\a b.csv"), upload_name("..")
+    ('passwd', 'a b.csv', 'file')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    safe = _NOT_IN_NAMES.sub("_", last).strip(". ")
+    stem, dot, suffix = safe.partition(".")
+    return f"{stem[:100]}{dot}{suffix[-50:]}" or "file"
 
 
 def is_sample_sheet(name: str) -> bool:
@@ -99,6 +114,17 @@ def inspect(
         "sheets": [name for name in (found.sheet, *found.other_sheets) if name],
         "undecided": roles.is_undecided,
     }
+
+
+def copy_sheet(workbook: Path, sheet: str, folder: Path) -> Path:
+    """Write a sheet of an Excel file as a table of its own, such as a sample sheet, and return its path."""
+    import pandas as pd
+
+    frame = pd.read_excel(workbook, sheet_name=sheet, dtype=object, keep_default_na=False)
+    folder.mkdir(exist_ok=True)
+    target = folder / upload_name(f"{workbook.stem}-{sheet}.csv")
+    write_atomically(target, frame.to_csv(index=False).encode())
+    return target
 
 
 async def inspected(bench: Any, paths: Any, samples: str | None, **given: Any) -> dict[str, Any]:

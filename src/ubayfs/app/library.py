@@ -11,12 +11,13 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._files import as_path, read_json
 from ..exceptions import InputError, UBayFSError
-from ..study.demo import write_demo
 from ..study.schema import DataSection
+from ..study.starter import write_demo
 from ..study.study import Study, load_study, study_of
 from .history import now
 from .state import APP, HISTORY, State
@@ -56,6 +57,7 @@ class Library:
         self._extra: dict[str, Path] = {}  # studies outside the root, opened by name on the command line
         self._lock = threading.RLock()
         self._ended = threading.Event()
+        self._turns = TemporaryDirectory(prefix="ubayfs-turns-", ignore_cleanup_errors=True)
         threading.Thread(target=self._tidy, name="ubayfs-idle-workers", daemon=True).start()
         atexit.register(self.close)
 
@@ -150,7 +152,7 @@ class Library:
             if not idle:
                 return None
             min(idle, key=lambda bench: bench.used).rest()
-        return Worker(directory, receive)
+        return Worker(directory, receive, Path(self._turns.name))
 
     def _tidy(self) -> None:
         """End workers that are idle for long, and start those that wait, until the library is closed."""
@@ -169,6 +171,7 @@ class Library:
             benches, self._open = list(self._open.values()), {}
         for bench in benches:
             bench.close()
+        self._turns.cleanup()
 
 
 def _slug(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
@@ -10,6 +10,10 @@ from ..exceptions import InputError
 if TYPE_CHECKING:
     from .state import Word
     from .workbench import Workbench
+
+
+_DONE = ("say", "say_all", "confirm", "undo", "redo")  # in the name of the expert
+_LABELS = ("undo_label", "redo_label")
 
 
 class Seat:
@@ -28,8 +32,11 @@ class Seat:
         self.bench, self.expert = bench, expert.strip()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what belongs to the study."""
-        return getattr(self.bench, name)
+        """Return what belongs to the study, or does something there in the name of the expert."""
+        found = getattr(self.bench, name)
+        if name in _LABELS:
+            return found(self.expert)
+        return partial(found, expert=self.expert) if name in _DONE else found
 
     @property
     def confirmed(self) -> str | None:
@@ -53,33 +60,3 @@ class Seat:
             return self.bench.words(self.expert) if self.bench.facts else {}
         except InputError:  # it is among the problems of the study
             return {}
-
-    def say(self, features: Iterable[str], stated: float | str | None, why: str | None = None) -> None:
-        """State votes or a word of the scale for features."""
-        self.bench.say(features, stated, why, self.expert)
-
-    def say_all(self, words: Mapping[str, Word], source: str) -> None:
-        """State all that a source says, as one edit."""
-        self.bench.say_all(words, source, self.expert)
-
-    def confirm(self) -> None:
-        """Record that the expert has stated everything."""
-        self.bench.confirm(self.expert)
-
-    def undo(self) -> None:
-        """Take the last edit back that is not another expert's."""
-        self.bench.undo(self.expert)
-
-    def redo(self) -> None:
-        """Do the last edit that was undone again."""
-        self.bench.redo(self.expert)
-
-    @property
-    def undo_label(self) -> str:
-        """What would be undone; empty if there is nothing."""
-        return self.bench.undo_label(self.expert)
-
-    @property
-    def redo_label(self) -> str:
-        """What would be done again; empty if there is nothing."""
-        return self.bench.redo_label(self.expert)

@@ -27,7 +27,7 @@ def build(library: Library) -> None:
     from nicegui import app, ui
 
     from . import api
-    from .view.frame import PAGES, SCREENS, frame, missing, stylesheet
+    from .view.frame import SCREENS, frame, missing, stylesheet
 
     static = files("ubayfs.app.view").joinpath("static")
     kinds = {"app.js": "text/javascript", "know.js": "text/javascript", "know.css": "text/css"}
@@ -45,7 +45,7 @@ def build(library: Library) -> None:
 
     @ui.page("/s/{study}/{screen}", response_timeout=30.0)
     async def of_study(study: str, screen: str, expert: str = "") -> None:
-        from . import pages  # noqa: F401  # the screens register themselves; the list of studies needs none of them
+        from .pages import PAGES  # the list of studies needs none of them
 
         try:
             if screen not in SCREENS:
@@ -55,9 +55,7 @@ def build(library: Library) -> None:
             missing(str(error))
             return
         with frame(seat, screen):
-            result = PAGES[screen](seat)
-            if result is not None:
-                await result
+            PAGES[screen](seat)
 
 
 def bound_socket(host: str, port: int | None) -> socket.socket:

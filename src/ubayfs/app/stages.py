@@ -30,7 +30,7 @@ from ..selectors import as_selector
 from ..study.diagnostics import Problems
 from ..study.resolve import draft_data, draft_study
 from ..study.resolved import ResolvedStudy
-from ..study.trusted import TrustWork, Watch
+from ..study.trust_work import TrustWork, Watch
 from ..summary import advice_facts, answer
 from ..summary.facts import correlations_of, is_proved, profile_of_data
 from ..summary.members import LEVEL, alternatives
@@ -72,6 +72,7 @@ class Stages:
         self._read: Any = None  # what the data were read by
         self._draft: Any = None  # of `draft_study`
         self.judged: tuple[Selection, Trust] | None = None
+        self.written: list[Any] = []  # selection and judgement that the last export wrote, for copies of this, too
         self.best_sets: tuple[tuple[Any, ...], dict[int, Any]] = ((), {})  # by size, and what they rest on
         with _ignoring_damage():
             self.evidence = Evidence.load(directory / EVIDENCE) if (directory / EVIDENCE).is_file() else None
@@ -83,10 +84,9 @@ class Stages:
     def enter(self, state: State) -> tuple[dict[str, Any] | None, Problems]:
         """Go on with another state; facts of the data if they are read anew, and all that is wrong with them."""
         self.state, self.resolved, self.selection, self._draft = state, None, None, None
-        read = (state.study.data, state.study.blocks is None)
-        if read == self._read and self.data is not None:
+        if self.has_read(state):
             return None, Problems()
-        self._read = read
+        self._read = (state.study.data, state.study.blocks is None)
         large = too_large(state.study.folder / path for path in state.study.data.files)
         if large is not None:
             self.data, problems = None, Problems()
@@ -95,6 +95,10 @@ class Stages:
         table, self.data, problems = draft_data(state.study)
         facts = {} if table is None else table_facts(table)
         return facts if self.data is None else facts | data_facts(self.data), problems
+
+    def has_read(self, state: State) -> bool:
+        """Tell whether the data of a state are those that were read."""
+        return self.data is not None and self._read == (state.study.data, state.study.blocks is None)
 
     def _drafted(self) -> Any:
         assert self.state is not None
@@ -116,14 +120,19 @@ class Stages:
     def knowledge(self) -> dict[str, Any]:
         """Return what is stated of features and why, by expert, and their blocks, also if something is wrong."""
         if self.data is None:
-            return {"stated": {}, "block_of": {}}
+            return {"stated": {}, "blocks": {}}
         _, known, blocks, _ = self._drafted()
         experts = {} if known is None else {"": known.agreed or known, **known.experts}
         stated = {
             expert: {name: (word, own.reasons.get(name, {}).get("why", "")) for name, word in own.stated.items()}
             for expert, own in experts.items()
         }
-        return {"stated": stated, "block_of": _block_of(blocks, self.data)}
+        names, members = self.data.feature_names, Blocks.of(blocks).members
+        listed = {
+            block: [str(names[item]) if isinstance(item, int) else item for item in items]
+            for block, items in members.items()
+        }
+        return {"stated": stated, "blocks": listed}
 
     def _tied(self, resolved: ResolvedStudy) -> ResolvedStudy:
         """Return a study with the constraints tied to data; those of before if they are the same, with what is known.
@@ -346,16 +355,6 @@ class Stages:
         if new:
             write_atomically(self.directory / TRUST, found.encode())
         return new or found.problems != before.problems
-
-
-def _block_of(blocks: Blocks | None, data: FeatureData) -> dict[str, str]:
-    """Return the blocks of each feature that is in any, as one text."""
-    found: dict[str, str] = {}
-    for block, members in Blocks.of(blocks).members.items():
-        for member in members:
-            name = str(data.feature_names[member]) if isinstance(member, int) else member
-            found[name] = f"{found[name]}, {block}" if name in found else block
-    return found
 
 
 def stored_evidence(runs: Path, n_models: int, data: FeatureData) -> Evidence | None:

@@ -89,16 +89,8 @@ class Workbench(Document):
         self._tell("collect")
 
     def stop(self) -> None:
-        """Stop what is being collected; finished runs are used when it goes on."""
+        """Stop what is being collected; finished runs are used when it resumes."""
         self._tell("stop")
-
-    def find_trust(self, level: str = "full") -> None:
-        """Find out what a level of trust asks for, in the background."""
-        self.request("trust", level=level)
-
-    def figure(self, name: str) -> Future[bytes]:
-        """Draw a figure of the answer, as SVG."""
-        return self.request("figure", name=name)
 
     def request(self, kind: str, **payload: Any) -> Future[Any]:
         """Ask the worker for something of `requests.REQUESTS`: sizes, questions, estimate, ...
@@ -179,7 +171,7 @@ class Workbench(Document):
                 expert: {name: word for name, word in stated.items() if name not in self._own(expert)}
                 for expert, stated in known["stated"].items()
             }
-            self.facts["block_of"] = known["block_of"]
+            self.facts["blocks"] = known["blocks"]
         return [("facts",)]
 
     def _own(self, expert: str) -> frozenset[str]:
@@ -215,7 +207,7 @@ class Workbench(Document):
             features = content["features"]
             content["added"] = [] if before is None else [name for name in features if name not in before]
             content["removed"] = [] if before is None else [name for name in before if name not in features]
-            content["because"], self._labels = self._labels, []
+            content["because"], self._labels = [] if before is None else self._labels, []
             self.answer, self._features = {"revision": revision}, features
         self.answer[stage] = content
         return [("answer", stage)]

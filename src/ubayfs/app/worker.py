@@ -19,6 +19,7 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
@@ -27,13 +28,16 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import UBayFSError, UBayFSWarning
+from .turns import Turns, be_patient
 
 # Messages of the process that carry the revision of the state that they are about.
 Receive = Callable[[str, tuple[Any, ...]], None]
 
 _PAUSE = 3.0  # seconds without an edit after which trust is looked for
 _SECONDS_TO_END = 2.0
-_SECONDS_PER_REPORT = 0.25  # at most so often votes are counted while runs come in
+_SECONDS_PER_REPORT = 0.25  # between two counts of the votes while models run
+_SECONDS_PER_LOOK = 0.05  # for a turn, while other studies have all of them
+_AT_ONCE = ("set", "reasons")  # stages that wait for no other study
 
 
 class Superseded(BaseException):
@@ -43,10 +47,10 @@ class Superseded(BaseException):
 class Worker:
     """The server's side: starts the process, sends, and hands over what comes back, in a thread of its own."""
 
-    def __init__(self, directory: Path, receive: Receive) -> None:
+    def __init__(self, directory: Path, receive: Receive, turns: Path | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, there = context.Pipe()
-        self._process = context.Process(target=run, args=(there, directory), name=f"ubayfs {directory.name}")
+        self._process = context.Process(target=run, args=(there, directory, turns), name=f"ubayfs {directory.name}")
         self._process.start()
         there.close()
         self._lock = threading.Lock()
@@ -85,10 +89,10 @@ class Worker:
         self._pipe.close()
 
 
-def run(pipe: Connection, directory: Path) -> None:
-    """Work until the pipe ends: the main function of the process."""
+def run(pipe: Connection, directory: Path, turns: Path | None = None) -> None:
+    """Work until the pipe ends: the main function of the process; `turns` is the folder of those of the server."""
     warnings.simplefilter("ignore", UBayFSWarning)  # answers carry advice as values
-    loop = _Loop(pipe, directory)
+    loop = _Loop(pipe, directory, turns)
     signal.signal(signal.SIGINT, loop.on_interrupt)
     threading.Thread(target=loop.read, daemon=True).start()
     threading.Thread(target=loop.run_ensembles, daemon=True).start()
@@ -97,11 +101,14 @@ def run(pipe: Connection, directory: Path) -> None:
 
 
 class _Loop:
-    def __init__(self, pipe: Connection, directory: Path) -> None:
+    def __init__(self, pipe: Connection, directory: Path, turns: Path | None = None) -> None:
         from .stages import Stages
 
         self._pipe, self._sending = pipe, threading.Lock()
         self._stages = Stages(directory)
+        n_processors = os.cpu_count() or 1
+        self._turns = Turns(turns, "stages", n_processors)
+        self._background = Turns(turns, "background", max(n_processors // 2, 1))
         self._ready = threading.Condition()
         self._state: tuple[int, Any] | None = None  # revision and state that wait
         self._revision = -1
@@ -121,6 +128,10 @@ class _Loop:
                 self._pipe.send((kind, *content))
             except OSError:  # the server has ended
                 os._exit(0)
+
+    def _failed(self, error: Exception) -> None:
+        """Report a mistake of the package; the study is as it was."""
+        self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
 
     # -- the thread that reads -----------------------------------------------------------------------------------------
 
@@ -178,16 +189,21 @@ class _Loop:
                 self._ready.wait()
 
     @contextmanager
-    def _giving_way(self) -> Iterator[None]:
-        """Let a newer state end what is done in here."""
-        with self._ready:
-            if self._state is not None:
-                raise Superseded
-            self._interruptible = True
+    def _giving_way(self, stage: str = "") -> Iterator[None]:
+        """Wait for a turn, and let a newer state end the waiting and what is done in here."""
         try:
-            yield
+            with self._ready:
+                while self._state is None and stage not in _AT_ONCE and not self._turns.take():
+                    self._ready.wait(_SECONDS_PER_LOOK)
+                if self._state is not None:
+                    raise Superseded
+                self._interruptible = True
+            try:
+                yield
+            finally:
+                self._interruptible = False
         finally:
-            self._interruptible = False
+            self._turns.end()
 
     def _enter(self, revision: int, state: Any) -> None:
         from .facts import problems_of
@@ -196,7 +212,7 @@ class _Loop:
         stages = self._stages
         if not state.study.data.files[0]:
             return self.send("status", "no data")
-        self.send("status", "reading" if stages.data is None else "deciding")
+        self.send("status", "deciding" if stages.has_read(state) else "reading")
         try:
             facts, problems = stages.enter(state)
             known = stages.knowledge()
@@ -209,8 +225,8 @@ class _Loop:
             self._set()
         except UBayFSError as error:
             self.send("problems", revision, problems_of(error, state))
-        except Exception as error:  # a bug; the study is as it was
-            self.send("failed", revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+        except Exception as error:
+            self._failed(error)
         else:
             self.send("problems", revision, [])
         with self._ready:
@@ -231,7 +247,7 @@ class _Loop:
             return
         if self._stages.waits_for_noise:  # the size of the set depends on it
             self.find_trust("quick", pause=0.0)
-            raise UBayFSError("The number of features that the data support is being found out, on shuffled targets.")
+            raise UBayFSError("The number of features that the data support is being computed, on shuffled targets.")
         self.send("answer", self._revision, "set", self._stages.set())
         self._rest.extend(STAGES[1:])
 
@@ -245,13 +261,13 @@ class _Loop:
 
     def _stage(self, stage: str) -> None:
         try:
-            with self._giving_way():
+            with self._giving_way(stage):
                 content = getattr(self._stages, "trust_stage" if stage == "trust" else stage)()
             self.send("answer", self._revision, stage, content)
         except UBayFSError as error:
             self.send("answer", self._revision, stage, {"error": str(error)})
         except Exception as error:
-            self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+            self._failed(error)
         if stage == "trust" and self._stages.lacks_trust:
             self.find_trust("quick")
 
@@ -287,7 +303,7 @@ class _Loop:
         except OSError as error:
             self.send("reply", number, False, f"A file could not be read or written ({error.strerror or error}).")
         except Exception as error:
-            self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+            self._failed(error)
             self.send("reply", number, False, f"This could not be done ({type(error).__name__}: {error}).")
 
     # -- the thread of files and figures -------------------------------------------------------------------------------
@@ -306,13 +322,14 @@ class _Loop:
         while True:
             job = self._next_job()
             try:
-                changed = self._collect() if job[0] == "collect" else self._stages.find_trust(job[1], job[2])
+                changed = self._collect() if job[0] == "collect" else self._find_trust(job[1], job[2])
             except UBayFSError as error:
                 changed = False
                 self.send("problems", -1, [{"path": ["evidence"], "message": str(error), "rules": []}])
             except Exception as error:
                 changed = False
-                self.send("failed", self._revision, f"{type(error).__name__}: {error}", traceback.format_exc())
+                self._failed(error)
+            self._background.end()
             self.send("progress", None)
             with self._ready:
                 self._working = ""
@@ -323,6 +340,11 @@ class _Loop:
                     self._rest.append("trust")
                 self._ready.notify_all()
             self.send("status", "ready")
+
+    def _find_trust(self, work: Any, level: str) -> bool:
+        """Collect what a level of trust asks for, at a low priority, which a thread cannot leave again."""
+        with ThreadPoolExecutor(1, initializer=be_patient) as patient:
+            return patient.submit(self._stages.find_trust, work, level).result()
 
     def _next_job(self) -> tuple[Any, ...]:
         """Wait for work; trust waits until nothing was edited for a while."""
@@ -335,6 +357,7 @@ class _Loop:
                         wait = None  # until they are read
                     elif kind == "trust":
                         wait = self._edited + more[-1] - time.monotonic()
+                        wait = 10 * _SECONDS_PER_LOOK if wait <= 0 and not self._background.take() else wait
                     if wait is not None and wait <= 0:
                         job, self._job, self._working = self._job, None, kind
                         return job
@@ -354,21 +377,22 @@ class _Loop:
         self, part: str, unit: str, counted: Callable[[], Any] | None = None
     ) -> Iterator[Callable[[int, int], bool]]:
         """Give a callback that tells the server how far a part is, and whether to go on."""
-        begun, first, reported = time.monotonic(), None, 0.0
+        begun, first, next_report = time.monotonic(), None, 0.0
 
         def update(done: int, total: int) -> bool:
-            nonlocal first, reported
+            nonlocal first, next_report
             now = time.monotonic()
             first = done if first is None else first
             rate = (done - first) / (now - begun) if done > first else None
             left = None if rate is None else (total - done) / rate
-            if now - reported > _SECONDS_PER_REPORT or done == total:
-                reported = now
+            if now > next_report or done == total:
                 self.send("progress", {"part": part, "done": done, "total": total, "seconds_left": left})
                 if counted is not None:
                     self.send("votes", counted())
+                taken = time.monotonic() - now  # counting many runs takes a while: at most a tenth of the time
+                next_report = now + max(_SECONDS_PER_REPORT, 10 * taken)
             while self._busy and counted is None and not self._stop:
                 time.sleep(0.05)  # decisions first
-            return not self._stop
+            return not self._stop and (counted is not None or self._job != ("collect",))  # votes before trust
 
         yield update

@@ -65,7 +65,7 @@ def _data(resolved: ResolvedStudy) -> list[str]:
         n_groups = len(np.unique(data.groups))
         lines.append(f"groups      {n_groups:,} by {section.groups}; samples of a group stay together")
     if data.covariates is not None:
-        lines.append(f"adjusted    for {listing(data.covariates.names)}; features must tell something beyond")
+        lines.append(f"adjusted    for {listing(data.covariates.names)}; features count for what they add")
     if data.levels:
         shown = [f"{data.feature_names[j]} ({_levels(levels)})" for j, levels in list(data.levels.items())[:5]]
         more = ", ..." * (len(data.levels) > 5)
@@ -113,7 +113,7 @@ def _decision(resolved: ResolvedStudy) -> list[str]:
 
 
 def _trust(resolved: ResolvedStudy) -> str:
-    from ..study.trusted import chosen_level
+    from ..study.trust_work import chosen_level
 
     section, level = resolved.study.trust, chosen_level(resolved)
     parts = [f"{section.n_shuffles} shuffled targets", f"{section.n_splits} pairs of halves"]

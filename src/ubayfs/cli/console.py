@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import signal
 import sys
@@ -12,24 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..exceptions import UBayFSWarning
-
-# What makes a terminal do something, or show a text in another order than it is written: control characters but tab and
-# line feed, separators of lines, marks of direction, halves of characters.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+from ..exceptions import UBayFSWarning, printable
 
 
 class Terminated(KeyboardInterrupt):
     """The program was asked to end by SIGTERM, as batch systems do; work is stored as after Ctrl-C."""
-
-
-def printable(text: str) -> str:
-    r"""Return a text with escapes such as ``\x1b`` in place of characters that terminals obey.
-
-    >>> print(printable("gene\x1b[31m"))
-    gene\x1b[31m
-    """
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def shell_command(*words: str | os.PathLike[str]) -> str:

@@ -51,7 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
         study, problems = read_draft(arguments.study)
         used = options.with_origin(study, stored.study)
         if used != options.with_origin(study, study):  # the same file has another relative path in another folder
-            echo_error(f"Note: data and ensemble are those of {arguments.result}, whatever {arguments.study} has.")
+            echo_error(
+                f"Note: data and ensemble are those of {arguments.result}; those of {arguments.study} are not used."
+            )
             study, problems.changed = used, frozenset({"data", "evidence"})
     study = options.changed(study, arguments, problems, evidence)
     directory = arguments.output
@@ -97,7 +99,7 @@ def _asked_level(arguments: argparse.Namespace) -> str | None:
 
 
 def _check_noise(earlier: StoredResult | None, directory: Path) -> None:
-    """Refuse a size that only shuffled targets tell, if the result has none of their ensembles."""
+    """Refuse a size that needs shuffled targets, if the result has no ensembles on these."""
     from ..exceptions import InputError
 
     if earlier is None or earlier.trust is None or earlier.trust.null is None:

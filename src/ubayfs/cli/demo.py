@@ -24,11 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the files of the demo, then do what `ubayfs select` does."""
     from ..exceptions import InputError
-    from ..study.demo import FILES, write_demo
+    from ..study.starter import DEMO_FILES, write_demo
     from .main import build_parser
 
     directory: Path = arguments.output
-    files = [directory / name for name in FILES]
+    files = [directory / name for name in DEMO_FILES]
     existing = [path for path in files if path.exists()]
     if existing and not arguments.force:
         raise InputError(f"{existing[0]} exists already. Choose another directory with -o, or replace it with --force.")

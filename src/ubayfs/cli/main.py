@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..exceptions import UBayFSError
-from .console import Terminated, echo_error, printable, terminable, warnings_as_notes
+from ..exceptions import UBayFSError, printable
+from .console import Terminated, echo_error, terminable, warnings_as_notes
 
 OK, BUG, USER_ERROR, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 

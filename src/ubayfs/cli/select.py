@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     from ..results import reserve
     from ..results.finishing import runs_directory
     from ..study import resolve_study
-    from ..study.trusted import chosen_level
+    from ..study.trust_work import chosen_level
     from ..summary import advice_facts
 
     study = options.requested_study(arguments)

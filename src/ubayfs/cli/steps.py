@@ -18,32 +18,20 @@ if TYPE_CHECKING:
     from ..results import StoredResult
     from ..selection import Selection
     from ..study import ResolvedStudy, Study
-    from ..study.trusted import TrustWork
+    from ..study.trust_work import TrustWork
 
 _SHOWN = 50  # chosen features that are printed; the files have all
-# Advice that an option of the command line follows.
-_ADVICE = {
-    "time_limit": (
-        "the time limit was reached: the set has the score {value:.6g}, and no set has a higher one than {bound:.6g} "
-        "(gap {gap:.3g}). Give more time with --time-limit to close the gap."
-    ),
-    "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are selected because no "
-        "constraint excludes them. Add --max-size N."
-    ),
-    "many_features_per_model": (
-        "a run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
-        "tell nothing get many votes too. Use --features-per-model {quarter}, or fewer."
-    ),
-    "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
-        "alone are the reason. Exclude such features with --min-votes 1."
-    ),
+# What to do about advice by an option of the command line.
+_REMEDIES = {
+    "time_limit": "Give more time with --time-limit to close the gap.",
+    "size_not_limited": "Add --max-size N.",
+    "many_features_per_model": "Use --features-per-model {quarter}, or fewer.",
+    "without_votes": "Exclude such features with --min-votes 1.",
 }
 
 
 def written_to(study: Study, directory: Path) -> Study:
-    """Return the study with the directory that its result is written to, whoever named it."""
+    """Return the study with the directory that its result is written to, whether by option or in the file."""
     relative = os.path.relpath(directory, study.folder)
     return replace(study, outputs=replace(study.outputs, directory=Path(relative).as_posix()))
 
@@ -97,7 +85,7 @@ def finish(
     finished repeats in `runs`. By default what the earlier result knows is used.
     """
     from ..results.finishing import finished
-    from ..study.trusted import TrustWork
+    from ..study.trust_work import TrustWork
     from ..summary import advice_facts, answer
     from ..summary.trust_sentences import three_facts
     from ..trust.trust import Trust
@@ -128,17 +116,20 @@ def finish(
         n_written = len(write(result, data=work.study.table, figures=figures))
         if unread is None and directory is not None:
             echo(f"\nWrote {n_written} files to {directory}; open {directory / 'report.html'}")
-    if runs is not None and not work.stopped:
+    validation = work.trust.validation
+    in_folds = validation is not None and not validation.complete
+    if runs is not None and not (work.stopped or in_folds):
         shutil.rmtree(runs, ignore_errors=True)  # the result holds all of them now
     elif runs is not None and directory is not None:
-        rest = shell_command("ubayfs", "trust", directory, *([] if level == "full" else ["--level", "quick"]))
+        quick = [] if level == "full" or in_folds else ["--level", "quick"]
+        rest = shell_command("ubayfs", "trust", directory, *quick)
         echo_error(f"Not everything was done; complete it with: {rest}")
     if unread is not None:
         raise unread
 
 
 def _unread(show: Callable[[Any], None], content: Any) -> OSError | None:
-    """Print, and return what kept it from being read: whoever reads may have left, which must not lose the result."""
+    """Print, and return the error if the output is closed, which must not lose the result."""
     try:
         show(content)
     except OSError as error:
@@ -147,7 +138,7 @@ def _unread(show: Callable[[Any], None], content: Any) -> OSError | None:
 
 
 def _examined(work: TrustWork, selection: Selection, known: dict[str, Any], level: str | None) -> dict[str, Any]:
-    """Find out what a level asks for, or what the ensembles that are known tell; return the answer with it."""
+    """Find out what a level asks for, or judge by the ensembles that are known; return the answer with it."""
     from ..summary import answer
 
     before = work.trust
@@ -166,8 +157,8 @@ def echo_advice(advice: Iterable[Mapping[str, Any]]) -> None:
     from ..exceptions import Advice
 
     for given in advice:
-        text = _ADVICE.get(given["code"])
-        echo_error(f"Note: {given['message'] if text is None else Advice.from_dict(given).in_words(text)}")
+        remedy = _REMEDIES.get(given["code"])
+        echo_error(f"Note: {given['message'] if remedy is None else Advice.from_dict(given).in_words(remedy)}")
 
 
 def print_answer(known: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Annotated, Any
@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Floats, check_real
-from ..exceptions import ConstraintError, InputError
+from .._arguments import Floats, as_array, check_real, entries_of
+from ..exceptions import ConstraintError, InputError, repr_of
 
 _SHOWN = 60  # entries of an argument that repr still lists
 
@@ -94,16 +94,16 @@ def plain_argument(value: Any) -> Any:
 
 def as_items(argument: str, items: Any) -> tuple[str | int, ...]:
     """Return names or positions as a tuple that is not empty."""
-    if isinstance(items, str | Integral):
-        items = [items]
-    if not isinstance(items, Iterable):
-        raise ConstraintError.of(argument, f"must be given by names (str) or positions (int); got {items!r}.", items)
-    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
+    entries = entries_of(argument, [items] if isinstance(items, str | Integral) else items, ConstraintError)
+    if entries is None:
+        rule = f"must be given by names (str) or positions (int); got {repr_of(items)}."
+        raise ConstraintError.of(argument, rule, items)
+    plain = tuple(item.item() if isinstance(item, np.generic) else item for item in entries)
     if not plain:
         raise ConstraintError.of(argument, "must not be empty.", items)
     for item in plain:
         if isinstance(item, bool) or not isinstance(item, str | int):
-            raise ConstraintError.of(argument, f"must be names (str) or positions (int); got {item!r}.", items)
+            raise ConstraintError.of(argument, f"must be names (str) or positions (int); got {repr_of(item)}.", items)
     return plain
 
 
@@ -126,7 +126,7 @@ def as_vector(argument: str, values: Any) -> tuple[float, ...]:
     """Return finite numbers in one row."""
     numbers = as_numbers(argument, values)
     if numbers.ndim != 1 or not len(numbers):
-        raise ConstraintError.of(argument, f"must be a mapping or one row of numbers; got {values!r}.", values)
+        raise ConstraintError.of(argument, f"must be a mapping or one row of numbers; got {repr_of(values)}.", values)
     return tuple(numbers.tolist())
 
 
@@ -155,8 +155,8 @@ def rho_or_price(rho: Any, price: Any) -> dict[str, float]:
 
 def as_prices(price: Any) -> Floats:
     """Return the price of one or several inequalities."""
-    several = isinstance(price, Iterable) and not isinstance(price, str)
-    return np.array([as_price(entry) for entry in price] if several else as_price(price))
+    entries = entries_of("price", price)
+    return np.array(as_price(price) if entries is None else [as_price(entry) for entry in entries])
 
 
 def as_relaxations(rho: Any) -> Floats:
@@ -164,7 +164,7 @@ def as_relaxations(rho: Any) -> Floats:
     values = as_numbers("rho", rho, finite=False)
     if not (values >= 0).all():
         raise ConstraintError.of(
-            "rho", f"must be >= 0 and not NaN; got {rho!r}. 0 leaves an inequality out, inf makes it hard.", rho
+            "rho", f"must be >= 0 and not NaN; got {repr_of(rho)}. 0 leaves an inequality out, inf makes it hard.", rho
         )
     return values
 
@@ -184,10 +184,11 @@ def per_inequality(argument: str, values: Floats, n: int) -> float | tuple[float
 def as_numbers(argument: str, values: Any, finite: bool = True) -> Floats:
     """Return an array of float, or raise if something else or (unless allowed) not finite is in it."""
     try:
-        array = np.asarray(values)
+        array = as_array(argument, values)
         numbers = array.astype(np.float64) if array.dtype.kind in "biufO" else None
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, ArithmeticError, MemoryError):
         numbers = None
     if numbers is None or (finite and not np.isfinite(numbers).all()):
-        raise ConstraintError.of(argument, f"must hold {'finite ' if finite else ''}numbers; got {values!r}.", values)
+        rule = f"must hold {'finite ' if finite else ''}numbers; got {repr_of(values)}."
+        raise ConstraintError.of(argument, rule, values)
     return numbers

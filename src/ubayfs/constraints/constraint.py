@@ -8,7 +8,7 @@ known which features and blocks there are. :func:`builder` ties the two together
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial, wraps
 from typing import Any, ParamSpec, get_type_hints
@@ -16,12 +16,12 @@ from typing import Any, ParamSpec, get_type_hints
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Array, FeatureIndex, Floats, Ints
-from .._shown import Shown
+from .._arguments import Array, FeatureIndex, Floats, Ints, entries_of
+from .._plain import ShownAsCard
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..exceptions import ConstraintError, InputError
-from .arguments import plain_argument, shown
+from ..exceptions import ConstraintError, InputError, repr_of
+from .arguments import Items, plain_argument, shown
 
 P = ParamSpec("P")
 
@@ -29,7 +29,7 @@ _LISTED = 6  # names shown in one label
 
 
 @dataclass(frozen=True, repr=False)
-class Constraint(Shown):
+class Constraint(ShownAsCard):
     """A side constraint by name, not yet tied to a data set; made by builders such as :func:`~ubayfs.max_size`.
 
     Attributes
@@ -174,6 +174,12 @@ class Kind:
         """Names of the parameters without a default."""
         return tuple(name for name, parameter in self.parameters.items() if parameter.default is parameter.empty)
 
+    @cached_property
+    def items(self) -> frozenset[str]:
+        """Names of the parameters that list features or blocks: those annotated as `Items`."""
+        hints = get_type_hints(self.build, include_extras=True)
+        return frozenset(name for name, hint in hints.items() if hint == Items)
+
     @property
     def meaning(self) -> str:
         """What it asks for: the docstring of the builder, up to the first colon or line break."""
@@ -208,7 +214,7 @@ def builder(
         def build(*args: P.args, **kwargs: P.kwargs) -> Constraint:
             try:
                 if kwargs.get("price") is not None and "rho" in signature.bind_partial(*args, **kwargs).arguments:
-                    rule = "cannot be given together with rho: both tell how strictly the constraint is meant."
+                    rule = "cannot be given together with rho: both say how strict the constraint is."
                     raise ConstraintError.of("price", rule, kwargs["price"])
                 return Constraint(kind, tuple(check(*args, **kwargs).items()))
             except InputError as error:
@@ -227,16 +233,16 @@ def as_constraints(constraints: Any) -> tuple[Constraint, ...]:
     """Return one or several constraints as a tuple; anything else is an error."""
     if isinstance(constraints, Constraint):
         return (constraints,)
-    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
-    items = tuple(constraints) if several else (constraints,)
+    entries = entries_of("constraints", constraints, ConstraintError)
+    items = [constraints] if entries is None else entries
     for item in items:
         if not isinstance(item, Constraint):
             raise ConstraintError.of(
                 "constraints",
-                f"must be made by builders such as max_size(10) or must_link(['a', 'b']); got {item!r}.",
+                f"must be made by builders such as max_size(10) or must_link(['a', 'b']); got {repr_of(item)}.",
                 item,
             )
-    return items
+    return tuple(items)
 
 
 # -- what kinds share --------------------------------------------------------------------------------------------------

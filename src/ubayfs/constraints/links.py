@@ -12,7 +12,7 @@ import numpy as np
 
 from .._arguments import Ints, check_choice, check_real
 from ..data import correlation
-from ..exceptions import ConstraintError
+from ..exceptions import ConstraintError, repr_of
 from .arguments import Items, as_items, as_price, rho_or_price
 from .constraint import (
     Constraint,
@@ -33,7 +33,7 @@ def _linked(features: Any, rho: Any, on: Any, price: Any, at_least: int = 1) -> 
     on = check_choice("on", on, ("features", "blocks"))
     items = as_items("features", features)
     if len(items) < at_least:
-        raise ConstraintError.of("features", f"must name at least {at_least} {on}; got {list(items)!r}.", items)
+        raise ConstraintError.of("features", f"must name at least {at_least} {on}; got {repr_of(list(items))}.", items)
     return {"features": items, **rho_or_price(rho, price), "on": on}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._arguments import check_int, did_you_mean
-from ..exceptions import ConstraintError, InputError
+from ..exceptions import ConstraintError, InputError, repr_of
 from .constraint import Constraint
 
 SUPPORTED = "supported"
@@ -20,7 +20,8 @@ def as_size(name: str, value: Any, low: int) -> int | str:
         return check_int(name, value, low=low, high=_MOST)
     if value != SUPPORTED:
         hint = did_you_mean(value, [SUPPORTED])
-        raise InputError.of(name, f"must be a whole number >= {low} or {SUPPORTED!r}; got {value!r}.{hint}", value)
+        rule = f"must be a whole number >= {low} or {SUPPORTED!r}; got {repr_of(value)}.{hint}"
+        raise InputError.of(name, rule, value)
     return value
 
 
@@ -45,6 +46,6 @@ def with_supported(constraints: Iterable[Constraint], n: int | str) -> tuple[Con
 
 
 def unknown_size() -> ConstraintError:
-    """Return the error of a size that nobody has found yet."""
-    rule = "is 'supported', which shuffled targets tell: estimate the noise, and pass max_size(noise.supported)."
+    """Return the error of a size that is not estimated yet."""
+    rule = "is 'supported', a number that is estimated with shuffled targets: pass max_size(noise.supported)."
     return ConstraintError(f"max_size: n {rule}", argument="n", value=SUPPORTED, rule=rule)

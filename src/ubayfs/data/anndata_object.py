@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arguments import Mask, did_you_mean
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, repr_of
 from .missing import samples_of
 from .reading_rules import SurvivalColumns, target_columns
 
@@ -45,7 +45,7 @@ def parts_of(X: Any, y: Any = None, groups: Any = None, target: Any = None, laye
         named = {"target": target, "groups": groups if isinstance(groups, str) else None, "layer": layer}
         for argument, name in named.items():
             if name is not None:
-                rule = f"names a part of an AnnData object, but X is of type {type(X).__name__}; got {name!r}."
+                rule = f"names a part of an AnnData object, but X is of type {type(X).__name__}; got {repr_of(name)}."
                 raise InputError.of(argument, f"{rule} {_OTHERWISE[argument]}", name)
         return Parts(X, None, X, y, groups)
     if isinstance(groups, str):
@@ -104,7 +104,8 @@ def _columns(adata: Any, argument: str, names: Any) -> Any:
 
 
 def _check_known(argument: str, name: Any, known: Iterable[Any], what: str) -> None:
-    names = [str(one) for one in known]
+    names = [str(name) for name in known]
     if not isinstance(name, str) or name not in names:
-        hint = did_you_mean(name, names) or f" There are {len(names)}: {', '.join(map(repr, names[:8]))}..."
-        raise InputError.of(argument, f"names {name!r}, but the AnnData object has no such {what}.{hint}", name)
+        near = did_you_mean(name, names) if isinstance(name, str) else ""
+        hint = near or f" There are {len(names)}: {', '.join(map(repr, names[:8]))}..."
+        raise InputError.of(argument, f"names {repr_of(name)}, but the AnnData object has no such {what}.{hint}", name)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._arguments import FeatureIndex, Ints, did_you_mean
-from ..exceptions import Advice, ConstraintError
+from .._arguments import FeatureIndex, Ints, did_you_mean, entries_of
+from ..exceptions import Advice, ConstraintError, repr_of
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class Blocks:
         members = {}
         for name, features in dict(self.members).items():
             if not isinstance(name, str):
-                raise ConstraintError.of("blocks", f"must have names that are strings; got {name!r}.")
-            if isinstance(features, str | int | np.integer):
-                features = (features,)
-            if not isinstance(features, Iterable):
-                raise ConstraintError(f"block {name!r} must list its features; got {features!r}.", argument="blocks")
-            members[name] = tuple(features)
+                raise ConstraintError.of("blocks", f"must have names that are strings; got {repr_of(name)}.")
+            single = isinstance(features, str | int | np.integer)
+            entries = entries_of(f"block {name!r}", [features] if single else features, ConstraintError)
+            if entries is None:
+                rule = f"block {name!r} must list its features; got {repr_of(features)}."
+                raise ConstraintError(rule, argument="blocks")
+            members[name] = tuple(entries)
             if not members[name]:
                 raise ConstraintError(
                     f"block {name!r} has no features; leave it out or name its members.", argument="blocks"
@@ -76,7 +77,7 @@ class Blocks:
         if hasattr(blocks, "columns") and hasattr(blocks, "to_numpy"):
             from pandas import isna
 
-            from ..knowledge.rows import heading_of
+            from ..knowledge.headings import heading_of
 
             features, names = (heading_of(column, list(blocks.columns)) for column in ("feature", "block"))
             missing = [column for column, found in (("block", names), ("feature", features)) if found is None]
@@ -117,7 +118,7 @@ class Blocks:
         blocks : Blocks
             Gene sets without any feature of the data are left out. `notes` lists the names that are not in the data.
         """
-        from ..knowledge.tied import gene_set_blocks
+        from ..knowledge.matching import gene_set_blocks
 
         return gene_set_blocks(source, feature_names, only, aliases)
 
@@ -148,6 +149,22 @@ class Blocks:
             index.positions(features, f"block {name!r}", ConstraintError) for name, features in self.members.items()
         ]
         return sets_matrix(columns, len(index.names))
+
+
+def members_by_prefix(names: Iterable[str], separator: str) -> dict[str, list[str]]:
+    """Return the features of each block: those whose names are the same up to the first separator.
+
+    Examples
+    --------
+    >>> members_by_prefix(["mean radius", "mean area", "id"], " ")
+    {'mean': ['mean radius', 'mean area']}
+    """
+    found: dict[str, list[str]] = {}
+    for name in names:
+        prefix, separated, _ = name.partition(separator)
+        if separated and prefix:
+            found.setdefault(prefix, []).append(name)
+    return found
 
 
 def sets_matrix(sets: Sequence[Ints], n_features: int) -> sparse.csr_array:

@@ -91,6 +91,10 @@ class CategoryTable:
         vars(table)["coded"] = coded  # what the property would make of codes
         return table
 
+    def columns(self, feature: int) -> Array:
+        """Return the coded columns of one feature, of shape (n_samples, n_columns)."""
+        return self.coded[:, self.starts[feature] : self.starts[feature + 1]]
+
     @cached_property
     def several(self) -> Ints:
         """The features that are coded by more than one column: categories of three or more levels without order."""
@@ -178,7 +182,7 @@ class ReadCategory:
     levels: Levels
     pooled: tuple[str, ...] = ()  # labels of few samples that became one level
     once: tuple[str, ...] = ()  # levels of a single sample
-    by_text: bool = False  # nobody said that it is a category
+    by_text: bool = False  # its type does not say that it is a category
 
     @classmethod
     def of(cls, name: str, column: Any, order: Sequence[str] | None = None) -> ReadCategory:
@@ -208,12 +212,12 @@ class ReadCategory:
         rare = [label for label in names if counts[label] < FEWEST_SAMPLES]
         if ordered or len(rare) < 2 or len(names) < 3:
             rare = []
-        kept = [label for label in names if label not in rare]
-        pool = POOLED if POOLED not in kept else f"{POOLED} (pooled)"
-        code = {label: position for position, label in enumerate(kept)} | dict.fromkeys(rare, len(kept))
+        levels_left = [label for label in names if label not in rare]
+        pool = POOLED if POOLED not in levels_left else f"{POOLED} (pooled)"
+        code = {label: position for position, label in enumerate(levels_left)} | dict.fromkeys(rare, len(levels_left))
         found = labels.map(code).to_numpy(dtype=np.float64, na_value=np.nan)
-        levels = Levels((*kept, *[pool] * bool(rare)), ordered)
-        once = tuple(label for label in kept if counts[label] == 1)
+        levels = Levels((*levels_left, *[pool] * bool(rare)), ordered)
+        once = tuple(label for label in levels_left if counts[label] == 1)
         by_text = order is None and not categorical and not truth
         return cls(found, levels, tuple(rare), once, by_text)
 
@@ -231,6 +235,13 @@ def _too_many(names: Sequence[str]) -> str:
         f"has {len(names)} different labels ({shown}, ...), and a category has at most {MOST_LEVELS}. Leave the column "
         "out (ignore, in a study), give its labels an order, or merge labels."
     )
+
+
+def has_text(X: Any) -> bool:
+    """Tell whether a frame of pandas has columns that are not numbers or booleans."""
+    from pandas.api.types import is_numeric_dtype
+
+    return hasattr(X, "iloc") and not all(map(is_numeric_dtype, X.dtypes))
 
 
 def category_notes(found: Mapping[str, ReadCategory]) -> tuple[Advice, ...]:

@@ -72,7 +72,7 @@ def find_clusters(X: Array, threshold: float) -> list[Ints]:
         nodes = order[starts[number] : starts[number + 1]]
         own = pairs[pair_starts[number] : pair_starts[number + 1]]
         label = _complete_linkage(len(nodes), place[first[own]], place[second[own]], 1.0 - strength[own])
-        found += [members for one in np.unique(label) if len(members := nodes[label == one]) > 1]
+        found += [members for value in np.unique(label) if len(members := nodes[label == value]) > 1]
     return sorted(found, key=lambda members: int(members[0]))
 
 

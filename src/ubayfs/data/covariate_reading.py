@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Mask, did_you_mean
+from .._arguments import Array, Mask, as_array, did_you_mean
 from ..exceptions import Advice, InputError
 from .anndata_object import Parts, is_anndata
 from .covariates import Covariate, Covariates
@@ -103,10 +103,7 @@ def _given(adjust_for: Any) -> dict[str, Any]:
         return {str(name): adjust_for[name] for name in adjust_for.columns}
     if getattr(adjust_for, "name", None) is not None:
         return {str(adjust_for.name): adjust_for}
-    try:
-        values = np.asarray(adjust_for)
-    except ValueError as error:
-        raise InputError.of("adjust_for", f"must have one row per sample of X; {error}.") from error
+    values = as_array("adjust_for", adjust_for, "must have one row per sample of X")
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2:
@@ -123,7 +120,7 @@ def _named(parts: Parts, names: list[str]) -> tuple[Parts, dict[str, Any]]:
     elif hasattr(values, "columns"):
         known = {str(label): label for label in values.columns}
     else:
-        values = values if hasattr(values, "shape") else np.asarray(values)
+        values = values if hasattr(values, "shape") else as_array("X", values)
         known = {f"x{position}": position for position in range(values.shape[1] if values.ndim == 2 else 0)}
     for name in names:
         if name not in known:
@@ -154,22 +151,23 @@ def _length(values: Any) -> int:
 
 def _without(parts: Parts, absent: Mask, names: list[str]) -> tuple[Parts, Advice]:
     """Leave samples out of all parts."""
-    kept, values = ~absent, parts.values
+    complete, values = ~absent, parts.values
     index = parts.samples.index if hasattr(parts.samples, "index") and hasattr(parts.samples, "iloc") else None
     left_out = [str(label) for label in (np.flatnonzero(absent) if index is None else index[absent])]
-    facts = {"names": names, "n_samples": len(left_out), "samples": left_out, "n_left": int(kept.sum())}
+    facts = {"names": names, "n_samples": len(left_out), "samples": left_out, "n_left": int(complete.sum())}
     if hasattr(values, "columns") and not hasattr(values, "iloc"):
-        values = values.filter(kept)
+        values = values.filter(complete)
     elif hasattr(values, "iloc"):
-        values = values.iloc[np.flatnonzero(kept)]
+        values = values.iloc[np.flatnonzero(complete)]
     else:
-        values = values[np.flatnonzero(kept)] if hasattr(values, "shape") else np.asarray(values)[kept]
+        values = values[np.flatnonzero(complete)] if hasattr(values, "shape") else np.asarray(values)[complete]
 
-    def of_kept(other: Any) -> Any:  # of another length: refused where it is read
-        return samples_of(other, kept) if other is not None and np.ndim(other) and len(other) == len(kept) else other
+    def taken(other: Any) -> Any:
+        as_long = other is not None and np.ndim(other) > 0 and len(other) == len(complete)
+        return samples_of(other, complete) if as_long else other  # of another length: refused where it is read
 
-    samples = parts.samples.iloc[np.flatnonzero(kept)] if index is not None else values
-    y, groups = (of_kept(other) for other in (parts.y, parts.groups))
+    samples = parts.samples.iloc[np.flatnonzero(complete)] if index is not None else values
+    y, groups = (taken(other) for other in (parts.y, parts.groups))
     return parts._replace(values=values, samples=samples, y=y, groups=groups), Advice(
         "samples_without_covariate", facts
     )

@@ -1,4 +1,4 @@
-"""Covariates: what features must tell something beyond, such as age, sex or batch; coded, and taken out of columns."""
+"""Covariates, such as age, sex or batch, that features are adjusted for; coded, and taken out of columns."""
 
 from __future__ import annotations
 
@@ -157,16 +157,28 @@ def covariate_advice(covariates: Covariates, target: Target) -> tuple[Advice, ..
         return (*notes, Advice("adjusted_without_target", {"names": covariates.names}))
     try:
         share, _ = target_left(covariates.basis, target)
+        nearly = 1 - _explained_of_survival(covariates.basis, target) if target.task == "survival" else share
     except UBayFSError:  # Cox's model has no fit
-        share = 0.0
+        share = nearly = 0.0
     names = ", ".join(map(repr, covariates.names))
     if n_samples - rank < 2 or share < DETERMINED:
         many = f" {rank - 1} coded columns are too many for {n_samples} samples." if 2 * rank > n_samples else ""
         rule = f"determines the target: nothing of it is left beyond {names}, so that no feature can add to them.{many}"
         raise InputError.of("adjust_for", f"{rule} Leave out the covariate that says the same as the target.")
-    if share < _NEARLY_DETERMINED:
-        notes.append(Advice("covariates_explain_target", {"names": covariates.names, "share": 1 - share}))
+    if nearly < _NEARLY_DETERMINED:
+        notes.append(Advice("covariates_explain_target", {"names": covariates.names, "share": 1 - nearly}))
     return tuple(notes)
+
+
+def _explained_of_survival(basis: Floats, target: Target) -> float:
+    """Return the explained variation of Cox's model of the covariates (Kent and O'Quigley 1988).
+
+    It is V / (V + pi^2 / 6) with the variance V of the linear predictor: on a scale of time where hazards are constant,
+    pi^2 / 6 is the variance of the logarithm of times around it.
+    """
+    Z = basis[:, 1:] * np.sqrt(len(basis))
+    variance = float(np.var(Z @ fit_cox(Z, target.time, target.event).coefficients))
+    return variance / (variance + np.pi**2 / 6)
 
 
 def association(x: Floats, columns: Floats, basis: Floats) -> float:

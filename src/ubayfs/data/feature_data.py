@@ -14,20 +14,18 @@ import numpy as np
 
 from .._arguments import Array, FeatureIndex, Ints, Mask
 from ..exceptions import Advice, InputError
+from .advice import class_advice, identical_advice, outlier_advice
 from .anndata_object import parts_of
 from .blocks import Blocks
 from .categories import Levels, category_notes, columns_of, levels_of, with_levels
-from .class_sizes import class_advice
 from .covariate_reading import check_not_features, named_in, take_covariates
 from .covariates import Covariates, covariate_advice
 from .groups import check_aligned, read_groups
-from .lone_values import lone_value_advice
 from .mapped_array import TableFile, hash_values, map_table
 from .matrix import feature_chunks, read_matrix
 from .missing import FILLS, MAX_MISSING, Gaps, check_missing, samples_of
 from .sparse_columns import SparseColumns
 from .target import Target, read_target
-from .twins import twin_advice
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class FeatureData:
     sample_names : ndarray of str (object) of shape (n_samples,) or None
         Ids of the samples, where the files have them.
     covariates : Covariates or None
-        What features must tell something beyond; never features.
+        That features are adjusted for; never features.
     """
 
     X: Array
@@ -88,23 +86,8 @@ class FeatureData:
         ----------
         X : array-like, DataFrame, sparse matrix, AnnData or path of a .npy file, of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_labels), optional
-        task : str, optional
-            Default: inferred from `y` like :func:`sklearn.utils.multiclass.type_of_target`.
-        groups : array-like of shape (n_samples,), optional
-            Patient, mouse, subject... of each sample; of AnnData also the name of a column of `obs`.
-        target : str or list of str, optional
-            Of AnnData, instead of `y`: the column of `obs` that is the target, several 0/1 columns for multi-label.
-        layer : str, optional
-            Of AnnData: the layer that holds the values, instead of `X`.
-        missing : {"error", "available", "drop_rows", "drop_columns", "median"}
-            What to do about missing values (NaN) of X: refuse them; let each feature count with the samples that have
-            it; leave out the samples, or the features, that lack any; as "available", but with medians where a
-            selector needs complete data.
-        max_missing : float in [0, 1]
-            With "available" and "median": features of which a larger share is missing are left out.
-        adjust_for : str, sequence of str, or array-like of shape (n_samples,) or (n_samples, n_covariates), optional
-            Covariates: columns of X by name (x0, x1, ... of an array), which are not features then, of AnnData columns
-            of `obs`; or their values. Samples without a value of a covariate are left out, with a note.
+        task, groups, target, layer, missing, max_missing, adjust_for
+            As in :func:`~ubayfs.collect_evidence`.
 
         Notes
         -----
@@ -228,15 +211,15 @@ class FeatureData:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """What must be known: how files were read, many or small classes, values far from all others, twins."""
+        """What must be known: how files were read, many or small classes, outlying values, equal features."""
         # What a rule did about missing values is what was asked for; nobody has to be warned of it.
         notes = tuple(note for note in self.notes if note is not self.about_missing)
         columns = (self.X, *self.extremes, self.feature_names)
         low, high = self.extremes
         if self.levels:  # a code is not far from others
             low = np.where(np.isin(np.arange(self.n_features), list(self.levels)), high, low)
-        lone = lone_value_advice(self.X, low, high, self.feature_names)
-        return (*notes, *class_advice(self.target), *lone, *twin_advice(*columns))
+        outliers = outlier_advice(self.X, low, high, self.feature_names)
+        return (*notes, *class_advice(self.target), *outliers, *identical_advice(*columns))
 
     @cached_property
     def values_hash(self) -> str:

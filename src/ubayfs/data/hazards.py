@@ -17,6 +17,9 @@ from .._arguments import Array, Floats, Ints
 from ..exceptions import UBayFSError
 
 _MAX_STEPS = 100
+# Newton's method ends where a step promises less than this share of the loss, and a line search at this step; a step is
+# taken if the loss falls by this share of what its slope promises (Armijo).
+_LAST_GAIN, _SMALLEST_STEP, _ENOUGH = 1e-10, 1e-10, 1e-4
 # Linear predictors beyond this are cut, so that squares of exp stay above 0; hazards of exp(300) mean nothing.
 _LARGEST = 300.0
 
@@ -158,13 +161,13 @@ def fit_cox(Z: Floats, time: Array, event: Array, penalty: float = 0.0) -> CoxFi
             rule = "Cox's model has no unique fit; columns determine each other."
             raise UBayFSError(rule) from error
         decrement, step, start = float(gradient @ direction), 1.0, point.loss + penalty / 2 * float(w @ w)
-        if decrement <= 1e-10 * (1 + abs(start)):  # the last step squares what error is left
+        if decrement <= _LAST_GAIN * (1 + abs(start)):  # the last step squares what error is left
             w = w + direction
             return CoxFit(w, CoxPoint.at(risk_sets, Z @ w).residual)
-        while step > 1e-10:
+        while step > _SMALLEST_STEP:
             new = w + step * direction
             point = CoxPoint.at(risk_sets, Z @ new)
-            if point.loss + penalty / 2 * float(new @ new) <= start - 1e-4 * step * decrement:
+            if point.loss + penalty / 2 * float(new @ new) <= start - _ENOUGH * step * decrement:
                 break
             step /= 2
         else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from .._arguments import Array, Floats, check_not_complex
+from .._arguments import Array, Floats, as_array, as_names, check_not_complex, made_names
 from ..exceptions import ColumnTypeError, InputError
 from .categories import ReadCategory, is_category
 from .sparse_columns import SparseColumns
@@ -54,7 +54,7 @@ def read_matrix(X: Any, missing: str, labels: Any = None) -> tuple[Any, Array, d
     if n_samples == 1:
         raise InputError.of("X", "has only 1 sample; subsamples need at least 2, in practice many more.")
     if names is None:
-        names = np.array([f"x{i}" for i in range(n_features)], dtype=object)
+        names = np.array(made_names(n_features), dtype=object)
     if isinstance(values, SparseColumns):  # what is not finite shows in the extremes of its column
         _check_finite(np.stack(values.extremes()), names, "error", "Missing values need a dense table, X.toarray(). ")
     else:
@@ -75,10 +75,7 @@ def _read_array(X: Any) -> Any:
         return SparseColumns.of(X) if X.ndim == 2 else X
     if isinstance(X, np.ma.MaskedArray):
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
-    try:
-        values = np.asarray(X)
-    except ValueError as error:
-        raise InputError.of("X", f"must be a table whose rows have the same length; {error}.") from error
+    values = as_array("X", X, "must be a table whose rows have the same length")
     if values.dtype.kind == "c":
         check_not_complex("X", values)
     if values.dtype in (np.float32, np.float64):
@@ -125,7 +122,7 @@ def _why_not_numbers(column: Array) -> str | None:
 
 def _distinct(labels: Any) -> Array:
     """Return labels of columns as names of features, or raise if one stands there twice."""
-    names = np.array([str(label) for label in labels], dtype=object)
+    names = as_names("X", labels)
     unique, counts = np.unique(names.astype(str), return_counts=True)
     if (counts > 1).any():
         raise InputError.of(

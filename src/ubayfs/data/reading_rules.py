@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .._arguments import check_names
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 
 FEATURES_IN = ("columns", "rows")
 KEEP_RULES = ("all", "any")
@@ -34,7 +34,7 @@ class SurvivalColumns(dict[str, str]):
         elif set(parts) & {"lower", "upper", "left", "right"}:
             rule = f"must have a time and an event; got {listed}. Interval censoring is not supported."
         elif set(parts) != {"time", "event"} or not all(isinstance(c, str) and c.strip() for c in parts.values()):
-            rule = f"must be {{time: COLUMN, event: COLUMN}} for survival; got {dict(given)!r}."
+            rule = f"must be {{time: COLUMN, event: COLUMN}} for survival; got {repr_of(dict(given))}."
         else:
             return cls(time=parts["time"].strip(), event=parts["event"].strip())
         raise InputError.of(name, rule, given)
@@ -76,13 +76,14 @@ def check_orders(name: str, given: Any) -> dict[str, tuple[str, ...]]:
     {'grade': ('1', '2', '3')}
     """
     if not isinstance(given, Mapping) or not given:
-        raise InputError.of(name, f"must map columns to lists of their labels, lowest first; got {given!r}.", given)
+        rule = f"must map columns to lists of their labels, lowest first; got {repr_of(given)}."
+        raise InputError.of(name, rule, given)
     read = {
         str(column): tuple(map(str, labels)) for column, labels in given.items() if isinstance(labels, list | tuple)
     }
     for column, labels in given.items():
         if len(set(read.get(str(column), ()))) < max(len(read.get(str(column), ())), 2):
-            rule = f"must give two or more different labels of {str(column)!r}, lowest first; got {labels!r}."
+            rule = f"must give two or more different labels of {str(column)!r}, lowest first; got {repr_of(labels)}."
             raise InputError.of(name, rule, given)
     return read
 
@@ -97,6 +98,6 @@ def check_encoding(name: str, value: Any) -> str:
     try:
         codecs.lookup(value)
     except (LookupError, TypeError) as error:
-        rule = f"must be the name of an encoding, such as latin-1, cp1252 or utf-16; got {value!r}."
+        rule = f"must be the name of an encoding, such as latin-1, cp1252 or utf-16; got {repr_of(value)}."
         raise InputError.of(name, rule, value) from error
     return str(value)

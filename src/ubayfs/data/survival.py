@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Mask, check_not_complex
-from ..exceptions import InputError
+from .._arguments import Array, Floats, Mask, as_array, check_not_complex
+from ..exceptions import InputError, repr_of
 
 # Fewer events in a run, or in the data at all, tell nothing; with fewer than the second number there is advice.
 FEWEST_EVENTS, FEW_EVENTS = 5, 20
@@ -112,8 +114,8 @@ class Survival:
                 raise InputError.of("y", rule)
             return None
         names, structured = list(columns), getattr(getattr(y, "dtype", None), "names", None) is not None
-        told = _names_tell(names) or bool(_words(names) & (_ENTRY | _INTERVAL))
-        plain = not told or max(map(_n_values, columns.values())) <= 2
+        named_as_survival = _names_tell(names) or bool(_words(names) & (_ENTRY | _INTERVAL))
+        plain = not named_as_survival or max(map(_n_values, columns.values())) <= 2
         if task != "survival" and not structured and plain:
             return None
         _refuse_others(names)
@@ -179,9 +181,7 @@ def _n_values(values: Any) -> int:
 
 
 def _read_times(given: Any) -> Floats:
-    from pandas import isna
-
-    values = np.asarray(given)
+    values = as_array("time", given)
     if values.dtype.kind in "mM":
         rule = "must be a number for each sample, such as days since the diagnosis; got dates or durations. Convert "
         raise InputError.of("time", f"{rule}them: (end - start).dt.days.")
@@ -191,10 +191,7 @@ def _read_times(given: Any) -> Floats:
         rule = f"must be one column; got shape {values.shape}. Two times per sample mean delayed entry or interval "
         raise InputError.of("time", f"{rule}censoring, which are not supported. {_ONE_TIME}")
     check_not_complex("time", values)
-    absent = np.asarray(isna(values))
-    if absent.any():
-        rule = f"contains missing values (NaN) in {absent.sum()} sample(s), first at position {absent.argmax()}"
-        raise InputError.of("time", f"{rule}; drop those samples.")
+    _refuse_missing("time", values)
     try:
         time = values.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -202,6 +199,18 @@ def _read_times(given: Any) -> Floats:
     _refuse("time", time, ~np.isfinite(time), "has infinite values", "Drop or correct those samples.")
     _refuse("time", time, time < 0, "has negative values", "Times count from the start of the follow-up: correct them.")
     return time
+
+
+def _refuse_missing(argument: str, values: Array) -> None:
+    from pandas import isna
+
+    try:
+        absent = np.asarray(isna(values))
+    except ArithmeticError:  # the signalling NaN of a Decimal cannot even be compared
+        absent = np.array([isinstance(value, Decimal) and value.is_nan() for value in values])
+    if absent.any():
+        rule = f"contains missing values (NaN) in {absent.sum()} sample(s), first at position {absent.argmax()}"
+        raise InputError.of(argument, f"{rule}; drop those samples.")
 
 
 def _refuse(argument: str, values: Array, wrong: Mask, what: str, way_out: str) -> None:
@@ -213,17 +222,16 @@ def _refuse(argument: str, values: Array, wrong: Mask, what: str, way_out: str) 
 
 def _read_events(given: Any) -> tuple[Mask, tuple[str, str]]:
     """Return who has the event, and the labels of those who have not and who have."""
-    from pandas import isna
-
-    values = np.asarray(given)
+    values = as_array("event", given, "must be one column")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise InputError.of("event", f"must be one column; got shape {values.shape}.")
-    absent = np.asarray(isna(values))
-    if absent.any():
-        rule = f"contains missing values (NaN) in {absent.sum()} sample(s), first at position {absent.argmax()}"
-        raise InputError.of("event", f"{rule}; drop those samples.")
+    _refuse_missing("event", values)
+    others = [value for value in values.tolist() if not isinstance(value, str | Real)]
+    if others:
+        rule = f"must have one truth value, number or word per sample; got {repr_of(others[0])}."
+        raise InputError.of("event", rule, others[0])
     labels = list(dict.fromkeys(values.tolist()))
     if len(labels) > 2:
         raise InputError.of("event", _too_many(values))
@@ -251,9 +259,9 @@ def _meaning(label: Any) -> bool | None:
     if isinstance(label, str):
         text = " ".join(label.replace("_", " ").casefold().split())
         code, word = _CODE.match(text), _CODE.sub("", text, count=1)
-        said = {"1": True, "0": False, "1.0": True, "0.0": False}.get(text if code is None else code[1])
-        meant = True if _EVENT.fullmatch(word) else False if _CENSORED.fullmatch(word) else said
-        return meant if said in (None, meant) else None
+        by_code = {"1": True, "0": False, "1.0": True, "0.0": False}.get(text if code is None else code[1])
+        meaning = True if _EVENT.fullmatch(word) else False if _CENSORED.fullmatch(word) else by_code
+        return meaning if by_code in (None, meaning) else None
     return bool(label) if label in (0, 1) else None
 
 
@@ -265,5 +273,5 @@ def _too_many(values: Any) -> str:
     if len(labels) > 6:
         return f"{rule} Are time and event exchanged?"
     of_interest = next((label for label in labels if _meaning(label) is not False), labels[-1])
-    way_out = f"Choose the event of interest and count others as censored: event == {of_interest!r}."
+    way_out = f"Write 1 for the event of interest ({of_interest!r}, for example) and 0 for all others (censored)."
     return f"{rule} Competing risks (several kinds of events) are not supported. {way_out}"

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arguments import Array, Floats, Ints, check_choice, check_not_complex
-from ..exceptions import InputError
+from .._arguments import Array, Floats, Ints, as_array, check_choice, check_not_complex
+from ..exceptions import InputError, repr_of
 from .ordered_pairs import OrderedPairs
 from .survival import FEWEST_EVENTS, Survival
 
@@ -150,7 +150,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
         ordered_categories = y.categories
     labels = _read_labels(y)
     if labels.ndim == 0:
-        raise InputError.of("y", f"must have one entry per sample of X; got the single value {y!r}.")
+        raise InputError.of("y", f"must have one entry per sample of X; got the single value {repr_of(y)}.")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     check_length("y", len(labels), n_samples)
@@ -168,12 +168,7 @@ def read_target(y: Any, n_samples: int, task: str | None) -> Target:
 
 
 def _read_labels(y: Any) -> Array:
-    try:
-        labels = np.asarray(y)
-    except ValueError as error:
-        raise InputError.of(
-            "y", f"must have one entry per sample of X, all of the same shape; {error}. {_RAGGED}"
-        ) from error
+    labels = as_array("y", y, "must have one entry per sample of X, all of the same shape", way_out=_RAGGED)
     if labels.dtype == object and labels.ndim == 1:
         kinds = {type(entry).__name__ for entry in labels if isinstance(entry, list | tuple | set | dict | np.ndarray)}
         if kinds:
@@ -194,6 +189,8 @@ def _infer_task(labels: Array) -> str:
     # What scikit-learn would find, too, without the second that its import takes.
     if labels.ndim == 1 and labels.dtype.kind in "biuU" and len(np.unique(labels)) == 2:
         return "binary"
+    if labels.ndim == 2 and labels.dtype.kind in "OUS":
+        return "multilabel"
     from sklearn.utils.multiclass import type_of_target
 
     try:
@@ -243,11 +240,12 @@ def _survival_target(y: Any, task: Any) -> Target:
 
 
 def _multilabel_target(labels: Array, _: Any) -> Target:
-    rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels)"
+    rule = "task='multilabel' needs a 0/1 matrix y of shape (n_samples, n_labels), 1 for samples that have the label"
     try:
         values = labels.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{rule}; {error}.", argument="y") from error
+        text = next((entry for entry in labels.ravel().tolist() if isinstance(entry, str)), error)
+        raise InputError(f"{rule}; got {repr_of(text)}.", argument="y") from error
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
         raise InputError(f"{rule}; got shape {values.shape}.", argument="y")
     if (values.min(axis=0) == values.max(axis=0)).all():

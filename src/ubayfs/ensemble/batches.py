@@ -25,6 +25,7 @@ from ..exceptions import InputError
 from ..selectors.adjusted import target_without_covariates, without_covariates
 from ..selectors.base import ElementarySelector, checked_columns
 from ..selectors.categories import one_vote_per_feature
+from ..selectors.category_numbers import numbers_for
 from ..selectors.threads import column_threads
 from .evidence import RunFailure
 from .subsampling import SubsamplePlan
@@ -51,16 +52,33 @@ class EnsembleTask:
         """Whether many runs together take far less time than each alone, whichever selectors they have."""
         return all(selector.joint for selector in self.selectors)
 
+    def knows_categories(self, selector: ElementarySelector) -> bool:
+        """Tell whether a selector can do with categories here."""
+        return selector.takes_categories and (self.design is None or selector.adjusts)
+
+    def shows_codes(self, selector: ElementarySelector) -> bool:
+        """Tell whether a selector gets the coded columns of categories as if they were features."""
+        as_numbers = selector.categories_as_numbers and self.target.values is not None
+        return not self.knows_categories(selector) and not as_numbers
+
+    def copies(self, X: Array, selector: ElementarySelector) -> bool:
+        """Tell whether a selector gets a copy of the samples of each run, made for it."""
+        if isinstance(X, CategoryTable) and not self.knows_categories(selector):
+            return True
+        if self.design is not None:
+            return not selector.adjusts or self.fill is not None
+        return self.fill is not None and not selector.takes_gaps
+
     def prepared(self, X: Array, n_threads: int) -> EnsembleTask:
         """Return the task with what all runs need of the table computed once; unless each sees a table of its own."""
-        if self.fill is not None or self.design is not None:
-            return self
         with column_threads(n_threads):
-            prepared = [
-                selector.prepared(X.coded if isinstance(X, CategoryTable) and not selector.takes_categories else X)
-                for selector in self.selectors
-            ]
+            prepared = [self._prepared(X, selector) for selector in self.selectors]
         return replace(self, selectors=tuple(prepared))
+
+    def _prepared(self, X: Array, selector: ElementarySelector) -> ElementarySelector:
+        if isinstance(X, CategoryTable) and self.shows_codes(selector):
+            return self._prepared(X.coded, selector)
+        return selector if self.copies(X, selector) else selector.prepared(X)
 
     def generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         """Return fresh generators of one run: for its subsample, and for its selector."""
@@ -177,56 +195,42 @@ def _run_selector(X: Array, task: EnsembleTask, selector: ElementarySelector, ru
 def _select(
     X: Array, task: EnsembleTask, selector: ElementarySelector, subsamples: Mask, most: int, rngs: Generators
 ) -> Sequence[Any]:
-    """Return what a selector chooses; one that needs complete data sees only the samples of a run, gaps filled."""
-    knows = selector.takes_categories and (task.design is None or selector.adjusts)
-    if isinstance(X, CategoryTable) and not knows:
+    """Return what a selector chooses: of all runs at once if it can do with the table, else of each run by itself."""
+    if isinstance(X, CategoryTable) and task.shows_codes(selector):
 
         def select(coded: Array, *rest: Any) -> Sequence[Any]:
             return _select(coded, task, selector, *rest)
 
         return one_vote_per_feature(X, select, subsamples, most, rngs)
-    if task.design is not None:
-        return _select_adjusted(X, task, task.design, selector, subsamples, most, rngs)
-    if task.fill is None or selector.takes_gaps:
-        return selector.select_many(X, task.target, subsamples, most, rngs)
-    found: list[Any] = []
-    for rows, rng in zip(subsamples, rngs, strict=True):
-        own, everything = filled(X[rows], task.fill), np.ones((1, np.count_nonzero(rows)), dtype=bool)
-        found += selector.select_many(own, task.target.take(rows), everything, most, [rng])
-    return found
+    if not task.copies(X, selector):
+        if task.design is None:
+            return selector.select_many(X, task.target, subsamples, most, rngs)
+        return selector.select_adjusted(X, task.target, task.design, subsamples, most, rngs)
+    alone = (_select_alone(X, task, selector, rows, most, rng) for rows, rng in zip(subsamples, rngs, strict=True))
+    return [picks for found in alone for picks in found]
 
 
-def _select_adjusted(
-    X: Array,
-    task: EnsembleTask,
-    design: Floats,
-    selector: ElementarySelector,
-    subsamples: Mask,
-    most: int,
-    rngs: Generators,
+def _select_alone(
+    X: Array, task: EnsembleTask, selector: ElementarySelector, rows: Mask, most: int, rng: np.random.Generator
 ) -> Sequence[Any]:
-    """Return what a selector chooses beyond covariates: by itself, or from samples of a run that have nothing of them.
+    """Return what a selector chooses from a copy of the samples of one run, in which it finds only what it knows.
 
-    Where values are missing, both: gaps have nothing of the covariates then, and of nothing else.
+    Gaps are filled, of covariates nothing is left (nor in gaps), and categories are numbers.
     """
-    if selector.adjusts and task.fill is None:
-        return selector.select_adjusted(X, task.target, design, subsamples, most, rngs)
-    found: list[Any] = []
-    for rows, rng in zip(subsamples, rngs, strict=True):
-        basis, target = basis_of(design[rows]), task.target.take(rows)
-        own, everything = _table_without(X, rows, basis), np.ones((1, np.count_nonzero(rows)), dtype=bool)
-        if selector.adjusts:
-            found += selector.select_adjusted(own, target, design[rows], everything, most, [rng])
-        else:
-            found += selector.select_many(own, target_without_covariates(basis, target), everything, most, [rng])
-    return found
-
-
-def _table_without(X: Array, rows: Mask, basis: Floats) -> Array:
-    """Return the samples of a run without what covariates explain; of categories, of the columns that code them."""
+    target, everything = task.target.take(rows), np.ones((1, np.count_nonzero(rows)), dtype=bool)
+    own = (X.coded if isinstance(X, CategoryTable) else X)[rows]
+    basis = basis_of(task.design[rows] if task.design is not None else np.empty((len(own), 0)))
+    if task.design is not None:
+        own = without_covariates(own, basis)
+    elif task.fill is not None:
+        own = filled(own, task.fill)
     if isinstance(X, CategoryTable):
-        return X.recoded(without_covariates(X.coded[rows], basis))
-    return without_covariates(X[rows], basis)
+        own = X.recoded(own) if task.knows_categories(selector) else numbers_for(X, own, basis, target, rng)
+    if task.design is None:
+        return selector.select_many(own, target, everything, most, [rng])
+    if selector.adjusts:
+        return selector.select_adjusted(own, target, task.design[rows], everything, most, [rng])
+    return selector.select_many(own, target_without_covariates(basis, target), everything, most, [rng])
 
 
 def _failure(run: int, selector: ElementarySelector, error: Exception) -> RunFailure:

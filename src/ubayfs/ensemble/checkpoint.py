@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .._files import as_path, load_record, write_atomically
-from ..exceptions import EnsembleError, EnsembleWarning, InputError
+from ..exceptions import EnsembleError, EnsembleWarning, InputError, repr_of
 from .batches import Batch, Outcome
 from .evidence import RunFailure
 
@@ -179,7 +179,7 @@ def _outcome(content: dict[str, Any]) -> tuple[int, Outcome]:
 def as_directory(checkpoint: Any) -> Path:
     """Return the argument `checkpoint` as a path that is not a file."""
     if not isinstance(checkpoint, str | os.PathLike) or not os.fspath(checkpoint):
-        raise InputError.of("checkpoint", f"must be the path of a directory; got {checkpoint!r}.")
+        raise InputError.of("checkpoint", f"must be the path of a directory; got {repr_of(checkpoint)}.")
     directory = as_path(Path(os.fsdecode(checkpoint)).expanduser(), "checkpoint")
     if directory.exists() and not directory.is_dir():
         raise InputError.of("checkpoint", f"must be a directory; {str(directory)!r} is a file. Name another path.")
@@ -227,7 +227,7 @@ def differences(
 ) -> list[str]:
     """Return what differs between the settings of two ensembles, by name and with both values."""
     found = []
-    for name in sorted({*before, *now}):
+    for name in sorted({*before, *now} - {"selector_kinds"}):  # which the selectors tell, too
         if before.get(name) == now.get(name):
             continue
         if name == "data_fingerprint":

@@ -21,7 +21,7 @@ from ..data.blocks import sets_matrix
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
 from ..exceptions import Advice, EnsembleWarning, InputError
-from ..selectors.adapters import as_selector, check_task, describe
+from ..selectors.adapters import as_selector, check_task, describe, kind_of
 from ..selectors.base import ElementarySelector
 from .batches import EnsembleTask, Outcome
 from .checkpoint import Checkpoint, as_directory, identity, read_manifest
@@ -177,6 +177,7 @@ def ensemble_settings(
     check_task(selectors, data.target.task)
     settings: dict[str, Any] = {
         "selector": [describe(elementary) for elementary in selectors],
+        "selector_kinds": [kind_of(elementary) for elementary in selectors],
         "n_models": n_models,
         "train_size": train_size,
         "n_features_per_model": features_per_model(n_features_per_model, data.n_features),

@@ -7,17 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .._arguments import Array, Mask, check_feature_names, freeze
-from .._files import load_record, save_record
-from .._plain import plain
-from .._shown import Shown
+from .._arguments import Array, Mask, as_array, check_feature_names, freeze
+from .._files import as_path, load_record, save_record
+from .._plain import ShownAsCard, plain
 from ..exceptions import Advice, EnsembleError, InputError
 from .features_per_model import features_advice
 
@@ -47,7 +45,7 @@ class RunFailure:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Shown):
+class Evidence(ShownAsCard):
     """M feature sets, one per elementary run.
 
     Attributes
@@ -208,7 +206,7 @@ class Evidence(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the evidence to one file of plain data (.npz; no pickle), whole or not at all."""
         metadata, arrays = self.record()
-        save_record(Path(path), _KIND, _VERSION, metadata, **arrays)
+        save_record(as_path(path), _KIND, _VERSION, metadata, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Evidence:
@@ -219,7 +217,7 @@ class Evidence(Shown):
         EnsembleError
             If the file is missing, damaged, of a newer format, or something else.
         """
-        metadata, arrays = load_record(Path(path), _KIND, _VERSION)
+        metadata, arrays = load_record(as_path(path), _KIND, _VERSION)
         try:
             return cls.from_record(metadata, arrays)
         except EnsembleError as error:
@@ -300,12 +298,10 @@ def check_failures(failures: tuple[RunFailure, ...], n_runs: int) -> None:
 
 def _read_sets(sets: Any) -> sparse.csr_array:
     """Return any matrix of 0/1 as sorted, canonical csr."""
-    try:
-        matrix = sets if sparse.issparse(sets) else np.asarray(sets)
-    except ValueError as error:
-        raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); {error}.") from error
+    rule = "must be a matrix of shape (n_models, n_features)"
+    matrix = sets if sparse.issparse(sets) else as_array("sets", sets, rule)
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InputError.of("sets", f"must be a matrix of shape (n_models, n_features); got shape {matrix.shape}.")
+        raise InputError.of("sets", f"{rule}; got shape {matrix.shape}.")
     if matrix.dtype == object:  # such as nullable columns of a frame
         try:
             matrix = np.where(np.isin(matrix, (0, 1)), matrix, 2).astype(np.int8)

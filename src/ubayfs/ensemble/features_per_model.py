@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._arguments import check_int
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, repr_of
 
 RANDOM = "random"
 _USUAL = 10  # where a quarter of the features is more
@@ -19,7 +19,7 @@ def check_per_model(given: Any) -> None:
     """Raise unless `n_features_per_model` is a positive whole number, "random" or None."""
     if isinstance(given, str):
         if given != RANDOM:
-            rule = f"must be a whole number >= 1 or {RANDOM!r}; got {given!r}."
+            rule = f"must be a whole number >= 1 or {RANDOM!r}; got {repr_of(given)}."
             raise InputError.of("n_features_per_model", rule, given)
     elif given is not None:
         check_int("n_features_per_model", given, low=1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._arguments import check_int
 from ..data.blocks import sets_matrix
-from ..exceptions import EnsembleError, EnsembleWarning, InputError
+from ..exceptions import EnsembleError, EnsembleWarning, InputError, repr_of
 from .checkpoint import differences, identity
 from .evidence import Evidence, check_failures
 
@@ -34,7 +34,7 @@ def part_runs(part: Any, n_models: int) -> range:
     try:
         number, n_parts = part
     except (TypeError, ValueError):
-        rule = f"must be two numbers, such as (3, 20) for the third of 20 parts; got {part!r}."
+        rule = f"must be two numbers, such as (3, 20) for the third of 20 parts; got {repr_of(part)}."
         raise InputError.of("part", rule, part) from None
     check_int("part", n_parts, low=1)
     if not 1 <= check_int("part", number) <= n_parts:
@@ -66,6 +66,8 @@ def join_parts(parts: Mapping[str, Evidence]) -> Evidence:
     EnsembleError
         If a part is missing, there twice, incomplete or of another ensemble, or more than half of all runs failed.
     """
+    if not isinstance(parts, Mapping) or not all(isinstance(part, Evidence) for part in parts.values()):
+        raise InputError.of("parts", f"must map names to Evidence; got {repr_of(parts)}.", parts)
     if not parts:
         raise InputError.of("parts", "is empty; name at least one part.")
     for name, evidence in parts.items():
@@ -102,8 +104,8 @@ def _ensemble(settings: Mapping[str, Any]) -> tuple[str, int, int]:
 def _whole(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the ensemble that a part is of, and the number of its parts."""
     part = settings["part"]
-    kept = {name: value for name, value in settings.items() if name not in ("part", "versions")}
-    return {**kept, "n_models": part["n_models"], "number of parts": part["of"]}
+    of_runs = {name: value for name, value in settings.items() if name not in ("part", "versions")}
+    return {**of_runs, "n_models": part["n_models"], "number of parts": part["of"]}
 
 
 def _check_complete(parts: Mapping[str, Evidence], in_order: list[str]) -> None:

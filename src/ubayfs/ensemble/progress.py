@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..exceptions import InputError, MissingDependencyError
+from ..exceptions import InputError, MissingDependencyError, repr_of
 
 Progress = Callable[[int, int], Any]
 
@@ -18,10 +19,23 @@ def as_progress(on_progress: Progress | bool | None, unit: str) -> Progress | No
         return None
     if on_progress is True:
         return _bar(unit)
-    if not callable(on_progress):
-        rule = f"must be True for a progress bar, a function of (done, total), or None; got {on_progress!r}."
+    if not callable(on_progress) or not _takes_two(on_progress):
+        rule = f"must be True for a progress bar, a function of (done, total), or None; got {repr_of(on_progress)}."
         raise InputError.of("on_progress", rule)
     return on_progress
+
+
+def _takes_two(function: Any) -> bool:
+    """Tell whether a function can be called with (done, total); one of C, which has no signature, is tried."""
+    if isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(0, 1)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
 
 
 def _bar(unit: str) -> Progress:

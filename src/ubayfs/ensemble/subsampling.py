@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import Array, Ints, Mask
-from ..data.class_sizes import class_advice
+from ..data.advice import class_advice
 from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import TASKS, Target, plain
 from ..exceptions import InputError

@@ -11,49 +11,27 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._arguments import check_names, did_you_mean
+from .._arguments import check_choice, check_names, did_you_mean, entries_of
 from .._files import ReadBytes, read_bytes
-from ..exceptions import InputError
-from .matching import Aliases
+from ..exceptions import InputError, repr_of
+from .aliases import Aliases, read_aliases
+from .headings import HEADINGS, cells_of, heading, heading_of, text_of
 from .scale import Stated, as_stated, number_or_word
 
 # Called with each problem of a source.
 Report = Callable[[str], None]
 
-# Headings of a table of knowledge, in lower case with blanks between words; the first of each is preferred.
-HEADINGS: dict[str, tuple[str, ...]] = {
-    "feature": (
-        "feature", "features", "gene", "genes", "symbol", "symbols", "gene symbol", "gene symbols", "hgnc symbol",
-        "gene name", "probe", "probes", "probe id", "protein", "proteins", "name", "marker", "markers", "variable",
-    ),
-    "weight": ("weight", "weights", "importance", "relevance", "prior", "prior weight", "votes"),
-    "block": ("block", "blocks", "group", "pathway", "pathways", "set", "gene set", "gene set name", "category"),
-    "cost": ("cost", "costs", "price"),
-    "why": (
-        "why", "reason", "reasons", "rationale", "justification", "comment", "comments", "note", "notes", "evidence",
-        "gene description",
-    ),
-    "source": (
-        "source", "sources", "reference", "references", "citation", "publication", "paper", "doi", "pmid", "pubmed",
-        "pubmed id",
-    ),
-}  # fmt: skip
-_OFFICIAL = ("symbol", "approved symbol", "official symbol", "name", "feature", "gene", "gene symbol")
-_OTHER_NAMES = (
-    "alias", "aliases", "alias symbol", "alias symbols", "synonym", "synonyms", "prev symbol", "previous symbol",
-    "previous symbols", "old symbol", "old name", "old", "previous name", "ensembl gene id", "ensembl id",
-)  # fmt: skip
 _GMT = (".gmt", ".gmt.gz")
 _NAMES_ONLY = (".txt", ".txt.gz", ".list", ".grp", ".names")
 _TABLES = (".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz", ".tab.gz", ".xlsx", ".xlsm", ".parquet", ".pq")
 _PATH = re.compile(rf"[^\n\r]+(?:{'|'.join(re.escape(s) for s in (*_GMT, *_NAMES_ONLY, *_TABLES))})", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\n\r,;\t]+")
-# What pasted text has around names: signs or numbers of a list, and letters that nobody sees.
+# What pasted text has around names: signs or numbers of a list, and invisible characters.
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u2013]|\d+[.)])\s+")
 _INVISIBLE = " \t\xa0\u200b\u200c\u200d\u2060\ufeff"
 
@@ -72,7 +50,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is known about features, as it was written: not yet tied to a data set.
+    """What is known about features, as it was written: not yet matched with the features of a data set.
 
     Attributes
     ----------
@@ -115,6 +93,71 @@ class Knowledge:
                     f"{self.name} has no column {column!r}, among {listed}.{did_you_mean(column, self.header)} Its "
                     f"header must name {' and '.join(map(repr, columns))}."
                 )
+
+
+def read_knowledge(
+    source: Any,
+    *,
+    weight: Stated | None = None,
+    sheet: str | None = None,
+    only: Iterable[str] = (),
+    aliases: Any = None,
+    unknown: str = "skip",
+) -> Knowledge:
+    """Read what is known about features from what experts have.
+
+    Parameters
+    ----------
+    source : path, str, iterable of str or DataFrame
+        - a table (CSV, TSV, Excel, Parquet, DataFrame) with the column feature and some of weight, block, cost, why and
+          source; gene, symbol, importance, pathway, price, reason, reference and the like mean the same;
+        - a GMT file, or a CSV of gene sets as cellxgene has it: each gene set is a block;
+        - a list of names: a text file, a pasted text (names on lines, or separated by commas, semicolons or blanks), or
+          a list.
+    weight : number of votes or word of the scale, optional
+        Of every feature that has none of its own: a list of names has no weights.
+    sheet : str, optional
+        Of an Excel file.
+    only : iterable of str, optional
+        Names or patterns of the gene sets that are wanted.
+    aliases : path, mapping of alias to name, or DataFrame, optional
+        Other names of features: columns name and alias, or symbol, prev_symbol and alias_symbol.
+    unknown : {"skip", "error"}, default "skip"
+        What to do with names that are not in the data.
+
+    Returns
+    -------
+    knowledge : Knowledge
+        ``decide(evidence, weights=knowledge)`` uses it.
+
+    Examples
+    --------
+    >>> read_knowledge("TP53, BRCA1", weight="likely").rows[1]
+    Row(place='the list, line 1', feature='BRCA1', weight='likely', block=None, cost=None, why=None, source=None)
+    """
+    check_choice("unknown", unknown, ("skip", "error"))
+    problems: list[str] = []
+    found = read_rows(source, problems.append, sheet=sheet, only=only)
+    known = read_aliases(aliases, problems.append)
+    raise_problems(problems)
+    assert found is not None
+    rows, columns = found.rows, found.columns
+    if weight is not None:
+        stated = as_stated(weight)
+        rows = tuple(
+            row if row.weight is not None or row.feature is None else row._replace(weight=stated) for row in rows
+        )
+        columns = tuple(dict.fromkeys((*columns, "weight")))
+    return replace(found, rows=rows, columns=columns, aliases=known, unknown=unknown)
+
+
+def raise_problems(problems: list[str], limit: int = 10) -> None:
+    """Raise one error that lists all problems, if there are any."""
+    if len(problems) > 1:
+        more = f"\n- and {len(problems) - limit} more" if len(problems) > limit else ""
+        raise InputError(f"there are {len(problems)} problems:\n- " + "\n- ".join(problems[:limit]) + more)
+    if problems:
+        raise InputError(problems[0])
 
 
 def is_path(source: object) -> bool:
@@ -161,7 +204,7 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
         if suffix.endswith(_GMT):
             return _read_gmt(path, _lines(path, read), report)
         if suffix.endswith(_NAMES_ONLY):
-            read = cache(read)  # a list of names, or a table: its lines tell
+            read = cache(read)  # read for its lines; again if it is a table
             lines = _lines(path, read)
             if not _has_headings(lines):
                 return _of_lines(path.name, lines)
@@ -172,14 +215,15 @@ def _read(source: Any, report: Report, sheet: str | None, read: ReadBytes) -> Kn
         return _of_columns("the table", [str(name) for name in source.columns], source, places, report)
     if isinstance(source, str):
         return _of_lines("the list", list(enumerate(source.splitlines(), start=1)))
-    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes) and getattr(source, "ndim", 1) == 1:
-        names = [name for name in source if not _is_gap(name)]
+    entries = None if isinstance(source, Mapping) else entries_of("a list of names", source)
+    if entries is not None and getattr(source, "ndim", 1) == 1:
+        names = [name for name in entries if not _is_gap(name)]
         wrong = [name for name in names if not isinstance(name, str)]
         if wrong:
-            raise InputError(f"a list of names must hold texts; got {wrong[0]!r}.", value=wrong[0])
+            raise InputError(f"a list of names must hold texts; got {repr_of(wrong[0])}.", value=wrong[0])
         rows = tuple(Row(f"entry {i}", name.strip()) for i, name in enumerate(names, start=1) if name.strip())
         return Knowledge("the list", rows, ("feature",))
-    raise InputError(f"must be a path, a text or a list of names, or a DataFrame; got {source!r}.", value=source)
+    raise InputError(f"must be a path, a text or a list of names, or a DataFrame; got {repr_of(source)}.", value=source)
 
 
 def _is_gap(name: Any) -> bool:
@@ -199,8 +243,8 @@ def restricted(found: Knowledge, only: Iterable[str]) -> Knowledge:
     if unused:
         hint = did_you_mean(unused[0], names) or f" There are {len(names)}, such as {', '.join(map(repr, names[:3]))}."
         raise InputError(f"{found.name} has no gene set that matches {unused[0]!r}.{hint}", value=unused[0])
-    kept = {name for name in names if any(matches(name) for matches in matchers)}
-    return Knowledge(found.name, tuple(row for row in found.rows if row.block in kept), found.columns)
+    wanted = {name for name in names if any(matches(name) for matches in matchers)}
+    return Knowledge(found.name, tuple(row for row in found.rows if row.block in wanted), found.columns)
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -251,16 +295,6 @@ def _read_gmt(path: Path, lines: Iterable[tuple[int, str]], report: Report) -> K
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def heading(text: str) -> str:
-    """Return a heading as it is compared: lower case, blanks between words, without a unit in brackets.
-
-    >>> heading(" Gene_Symbol "), heading("Cost (EUR)"), heading("Why?")
-    ('gene symbol', 'cost', 'why')
-    """
-    bare = re.sub(r"(?<=\S)\s*[(\[][^()\[\]]*[)\]]\s*$", "", text)
-    return " ".join(re.sub(r"[_\-./()?:*]+", " ", bare).lower().split())
-
-
 def _has_headings(lines: Iterable[tuple[int, str]]) -> bool:
     """Tell whether the first line of a text has several known headings: then it is a table."""
     known = {name for names in HEADINGS.values() for name in names}
@@ -287,7 +321,7 @@ def _of_columns(name: str, header: list[str], frame: Any, places: list[str], rep
         listed = ", ".join(map(repr, header[:8]))
         raise InputError(f"{name} has no column 'feature' (or gene, symbol, protein...) with names, among {listed}.")
     cells = [
-        _joined([_cells(frame.iloc[:, header.index(text)]) for text in known[column]]) if column in known else None
+        _joined([cells_of(frame.iloc[:, header.index(text)]) for text in known[column]]) if column in known else None
         for column in HEADINGS
     ]
     rows = []
@@ -312,38 +346,13 @@ def _joined(columns: list[list[Any]]) -> list[Any]:
     """Return columns as one; where several have a text, the texts are put together."""
     if len(columns) == 1:
         return columns[0]
-    rows = [[text for cell in cells if (text := _text(cell)) is not None] for cells in zip(*columns, strict=True)]
+    rows = [[text for cell in cells if (text := text_of(cell)) is not None] for cells in zip(*columns, strict=True)]
     return ["; ".join(texts) if texts else None for texts in rows]
-
-
-def heading_of(column: str, header: list[Any], name: str = "the table") -> Any:
-    """Return the heading of a column; its own name is preferred to others, two others are an error.
-
-    >>> heading_of("block", ["Gene", "Pathway"])
-    'Pathway'
-    """
-    for names in (HEADINGS[column][:1], HEADINGS[column][1:]):
-        found = [text for text in header if heading(str(text)) in names]
-        if len(found) > 1:
-            raise InputError(
-                f"{name} has two columns for {column!r}: {found[0]!r} and {found[1]!r}. Call the one that is meant "
-                f"{column!r}, and the other something else."
-            )
-        if found:
-            return found[0]
-    return None
-
-
-def _cells(column: Any) -> list[Any]:
-    """Return the cells of a column; None where they are empty."""
-    values = column.astype(object)
-    stripped = [cell.strip() if isinstance(cell, str) else cell for cell in values.where(values.notna(), None)]
-    return [None if cell == "" else cell for cell in stripped]
 
 
 def _read_row(place: str, cells: list[Any], report: Report) -> Row:
     feature, weight, block, cost, why, source = cells
-    feature, block, why, source = (_text(cell) for cell in (feature, block, why, source))
+    feature, block, why, source = (text_of(cell) for cell in (feature, block, why, source))
     stated = price = None
     if weight is not None:
         try:
@@ -355,63 +364,7 @@ def _read_row(place: str, cells: list[Any], report: Report) -> Row:
     if cost is not None:
         number = number_or_word(cost)
         if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
-            report(f"{place}: the cost must be a number that is not negative; got {cost!r}.")
+            report(f"{place}: the cost must be a number that is not negative; got {repr_of(cost)}.")
         else:
             price = float(number)
     return Row(place, feature, stated, block, price, why, source)
-
-
-def _text(value: Any) -> str | None:
-    """Return a text; in a column of whole numbers with gaps 2.0 is still 2."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return None if value is None else str(value)
-
-
-# -- aliases -----------------------------------------------------------------------------------------------------------
-
-
-def read_aliases(source: Any, report: Report, read: ReadBytes = read_bytes) -> Aliases | None:
-    """Read other names of features: a mapping of alias to name, a frame, or a table with such columns.
-
-    One column has the name (name, symbol), the others have aliases (alias, prev_symbol, alias_symbol, synonyms...),
-    several in a cell separated by ``|``, ``,`` or ``;``.
-    """
-    if source is None or isinstance(source, Aliases):
-        return source
-    if isinstance(source, Mapping):
-        named = {alias: [name] if isinstance(name, str) else list(name) for alias, name in source.items()}
-        return Aliases.of_pairs("aliases", [(str(a), str(name)) for a, names in named.items() for name in names])
-    if not hasattr(source, "columns") and not isinstance(source, str | os.PathLike):
-        report(f"aliases must be a path, a mapping of alias to name, or a DataFrame; got {source!r}.")
-        return None
-    try:
-        name, frame = "aliases", source
-        if not hasattr(source, "columns"):
-            from ..tables import read_table
-
-            path = Path(source)
-            name, frame = path.name, read_table(path, read=read).frame
-        return Aliases.of_pairs(name, _alias_pairs(name, frame))
-    except InputError as error:
-        report(str(error))
-        return None
-
-
-def _alias_pairs(name: str, frame: Any) -> list[tuple[str, str]]:
-    headings = [heading(str(text)) for text in frame.columns]
-    official = next((headings.index(text) for text in _OFFICIAL if text in headings), None)
-    others = [i for i, text in enumerate(headings) if text in _OTHER_NAMES]
-    if official is None or not others:
-        listed = ", ".join(repr(str(text)) for text in list(frame.columns)[:8])
-        raise InputError(
-            f"{name} is not a table of aliases: it needs a column 'name' (or 'symbol') and a column 'alias' (or "
-            f"'prev_symbol', 'alias_symbol'); it has {listed}."
-        )
-    symbols = [_text(cell) for cell in _cells(frame.iloc[:, official])]
-    pairs = [(symbol, symbol) for symbol in symbols if symbol is not None]
-    for i in others:
-        for symbol, cell in zip(symbols, _cells(frame.iloc[:, i]), strict=True):
-            aliases = re.split(r"[|,;]", _text(cell) or "") if symbol is not None else []
-            pairs += [(alias.strip().strip('"'), str(symbol)) for alias in aliases if alias.strip()]
-    return pairs

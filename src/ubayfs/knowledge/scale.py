@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .._arguments import check_choice
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 
 DEFAULT_WEIGHT = 0.01
 # Weights are votes: more than any ensemble casts, and little enough that sums over all features are finite and exact.
@@ -52,7 +52,7 @@ def as_stated(value: Any) -> Stated:
         except InputError as error:
             raise InputError.of("weight", f"{error.rule} Or give a number of votes.", value) from None
     if not isinstance(value, Real) or isinstance(value, bool):
-        rule = f"must be a number of votes or one of {', '.join(map(repr, VOTES))}; got {value!r}."
+        rule = f"must be a number of votes or one of {', '.join(map(repr, VOTES))}; got {repr_of(value)}."
         raise InputError.of("weight", rule, value)
     return check_weight("weight", value)
 
@@ -89,7 +89,7 @@ def check_weight(argument: str, value: Any) -> float:
     """
     weight = as_votes(value)
     if weight is None:
-        raise InputError.of(argument, f"must be a number; got {value!r}.", value)
+        raise InputError.of(argument, f"must be a number; got {repr_of(value)}.", value)
     check_range(argument, weight, "got")
     return weight
 

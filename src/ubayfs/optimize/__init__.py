@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._arguments import check_choice
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from .base import Optimizer, Solution
 from .exact import Exact
 from .genetic import Genetic
@@ -35,7 +35,7 @@ def as_optimizer(optimizer: Any, time_limit: float | None = None) -> Optimizer:
     if not isinstance(optimizer, Optimizer) or isinstance(optimizer, type):
         known = ", ".join(map(repr, OPTIMIZERS))
         raise InputError.of(
-            "optimizer", f"must be one of {known} or a configured object such as Exact(); got {optimizer!r}."
+            "optimizer", f"must be one of {known} or a configured object such as Exact(); got {repr_of(optimizer)}."
         )
     if time_limit is None:
         return optimizer

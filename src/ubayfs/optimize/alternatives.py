@@ -21,17 +21,22 @@ from .exact import Exact
 # seen by an optimizer that works to it.
 _SHARED = 4.0
 
+# Pairs in a program of a search whose nodes are limited: with so many it takes a second or two.
+_MOST_PAIRS = 2000
+
 
 def best_near(
     optimizer: Optimizer, utility: Utility, begin: Mask, random_state: Any, node_limit: int | None = None
 ) -> Solution | None:
     """Return the best set, which is probably near to `begin`; None if hard inequalities contradict each other.
 
-    After `node_limit` nodes of branch and bound the exact optimizer returns the best set that it has found.
+    The exact optimizer returns the best set that it has found after `node_limit` nodes of branch and bound, or where a
+    program has too many pairs for such a limit.
     """
     if isinstance(optimizer, Exact):
         # Why there is no set does not matter here.
-        return replace(optimizer, begin_with=np.flatnonzero(begin)).search(utility, Limit(nodes=node_limit))
+        limit = Limit(nodes=node_limit, pairs=None if node_limit is None else _MOST_PAIRS)
+        return replace(optimizer, begin_with=np.flatnonzero(begin)).search(utility, limit)
     try:
         return optimizer.maximize(utility, random_state)
     except InfeasibleError:
@@ -51,7 +56,7 @@ def nearest_best(best: Callable[[Utility], Solution | None], utility: Utility, c
     known = [found.chosen, chosen] if utility.selectable[chosen].all() else [found.chosen]
     if len(known) == 2 and utility(chosen)[0] >= found.value - tolerance:
         return _evaluated(utility, chosen, found)
-    if (found.chosen & chosen).sum() == shareable.sum():
+    if (found.chosen & chosen).sum() == shareable.sum() or not found.complete:  # without proof none is the best
         return found
     nearer = replace(utility, theta=utility.theta + _SHARED * tolerance * chosen)
     again = best(nearer)

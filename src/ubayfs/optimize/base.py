@@ -59,6 +59,8 @@ class Limit:
     # Branch-and-bound nodes; each program takes at least one. Unlike time, they end the search at the same place on
     # every machine.
     nodes: int | None = None
+    # Inequalities "at most one of two" in one program: with very many it may take minutes for its first node.
+    pairs: int | None = None
 
     def reached(self) -> bool:
         """Return whether nothing is left."""
@@ -73,7 +75,7 @@ class Limit:
     def attempt(self, nodes: int, seconds: float) -> Limit:
         """Return a limit for the first part of the work: so many nodes, and so many seconds if time is limited."""
         deadline = None if self.deadline is None else min(self.deadline, time.monotonic() + seconds)
-        return Limit(deadline, nodes if self.nodes is None else min(self.nodes, nodes))
+        return Limit(deadline, nodes if self.nodes is None else min(self.nodes, nodes), self.pairs)
 
     def options(self) -> dict[str, Any]:
         """Return what is left as options for the solver."""

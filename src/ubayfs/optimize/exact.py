@@ -136,7 +136,8 @@ class Exact:
     def search(self, utility: Utility, limit: Limit | None = None) -> Solution | None:
         """Return the best set, or None if no set satisfies all hard inequalities: without searching for the reason.
 
-        When the nodes of `limit` are spent, the best set found so far is returned, with a bound that still holds.
+        When the nodes of `limit` are spent, or a program would have too many pairs for it, the best set found so far is
+        returned, with a bound that still holds.
         """
         limit, half_time = limit or Limit(), None
         if self.time_limit is not None:
@@ -191,8 +192,10 @@ class _Rounds:
             plausible = self.sizes.plausible(self.best)
             if len(plausible) == 0 or self._proved():
                 return self._finish(True)
-            fillers = fillers or Fillers(self.utility, int(plausible[-1]))
+            fillers = fillers or Fillers(self.utility, int(plausible[-1]), self.limit.pairs)
             reduced = self._reduce(fillers, max(int(plausible[-1]), 1))
+            if reduced is None:
+                return self._finish(False)
             largest_importance = float(self.sizes.importance[int(plausible[-1])])
             solved = self._solve_program(reduced, fillers, largest_importance)
             if self._proved():
@@ -205,10 +208,15 @@ class _Rounds:
             elif solved is None or not fillers.promote(solved):
                 return self._finish(self._proved())
 
-    def _reduce(self, fillers: Fillers, largest_size: int) -> Reduced:
-        """Return the problem with the rows of the next program and the features that a better set may contain."""
+    def _reduce(self, fillers: Fillers, largest_size: int) -> Reduced | None:
+        """Return the problem with the rows of the next program and the features that a better set may contain.
+
+        None if it has too many pair rows.
+        """
         contenders = self.sizes.contenders(self.best, self.utility.constraint_strength)
         rows = fillers.program_rows(contenders)
+        if self.limit.pairs is not None and len(rows) - len(fillers.others) > self.limit.pairs:
+            return None
         features = fillers.representatives(contenders, rows, largest_size)
         self.n_rounds += 1
         self.n_features, self.n_rows = len(features), len(rows)
@@ -222,15 +230,22 @@ class _Rounds:
             self.limit.spend(nodes - self.attempt.nodes)
         self.n_programs += result.n_programs
         self.bound = min(self.bound, result.bound)
-        return None if result.chosen is None else self._record(reduced, fillers, result.chosen)
+        solved = None if result.chosen is None else self._record(reduced, fillers, result.chosen)
+        if solved is not None and self.limit.pairs is not None:  # there may be no further round
+            self._take(fillers.thinned(solved))
+        return solved
 
     def _record(self, reduced: Reduced, fillers: Fillers, found: Mask) -> Mask:
         """Return a set of the reduced problem with fillers exchanged; it is the known one from now on if better."""
         chosen = fillers.complete(reduced.lift(found, self.utility.n_features))
+        self._take(chosen)
+        return chosen
+
+    def _take(self, chosen: Mask) -> None:
+        """Remember a set if it is better than the known one."""
         value = float(self.utility(chosen)[0])
         if value > self.best:
             self.known, self.best = chosen, value
-        return chosen
 
     def _search_longer(self, reduced: Reduced, fillers: Fillers, largest_importance: float) -> None:
         """Look for a better set: it cuts off more of a proof that takes long, and is the answer if time runs out."""

@@ -71,7 +71,7 @@ class Genetic:
 
     def __post_init__(self) -> None:
         check_int("n_sets", self.n_sets, low=2, high=MOST_REPEATS)
-        check_int("n_generations", self.n_generations, low=0)
+        check_int("n_generations", self.n_generations, low=0, high=MOST_REPEATS)
         check_real("crossover_rate", self.crossover_rate, low=0.0, high=1.0)
         check_real("mutation_rate", self.mutation_rate, low=0.0, high=1.0)
         check_choice("start", self.start, STARTS)

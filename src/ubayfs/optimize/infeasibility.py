@@ -36,7 +36,8 @@ def explain_conflict(utility: Utility, limit: Limit | None = None) -> Infeasible
     blocked = int((~utility.selectable).sum())
     if blocked:
         message += (
-            f" ({blocked} feature(s) may not be selected at all: constant columns, or fewer votes than min_votes.)"
+            f" ({blocked} feature(s) may not be selected at all, such as constant columns or those with fewer votes "
+            "than min_votes.)"
         )
     message += " Drop one of them or make it soft with a finite rho."
     return InfeasibleError(message, labels, positions, conflict.reduced)

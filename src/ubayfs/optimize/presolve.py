@@ -135,7 +135,7 @@ class Fillers:
     Those of the features in the mask `core`, which only grows, with each other are part of the programs.
     """
 
-    def __init__(self, utility: Utility, largest_size: int) -> None:
+    def __init__(self, utility: Utility, largest_size: int, most_pairs: int | None = None) -> None:
         system = utility.system
         self.utility = utility
         self.pairs = pair_rows(system)
@@ -146,7 +146,7 @@ class Fillers:
         self.degree = np.diff(self.graph.indptr)
         self.signature = self._signature(self.others)
         self.waiting = np.empty(0, dtype=np.intp)  # features for which the core has no room yet, best first
-        self.core = self._initial_core(largest_size)
+        self.core = self._initial_core(largest_size, most_pairs)
         self.n_promoted = 0
 
     def _signature(self, rows: Ints) -> sparse.csc_array:
@@ -154,7 +154,7 @@ class Fillers:
         system, n = self.utility.system, self.utility.n_features
         return sparse.csc_array(sparse.vstack([system.A[rows][:, :n], system.blocks.astype(np.float64)]))
 
-    def _initial_core(self, largest_size: int) -> Mask:
+    def _initial_core(self, largest_size: int, most_pairs: int | None) -> Mask:
         utility = self.utility
         core = utility.selectable & (self.degree > 0)
         if not core.any():
@@ -162,12 +162,25 @@ class Fillers:
         self.tied = column_classes(self.signature, utility.theta)
         counts = np.bincount(self.tied[utility.selectable], minlength=self.tied.max() + 1)
         core &= counts[self.tied] <= max(50, _FILLER_RATIO * largest_size)
-        members = np.flatnonzero(core)
+        members = self._by_importance(core)
         size = min(max(_SMALLEST_CORE, _CORE_RATIO * largest_size), _LARGEST_CORE)
+        if most_pairs is not None:
+            size = min(size, self._most_within(members, most_pairs))
         if len(members) > size:
-            self.waiting = members[np.argsort(-utility.theta[members], kind="stable")[size:]]
+            self.waiting = members[size:]
             core[self.waiting] = False
         return core
+
+    def _by_importance(self, members: Mask) -> Ints:
+        found = np.flatnonzero(members)
+        return found[np.argsort(-self.utility.theta[found], kind="stable")]
+
+    def _most_within(self, members: Ints, most_pairs: int) -> int:
+        """Return how many of some features, from the first one on, have at most so many pair rows with each other."""
+        place = np.full(len(self.degree), len(members))
+        place[members] = np.arange(len(members))
+        last = np.maximum(place[self.first], place[self.second])
+        return len(members) if len(last) <= most_pairs else int(np.partition(last, most_pairs)[most_pairs])
 
     def program_rows(self, contenders: Ints) -> Ints:
         """Return the rows of the next program: all but the pair rows with an end outside of core and contenders."""
@@ -188,16 +201,32 @@ class Fillers:
 
     def complete(self, chosen: Mask) -> Mask:
         """Exchange members outside the core for tied features, so that few pair rows are violated."""
-        movable = np.flatnonzero(chosen & ~self.core & (self.degree > 0))
-        if len(movable) == 0:
-            return chosen
+        movable, result, blocked = self._taken_out(chosen)
+        for feature in movable:
+            same = np.flatnonzero((self.tied == self.tied[feature]) & self.utility.selectable & ~result & ~self.core)
+            self._add(same[np.lexsort((self.degree[same], blocked[same]))[0]], result, blocked)
+        return result
+
+    def thinned(self, chosen: Mask) -> Mask:
+        """Drop members outside the core that are in a pair with another one: of each pair the less important."""
+        movable, result, blocked = self._taken_out(chosen)
+        for feature in movable:
+            if blocked[feature] == 0:
+                self._add(feature, result, blocked)
+        return result
+
+    def _taken_out(self, chosen: Mask) -> tuple[Ints, Mask, Floats]:
+        """Return the members outside the core, the set without them, and the pairs of each feature with that set."""
+        movable = self._by_importance(chosen & ~self.core & (self.degree > 0))
         result = chosen.copy()
         result[movable] = False
-        for feature in movable[np.argsort(-self.utility.theta[movable], kind="stable")]:
-            blocked = self.graph @ result.astype(np.float64)
-            same = np.flatnonzero((self.tied == self.tied[feature]) & self.utility.selectable & ~result & ~self.core)
-            result[same[np.lexsort((self.degree[same], blocked[same]))[0]]] = True
-        return result
+        return movable, result, self.graph @ result.astype(np.float64)
+
+    def _add(self, feature: int, result: Mask, blocked: Floats) -> None:
+        """Add a feature to a set, and its pairs to those with the set."""
+        result[feature] = True
+        own = slice(self.graph.indptr[feature], self.graph.indptr[feature + 1])
+        blocked[self.graph.indices[own]] += self.graph.data[own]
 
     def promote(self, chosen: Mask) -> bool:
         """Add features in violated pairs of a set to the core, and others that may replace them.

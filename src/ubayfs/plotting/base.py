@@ -18,7 +18,7 @@ from .._plain import decode, plain
 from ..data.blocks import Blocks
 from ..data.categories import CategoryTable, columns_of
 from ..data.correlation import METHODS, absolute_correlations
-from ..exceptions import Advice, InputError, UBayFSError
+from ..exceptions import Advice, InputError, UBayFSError, repr_of
 from ..selection import Selection
 from .png import encode_png
 from .style import WIDTH, house_style, legend_below, missing_letters, wrapped
@@ -103,7 +103,7 @@ class Drawing:
         path = Path(path)
         format = path.suffix.lower().removeprefix(".")
         if format not in FORMATS:
-            raise InputError.of("path", f"must end in .png, .svg or .pdf; got {str(path)!r}.", path)
+            raise InputError.of("path", f"must end in .png, .svg or .pdf; got {repr_of(str(path))}.", path)
         if self.missing_letters:
             Advice("missing_letters", {"letters": self.missing_letters}).warn()
         save_content(path, self.render(format), UBayFSError)
@@ -295,7 +295,7 @@ class Display:
         """Make a display of what :meth:`to_dict` gave."""
         if not isinstance(content, Mapping) or content.get("display") != cls.name:
             got = content.get("display") if isinstance(content, Mapping) else type(content).__name__
-            raise InputError.of("content", f"must be what {cls.__name__}.to_dict gave; got {got!r}.", content)
+            raise InputError.of("content", f"must be what {cls.__name__}.to_dict gave; got {repr_of(got)}.", content)
         return decode(cls, {key: value for key, value in content.items() if key != "display"})
 
     def _heading(self) -> tuple[str, str]:

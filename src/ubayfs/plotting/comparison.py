@@ -10,10 +10,10 @@ import numpy as np
 
 from .._plain import counted
 from ..selection import Selection
+from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.validation import OURS, Validation
 from . import style
 from .base import Display, ReportData
-from .scores import interval_text, method_name, metric_name
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ class ComparisonDisplay(Display):
         return 1.6 + 0.24 * max(len(self.baselines), 3)
 
     def _draw(self, ax: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         rows = np.arange(len(self.baselines))
         middle, low, high = (
             np.array([getattr(row, key) for row in self.baselines])
@@ -99,6 +101,7 @@ class ComparisonDisplay(Display):
         ends = np.abs(np.concatenate([middle, low, high]))
         reach = 1.1 * max(np.nanmax(ends, initial=0.0), 1e-3)
         ax.set_xlim(-reach, reach)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
         several = len({row.predictor for row in self.baselines}) > 1
         names = [method_name(row.method) + (f", {row.predictor}" if several else "") for row in self.baselines]
         style.list_features(ax, names, longest=48)

@@ -70,7 +70,7 @@ class ConvergenceDisplay(Display):
             members = members[np.linspace(0, len(members) - 1, _MOST_CHOSEN).round().astype(np.intp)]
         shown = np.concatenate([members, order[~mask[order]][:n_runners_up]])
         n_leading = max(len(selection.features), 1)
-        points, shares, agreement = _course(evidence, shown, n_leading)
+        points, shares, agreement = _history(evidence, shown, n_leading)
         return cls(
             n_models=tuple(points.tolist()),
             features=tuple(selection.feature_names[shown].tolist()),
@@ -123,7 +123,7 @@ class ConvergenceDisplay(Display):
         below.set_xlabel("number of models")
 
 
-def _course(evidence: Evidence, shown: Ints, n_leading: int) -> tuple[Ints, Floats, Floats]:
+def _history(evidence: Evidence, shown: Ints, n_leading: int) -> tuple[Ints, Floats, Floats]:
     """Return numbers of models, shares of the shown features, and agreement of the leading ones, at each point."""
     n_models = evidence.n_models
     points = np.unique(np.linspace(1, n_models, min(n_models, _MOST_POINTS)).round().astype(np.intp))

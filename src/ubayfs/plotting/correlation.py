@@ -13,7 +13,7 @@ from .._plain import counted
 from ..data.blocks import Blocks
 from ..data.categories import columns_of
 from ..data.correlation import METHODS
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from ..selection import Selection
 from .base import Correlations, Display, ReportData, blocks_of, signed_correlations
 from .style import LIGHT_GREY, ROW_HEIGHT, WIDTH, draw_blocks, list_features, short_names
@@ -81,7 +81,7 @@ class CorrelationDisplay(Display):
         if isinstance(X, Correlations):
             if method not in ("spearman", "pearson"):
                 raise InputError.of(
-                    "method", f"must be 'spearman' or 'pearson' without the data; got {method!r}.", method
+                    "method", f"must be 'spearman' or 'pearson' without the data; got {repr_of(method)}.", method
                 )
             matrix = getattr(X.among(features), method)
         else:

@@ -11,9 +11,9 @@ import numpy as np
 from .._plain import counted
 from ..selection import Selection
 from ..trust.noise import Noise
+from ..trust.prediction_metrics import metric_name
 from ..trust.validation import Validation
 from .base import Display, ReportData
-from .scores import metric_name
 from .style import BLACK, BLUE, VERMILION, divided, label_lines
 
 

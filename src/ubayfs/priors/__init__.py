@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._arguments import check_choice
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from .base import Diagnostics, Posterior, Prior
 from .dirichlet import Dirichlet
 from .generalized import GeneralizedDirichlet
@@ -56,5 +56,5 @@ def as_prior(prior: Any) -> Prior:
     raise InputError.of(
         "prior",
         f"must be one of {', '.join(map(repr, sorted(PRIORS)))}, or a configured prior such as "
-        f"GeneralizedDirichlet(beta=2); got {prior!r}.",
+        f"GeneralizedDirichlet(beta=2); got {repr_of(prior)}.",
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import MOST_REPEATS, Array, Floats, RandomState, as_generator, check_int, check_real, freeze
-from .._shown import Shown
+from .._plain import ShownAsCard
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
 from ..exceptions import Advice, InputError
@@ -56,7 +56,7 @@ class Diagnostics:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Posterior(Shown, ABC):
+class Posterior(ShownAsCard, ABC):
     """Distribution of the feature importances theta (positive, sum 1), given evidence and prior weights.
 
     Attributes

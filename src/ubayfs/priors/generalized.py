@@ -17,10 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arguments import Array, Floats, RandomState, check_not_complex
+from .._arguments import Array, Floats, RandomState, as_array, check_not_complex
 from ..data.blocks import Blocks
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, repr_of
 from .base import Posterior, Prior, log_gamma_draws
 
 
@@ -69,15 +69,10 @@ class GeneralizedDirichlet(Prior):
             return _sum_of_later(weights)
         n = len(weights) - 1
         rule = f"must be a positive number or n_features - 1 = {n} positive numbers"
-        try:
-            check_not_complex("beta", self.beta)
-            beta = np.asarray(self.beta, dtype=np.float64)
-        except InputError:
-            raise
-        except (TypeError, ValueError, OverflowError):
-            raise InputError.of("beta", f"{rule}; got {self.beta!r}.") from None
+        check_not_complex("beta", self.beta)
+        beta = as_array("beta", self.beta, rule, np.float64)
         if isinstance(self.beta, bool | np.bool_ | str):
-            raise InputError.of("beta", f"{rule}; got {self.beta!r}.")
+            raise InputError.of("beta", f"{rule}; got {repr_of(self.beta)}.")
         if beta.ndim == 0 and isinstance(self.beta, Real | np.ndarray):
             beta = np.full(n, float(beta))
         if beta.shape != (n,):

@@ -24,12 +24,12 @@ from scipy import sparse
 from .._arguments import MOST_REPEATS, Array, FeatureIndex, Floats, Ints, RandomState, as_generator, check_int
 from ..data.blocks import Blocks, sets_matrix
 from ..ensemble.evidence import Evidence
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, repr_of
 from .base import Diagnostics, Posterior, Prior, log_gamma_draws, normalized_exp
 from .set_sampler import Block, SetSampler, mean_and_error, monte_carlo_error, split_r_hat
 from .weights import DEFAULT_WEIGHT, is_feature
 
-# Sampling goes on until R-hat falls below this and the largest error by batch means below this part of the largest
+# Sampling continues until R-hat falls below this and the largest error by batch means below this part of the largest
 # mean.
 _R_HAT_AIM = 1.02
 _ERROR_AIM = 0.02
@@ -79,12 +79,12 @@ class Hyperdirichlet(Prior):
                 raise InputError.of(
                     "set_weights",
                     "must map sets of features (tuple, frozenset or block name) to whole numbers; "
-                    f"got {self.set_weights!r}.",
+                    f"got {repr_of(self.set_weights)}.",
                 )
             # A copy: later changes by the caller have no effect.
             object.__setattr__(self, "set_weights", dict(self.set_weights))
         check_int("n_chains", self.n_chains, low=2, high=MOST_REPEATS)
-        check_int("n_warmup", self.n_warmup, low=0)
+        check_int("n_warmup", self.n_warmup, low=0, high=MOST_REPEATS)
         check_int("n_draws", self.n_draws, low=2 * _N_BLOCKS, high=MOST_REPEATS)
         check_int("max_draws", self.max_draws, low=self.n_draws)
 
@@ -129,7 +129,7 @@ class Hyperdirichlet(Prior):
     def _resolve_set_weights(self, index: FeatureIndex, blocks: Blocks) -> tuple[sparse.csr_array, NDArray[np.int64]]:
         """Return the weighted sets, a csr_array of bool of shape (n_sets, n_features), and their weights."""
         given = self.set_weights or {}
-        multiplicity = [check_int(f"set_weights of {key!r}", weight, low=0) for key, weight in given.items()]
+        multiplicity = [check_int(f"set_weights of {repr_of(key)}", weight, low=0) for key, weight in given.items()]
         chosen = [set_members(key, index, blocks) for key in given]
         return sets_matrix(chosen, len(index.names)), np.array(multiplicity, dtype=np.int64)
 
@@ -240,7 +240,7 @@ def set_members(key: Hashable, index: FeatureIndex, blocks: Blocks) -> Ints:
         return index.positions(blocks.members[key], f"block {key!r}")
     if not isinstance(key, tuple | frozenset):
         raise InputError.of(
-            "set_weights", f"must name sets by a tuple or frozenset of features, or a block; got {key!r}."
+            "set_weights", f"must name sets by a tuple or frozenset of features, or a block; got {repr_of(key)}."
         )
     if not key:
         raise InputError.of("set_weights", "has an empty set; name at least one feature.")

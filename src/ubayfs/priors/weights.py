@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arguments import FeatureIndex, Floats, check_choice, feature_hint, freeze, nearest
+from .._arguments import FeatureIndex, Floats, as_array, check_choice, entries_of, feature_hint, freeze, nearest
 from ..data.blocks import Blocks
-from ..exceptions import Advice, InputError
-from ..knowledge.rows import Knowledge, Row, is_path
+from ..exceptions import Advice, InputError, repr_of
+from ..knowledge.matching import Matched, match_rows
+from ..knowledge.rows import Knowledge, Row, is_path, raise_problems, read_knowledge
 from ..knowledge.scale import (
     DEFAULT_WEIGHT,
     LARGEST_WEIGHT,
@@ -24,7 +25,6 @@ from ..knowledge.scale import (
     check_range,
     votes,
 )
-from ..knowledge.tied import Matched, match_rows, raise_problems, read_knowledge
 from .knowledge import POOLS, Experts, PriorKnowledge, pooled
 
 
@@ -37,11 +37,43 @@ class Statement(NamedTuple):
     path: tuple[str | int, ...] = ()  # where, in a study
 
 
-def settle(
+# Called with a feature and two statements that give it different weights.
+Contradiction = Callable[[str, Statement, Statement], None]
+
+
+def settle_levels(
+    levels: Iterable[tuple[Iterable[Statement], Contradiction | None]],
+    names: Sequence[str],
+    default: float,
+    n_models: int,
+) -> tuple[Floats, dict[str, Stated], tuple[Advice, ...]]:
+    """Return the weight of each feature in votes, what is stated of features, and advice.
+
+    The most specific level comes first; a feature of which no level states anything has the default. Of different
+    weights on one level the highest counts where there is no `Contradiction`, which is advice.
+    """
+
+    def worth(stated: Stated) -> tuple[float, bool]:  # what orders weights: votes, and whether more than unlikely
+        return votes(stated, default, n_models), stated != UNLIKELY
+
+    found: dict[str, Stated] = {}
+    several: list[str] = []
+    for level, contradiction in levels:
+        several += _settle(level, found, worth, contradiction)
+    weights = np.full(len(names), default, dtype=np.float64)
+    stated = {name: found[name] for name in names if name in found} if found else {}
+    for position, name in enumerate(names if stated else ()):
+        if name in stated:
+            weights[position] = worth(stated[name])[0]
+    facts = {"n": len(several), "names": several}
+    return weights, stated, (Advice("highest_weight", facts),) if several else ()
+
+
+def _settle(
     level: Iterable[Statement],
     found: dict[str, Stated],
     worth: Callable[[Stated], tuple[float, bool]],
-    contradiction: Callable[[str, Statement, Statement], None] | None,
+    contradiction: Contradiction | None,
 ) -> list[str]:
     """Add what a level states of features of which no level before it states anything.
 
@@ -64,16 +96,6 @@ def settle(
                 contradiction(name, first, entry)
     found.update({name: entry.stated for name, entry in taken.items() if name not in found})
     return list(several)
-
-
-def worth_by(default: float, n_models: int) -> Callable[[Stated], tuple[float, bool]]:
-    """Return what orders stated weights: their votes, and whether they are more than unlikely."""
-    return lambda stated: (votes(stated, default, n_models), stated != UNLIKELY)
-
-
-def highest_advice(names: list[str]) -> tuple[Advice, ...]:
-    """Return the advice on features of which the highest of several weights counts."""
-    return (Advice("highest_weight", {"n": len(names), "names": names}),) if names else ()
 
 
 def as_weights(weights: Any) -> Any:
@@ -105,7 +127,7 @@ def pool_experts(experts: Mapping[str, Any], pool: str = "mean") -> Experts:
     [12.5, 1.505, 0.01]
     """
     if not isinstance(experts, Mapping) or not experts:
-        raise InputError.of("experts", f"must map names to what each states; got {experts!r}.", experts)
+        raise InputError.of("experts", f"must map names to what each states; got {repr_of(experts)}.", experts)
     check_choice("pool", pool, POOLS)
     return Experts({str(name): as_weights(stated) for name, stated in experts.items()}, pool)
 
@@ -257,15 +279,12 @@ class _Resolver:
         if self.n_models is None and any(VOTES.get(str(s.stated)) for s in (*by_name, *by_list, *by_block)):
             rule = "in words are measured by the number of models: pass n_models, or give votes."
             raise InputError.of("weights", rule)
-        worth = worth_by(DEFAULT_WEIGHT, self.n_models or 1)
-        found: dict[str, Stated] = {}
-        settle(by_name, found, worth, _contradiction)
-        several = settle(by_list, found, worth, None)
-        several += settle(by_block, found, worth, None if self.blocks.are_gene_sets else _contradiction)
-        stated = {name: found[name] for name in map(str, self.index.names) if name in found}
-        weights = np.array([worth(found.get(str(name), DEFAULT_WEIGHT))[0] for name in self.index.names])
+        of_blocks = None if self.blocks.are_gene_sets else _contradiction
+        levels = [(by_name, _contradiction), (by_list, None), (by_block, of_blocks)]
+        names = [str(name) for name in self.index.names]
+        weights, stated, highest = settle_levels(levels, names, DEFAULT_WEIGHT, self.n_models or 1)
         _check_weights(weights, self.index)
-        return PriorKnowledge(freeze(weights), stated, reasons, costs, (*advice, *highest_advice(several)))
+        return PriorKnowledge(freeze(weights), stated, reasons, costs, (*advice, *highest))
 
 
 def _statements(rows: Iterable[Row]) -> list[Statement]:
@@ -310,7 +329,7 @@ def costs_of(table: Knowledge, rows: Iterable[Row], report: Callable[[str], None
 def _reasons(value: Mapping[str, Any]) -> dict[str, str]:
     unknown = set(value) - {"weight", "why", "source"}
     if unknown:
-        rule = f"know 'weight', 'why' and 'source' of a feature; got {sorted(map(str, unknown))[0]!r}."
+        rule = f"know 'weight', 'why' and 'source' of a feature; got {repr_of(sorted(map(str, unknown))[0])}."
         raise InputError.of("weights", rule, value)
     return {key: str(value[key]) for key in ("why", "source") if value.get(key) is not None}
 
@@ -320,10 +339,11 @@ def _number_or_word(value: Any, key: object) -> Stated:
         try:
             return as_stated(value)
         except InputError as error:
-            raise InputError.of("weights", f"of {key!r} {error.rule}", value) from None
+            raise InputError.of("weights", f"of {repr_of(key)} {error.rule}", value) from None
     weight = as_votes(value)
     if weight is None:
-        raise InputError.of("weights", f"must be positive numbers or words such as 'likely'; {key!r} has {value!r}.")
+        rule = f"must be positive numbers or words such as 'likely'; {repr_of(key)} has {repr_of(value)}."
+        raise InputError.of("weights", rule)
     return weight
 
 
@@ -360,17 +380,17 @@ def _from_numbers(weights: Any, index: FeatureIndex) -> Floats:
     numbers = None
     if isinstance(weights, Real | Iterable) and not isinstance(weights, bool | str | bytes | Set):
         try:
-            array = np.asarray(weights)
+            array = as_array("weights", weights)
             numbers = array.astype(np.float64) if array.dtype.kind in "iufO" else None
         except (TypeError, ValueError, OverflowError):
             pass  # refused below, with all other things that are not numbers
     if numbers is None:
-        names = isinstance(weights, str) or (isinstance(weights, Iterable) and all(isinstance(w, str) for w in weights))
+        names = isinstance(weights, str) or all(isinstance(w, str) for w in entries_of("weights", weights) or [None])
         hint = " Names need a weight: {'likely': names}." if names else ""
         raise InputError.of(
             "weights",
             "must be a number, one number per feature, a mapping by feature or block name, or a table; "
-            f"got {weights!r}.{hint}",
+            f"got {repr_of(weights)}.{hint}",
         )
     if numbers.ndim == 0:
         return np.full(n_features, float(numbers))

@@ -13,14 +13,14 @@ from .._arguments import Array, Ints
 from .._plain import aligned, counted, relaxation_text, rounded
 from ..constraints.constraint import KINDS, Constraint
 from ..ensemble.evidence import Evidence
-from ..plotting.scores import interval_text, method_name, metric_name
 from ..priors.base import Posterior
 from ..selection import Selection
 from ..summary.facts import constraint_facts, ensemble_facts, score_facts
-from ..summary.sentences import held, proof
+from ..summary.sentences import constraints_hold, proof
 from ..summary.trust_facts import reproducibility_facts, validation_facts
 from ..summary.trust_sentences import chosen_again, predicts
 from ..trust.noise import SUPPORTED, Noise
+from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from ..trust.reproducibility import Reproducibility
 from ..trust.validation import Validation
 from .document import visible
@@ -120,7 +120,7 @@ def _selection(found: Selection) -> Card:
     columns["importance"] = [rounded(value) for value in found.importance]
     facts = {**score_facts(found), "constraints": constraint_facts(found)}
     more = counted(len(found.alternatives), "alternative")
-    lines = [proof(facts), held(facts), *([f"{more} in .alternatives."] if found.alternatives else [])]
+    lines = [proof(facts), constraints_hold(facts), *([f"{more} in .alternatives."] if found.alternatives else [])]
     lines += [f"Note: {advice}" for advice in found.advice]
     title = f"{len(found.features):,} of {counted(len(found.feature_names), 'feature')} chosen"
     return _of_features(title, found.feature_names, order, columns, bars, lines)
@@ -205,7 +205,8 @@ def _reproducibility(found: Reproducibility) -> Card:
     order = np.flatnonzero(found.chosen)
     order = order[np.argsort(-found.frequency[order], kind="stable")]
     columns = {"chosen again": [str(label) for label in found.labels]}
-    lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
+    if found.n_used:
+        lines = [*lines, f"Agreement of the sets of halves: {found.lower:.2f}; 0 is chance, 1 the same set."]
     lines += [f"Note: {advice}" for advice in found.advice]
     title = f"Would another study choose them again? {value}".rstrip()
     return _of_features(title, found.feature_names, order, columns, np.nan_to_num(found.frequency), lines)

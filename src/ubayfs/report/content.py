@@ -8,7 +8,7 @@ from typing import Any
 from .._plain import listing
 from ..exceptions import MissingDependencyError, UBayFSError
 from ..plotting import DISPLAYS
-from . import adjusted, opinions, tables
+from . import knowledge_tables, tables
 from .document import Document, Fact, Figure, Listing, Section
 
 # Keys and headings, in the order of a report. A display has the key of its section.
@@ -33,12 +33,12 @@ HEADINGS = {
 # Sections that are read first; the others are folded.
 _OPEN = frozenset({"chosen", "knowledge", "left_out", "methods"})
 _TABLES = {
-    "chosen": adjusted.chosen,
-    "knowledge": tables.decisions,
+    "chosen": tables.chosen,
+    "knowledge": knowledge_tables.decisions,
     "substitutes": tables.substitutes,
     "left_out": tables.left_out,
     "validation": tables.validation,
-    "asked": opinions.stated,
+    "asked": knowledge_tables.stated,
     "constraints": tables.constraints,
     "quality": tables.alternatives,
     "data": tables.data,

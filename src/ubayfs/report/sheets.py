@@ -30,6 +30,11 @@ _PARTS = {
     "xl/_rels/workbook.xml.rels": f'{_HEAD}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
     f'Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
 }
+_FROZEN_HEAD = (
+    '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"'
+    "/></sheetView></sheetViews>"
+)
+_WIDEST = 40  # characters
 
 
 def chosen_rows(summary: Mapping[str, Any]) -> list[list[Any]]:
@@ -56,8 +61,12 @@ def render_csv(summary: Mapping[str, Any]) -> str:
 
 def render_xlsx(summary: Mapping[str, Any]) -> bytes:
     """Return the chosen features as an Excel workbook; the same summary gives the same bytes."""
-    rows = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in chosen_rows(summary))
-    sheet = f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
+    table = chosen_rows(summary)
+    rows = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in table)
+    widths = (min(max(len(str(cell)) for cell in column), _WIDEST) + 2 for column in zip(*table, strict=True))
+    columns = "".join(f'<col min="{i}" max="{i}" width="{w}" customWidth="1"/>' for i, w in enumerate(widths, 1))
+    content = f"{_FROZEN_HEAD}<cols>{columns}</cols><sheetData>{rows}</sheetData>"
+    sheet = f'{_HEAD}<worksheet xmlns="{_MAIN}">{content}</worksheet>'
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as book:
         for name, text in {**_PARTS, "xl/worksheets/sheet1.xml": sheet}.items():

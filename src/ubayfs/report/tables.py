@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from .._plain import counted, listing, price_text, relaxation_text, rounded
+from .._plain import cost_range, cost_text, counted, listing, price_text, relaxation_text, rounded
 from ..data.target import TASKS
 from ..plotting.profile import effect_text
-from ..plotting.scores import interval_text, method_name, metric_name
-from ..summary.marks import levels_text, mark_text
-from ..summary.sentences import MARKS, target_words
-from ..summary.trust_sentences import cost_text, why_out
+from ..summary.sentences import MARKS, levels_text, mark_text, target_words
+from ..summary.trust_sentences import why_out
+from ..trust.prediction_metrics import interval_text, method_name, metric_name
 from .document import Cell, Column, Table
 
 Record = Mapping[str, Any]
-# Heading of a column, and how a cell is made of a record.
-Field = tuple[Column, Callable[[Any], Cell]]
+# Heading of a column; the key of a record whose text it shows, or how a cell, or its text, is made of a record.
+Field = tuple[Column, str | Callable[[Any], Cell | str]]
 
 _LISTED = 12
 
@@ -26,16 +26,22 @@ def number_text(value: float | None, digits: int = 3) -> str:
     return "unknown" if value is None else rounded(value, digits)
 
 
-def as_table(caption: str, records: Iterable[Record], columns: Iterable[Field]) -> Table:
-    """Return a table with one row per record and, for each column, how a cell is made of a record."""
+def as_table(caption: str, records: Sequence[Record], columns: Iterable[Field]) -> tuple[Table, ...]:
+    """Return a table with one row per record; none without records."""
     headings, makers = zip(*columns, strict=True)
-    return Table(caption, headings, tuple(tuple(make(record) for make in makers) for record in records))
+    rows = tuple(tuple(_cell(record, make) for make in makers) for record in records)
+    return (Table(caption, headings, rows),) if rows else ()
 
 
-def _known(caption: str, records: Sequence[Record], columns: Mapping[str, Field]) -> tuple[Table, ...]:
+def _cell(record: Record, make: str | Callable[[Any], Cell | str]) -> Cell:
+    made = record[make] if isinstance(make, str) else make(record)
+    return made if isinstance(made, Cell) else Cell(made)
+
+
+def known_columns(caption: str, records: Sequence[Record], columns: Mapping[str, Field]) -> tuple[Table, ...]:
     """Return a table with those columns that something is known for, by the key of the record that must be known."""
-    known = [column for key, column in columns.items() if any(record.get(key) not in (None, []) for record in records)]
-    return (as_table(caption, records, known),) if records else ()
+    known = {key for record in records for key, value in record.items() if value not in (None, [], "")}
+    return as_table(caption, records, [columns[key] for key in columns if key in known]) if records else ()
 
 
 def chosen(summary: Record) -> tuple[Table, ...]:
@@ -44,32 +50,52 @@ def chosen(summary: Record) -> tuple[Table, ...]:
     models = "" if ensemble is None else f" of {ensemble['n_models']:,}"
     columns: dict[str, Field] = {
         "feature": (Column("Feature"), lambda r: Cell(r["feature"], badges=marks_of(r))),
-        "twins": (Column("Identical to"), lambda r: Cell(listing(r["twins"], 3))),
+        "identical_to": (Column("Identical to"), lambda r: listing(r["identical_to"], 3)),
         "count": (Column("Models that chose it", True), lambda r: Cell(f"{r['count']:,}{models}", r["share"])),
-        "marks": (Column("Marks a class"), lambda r: Cell(mark_text(r["marks"]))),
-        "category": (Column("Levels (samples)"), lambda r: Cell(levels_text(r["category"]))),
-        "hazard_ratio": (Column("Hazard per SD"), lambda r: Cell(_hazard(r["hazard_ratio"]))),
-        "half_low": (Column("On half of the samples", True), lambda r: Cell(_shares(r))),
-        "q": (Column("Expected noise (q)", True), lambda r: Cell(_q(r["q"]))),
+        "q": (Column("Expected noise (q)", True), lambda r: _q(r["q"])),
         "chosen_again": (Column("Chosen again"), lambda r: Cell("", badges=(r["chosen_again"],))),
-        "effect": (Column("In the data"), lambda r: Cell(_effect(r))),
         "reasons": (Column("Chosen because of"), lambda r: Cell("", badges=tuple(r["reasons"]))),
-        "replaceable": (Column("Best replacement"), lambda r: Cell(_replaced(r))),
-        "blocks": (Column("Blocks"), lambda r: Cell(", ".join(r["blocks"]))),
-        "weight": (Column("Prior weight", True), lambda r: Cell(number_text(r["weight"]))),
-        "why": (Column("Why (expert)"), lambda r: Cell(r["why"] or "")),
-        "source": (Column("Source"), lambda r: Cell(r["source"] or "")),
+        "replaceable": (Column("Best replacement"), _replaced),
+        "marks": (Column("Marks a class"), lambda r: mark_text(r["marks"])),
+        "category": (Column("Levels (samples)"), lambda r: levels_text(r["category"])),
+        # Whether the risk is higher stands in the column of the effect.
+        "hazard_ratio": (
+            Column("Hazard per SD"),
+            lambda r: "" if (ratio := r["hazard_ratio"]) is None else f"{ratio:.2f} times",
+        ),
+        "effect": (Column("In the data"), _effect),
+        "half_low": (Column("On half of the samples", True), _shares),
+        "blocks": (Column("Blocks"), lambda r: ", ".join(r["blocks"])),
+        "weight": (Column("Prior weight", True), lambda r: number_text(r["weight"])),
+        "why": (Column("Why (expert)"), lambda r: r["why"] or ""),
+        "source": (Column("Source"), lambda r: r["source"] or ""),
     }
     if ensemble is None:
         columns["importance"] = _IMPORTANCE
-    return _known("Chosen features, most important first", summary["chosen"], columns)
+    found = known_columns("Chosen features, most important first", summary["chosen"], columns)
+    return *found, *_beyond_covariates(summary)
 
 
-def _hazard(ratio: float | None) -> str:
-    """Return what one standard deviation more does to the hazard."""
-    if ratio is None:
-        return ""
-    return f"{ratio:.2f} times"  # whether the risk is higher stands in the column of the effect
+def _beyond_covariates(summary: Record) -> tuple[Table, ...]:
+    """Return how the chosen features are related to covariates, and to the target before and after adjusting."""
+    records = [record for record in summary["chosen"] if record.get("beyond")]
+    names = summary["data"]["adjust_for"]
+    columns: list[Field] = [
+        (Column("Feature"), "feature"),
+        *((Column(name, True), partial(_association_with, name)) for name in names),
+        (Column("Target, before", True), lambda r: _association(r["beyond"]["before"])),
+        (Column("Target, after", True), lambda r: _association(r["beyond"]["after"])),
+    ]
+    caption = f"Association with {listing(names, len(names))}, and with the target before and after adjusting for them"
+    return as_table(caption, records, columns)
+
+
+def _association_with(name: str, record: Record) -> str:
+    return _association(record["beyond"]["covariates"].get(name))
+
+
+def _association(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _effect(record: Record) -> str:
@@ -83,7 +109,7 @@ def _q(q: float) -> str:
 
 def _shares(record: Record) -> str:
     """Return the range of the share of models that chose a feature, over halves."""
-    return f"{100 * record['half_low']:.0f} to {100 * record['half_high']:.0f} %"
+    return " to ".join(dict.fromkeys(f"{100 * record[key]:.0f}" for key in ("half_low", "half_high"))) + " %"
 
 
 def _replaced(record: Record) -> str:
@@ -95,29 +121,14 @@ def _replaced(record: Record) -> str:
     return f"{listing(record['substitute'], 3) or 'nothing'} ({costs})"
 
 
-def decisions(summary: Record) -> tuple[Table, ...]:
-    """Return what would be chosen with none, half and all of the expert's weights."""
-    found = summary["agreement"]
-    if found is None:
-        return ()
-    before = [record["feature"] for record in summary["chosen"]]
-    if all(set(features) == set(before) for features in found["at"].values()):
-        return ()
-    words = {"none": "none", "half": "half of each", "all": "all, as here"}
-    columns: list[Field] = [
-        (Column("Your weights"), lambda r: Cell(words[r[0]])),
-        (Column("The chosen set"), lambda r: Cell(_changes(_without(r[1], before), _without(before, r[1])))),
-    ]
-    return (as_table("What would be chosen with less of your weights", list(found["at"].items()), columns),)
-
-
-def _changes(gained: list[str], lost: list[str]) -> str:
+def changes_text(gained: list[str], lost: list[str]) -> str:
     """Return how another set differs from the chosen one."""
     parts = [f"{word} {listing(names, 3)}" for word, names in (("with", gained), ("without", lost)) if names]
     return " and ".join(parts) or "the same"
 
 
-def _without(features: Iterable[str], others: Iterable[str]) -> list[str]:
+def without(features: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return those of some features that are not among others."""
     known = set(others)
     return [name for name in features if name not in known]
 
@@ -125,28 +136,28 @@ def _without(features: Iterable[str], others: Iterable[str]) -> list[str]:
 def substitutes(summary: Record) -> tuple[Table, ...]:
     """Return what would replace each member, and features that stand in for one another."""
     columns: dict[str, Field] = {
-        "feature": (Column("If this cannot be measured"), lambda r: Cell(r["feature"])),
-        "replaceable": (Column("the best set has instead"), lambda r: Cell(_instead(r))),
-        "also": (Column("and no longer"), lambda r: Cell(listing(r["also"], _LISTED))),
-        "loss": (Column("Cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
+        "feature": (Column("If this cannot be measured"), "feature"),
+        "replaceable": (Column("the best set has instead"), _instead),
+        "also": (Column("and no longer"), lambda r: listing(r["also"], _LISTED)),
+        "loss": (Column("Cost", True), lambda r: cost_text(r["loss_votes"], r["loss"])),
     }
     found = {entry["feature"]: entry for entry in summary["substitutes"]}
     records = [  # in the order of the chosen features
-        {**found[name], "also": _without(found[name]["removed"], [name])}
+        {**found[name], "also": without(found[name]["removed"], [name])}
         for name in (record["feature"] for record in summary["chosen"])
         if name in found
     ]
     of_pairs: dict[str, Field] = {
-        "member": (Column("Feature"), lambda r: Cell(r["member"])),
-        "member_votes": (Column("Votes", True), lambda r: Cell(f"{r['member_votes']:,}")),
-        "feature": (Column("Stand-in"), lambda r: Cell(r["feature"])),
-        "votes": (Column("Its votes", True), lambda r: Cell(f"{r['votes']:,}")),
-        "votes_either": (Column("Either", True), lambda r: Cell(f"{r['votes_either']:,}")),
-        "correlation": (Column("Correlation", True), lambda r: Cell(f"{r['correlation']:.2f}")),
+        "member": (Column("Feature"), "member"),
+        "member_votes": (Column("Votes", True), lambda r: f"{r['member_votes']:,}"),
+        "feature": (Column("Stand-in"), "feature"),
+        "votes": (Column("Its votes", True), lambda r: f"{r['votes']:,}"),
+        "votes_either": (Column("Either", True), lambda r: f"{r['votes_either']:,}"),
+        "correlation": (Column("Correlation", True), lambda r: f"{r['correlation']:.2f}"),
     }
     return (
-        *_known("The best set without each of the chosen features", records, columns),
-        *_known("Features that models took in place of one another", summary["stand_ins"], of_pairs),
+        *known_columns("The best set without each of the chosen features", records, columns),
+        *known_columns("Features that models took in place of one another", summary["stand_ins"], of_pairs),
     )
 
 
@@ -159,35 +170,38 @@ def _instead(entry: Record) -> str:
 def left_out(summary: Record) -> tuple[Table, ...]:
     """Return features with many votes that are not in the set."""
     columns: list[Field] = [
-        (Column("Feature"), lambda r: Cell(r["feature"])),
-        (Column("Votes", True), lambda r: Cell("" if (n := r["count"]) is None else f"{n:,}")),
-        (Column("Why it is out"), lambda r: Cell(why_out(r))),
-        (Column("Taking it would cost", True), lambda r: Cell(cost_text(r["loss_votes"], r["loss"]))),
+        (Column("Feature"), "feature"),
+        (Column("Votes", True), lambda r: "" if (n := r["count"]) is None else f"{n:,}"),
+        (Column("Why it is out"), lambda r: why_out(r)),
+        (Column("Taking it would cost", True), _loss),
     ]
-    records = summary["left_out"]
-    return (as_table("Features with most votes that were not chosen", records, columns),) if records else ()
+    return as_table("Features with most votes that were not chosen", summary["left_out"], columns)
+
+
+def _loss(entry: Record) -> str:
+    return ("" if entry.get("proved", True) else "at most ") + cost_text(entry["loss_votes"], entry["loss"])
 
 
 def validation(summary: Record) -> tuple[Table, ...]:
     """Return how ways of choosing compare on samples not used for choosing, and sizes if they were tried."""
     found = summary["trust"]["validation"]
     columns: dict[str, Field] = {
-        "method": (Column("Chosen by"), lambda r: Cell(method_name(r["method"]))),
-        "predictor": (Column("Predictor"), lambda r: Cell(r["predictor"])),
-        "metric": (Column("Measure"), lambda r: Cell(metric_name(r["metric"]))),
-        "mean": (Column("Mean", True), lambda r: Cell(interval_text(r["mean"], r["lower"], r["upper"]))),
+        "method": (Column("Chosen by"), lambda r: method_name(r["method"])),
+        "predictor": (Column("Predictor"), "predictor"),
+        "metric": (Column("Measure"), lambda r: metric_name(r["metric"])),
+        "mean": (Column("Mean", True), lambda r: interval_text(r["mean"], r["lower"], r["upper"])),
         "difference": (
             Column("Ours minus this", True),
-            lambda r: Cell(interval_text(r["difference"], r["difference_lower"], r["difference_upper"], "+")),
+            lambda r: interval_text(r["difference"], r["difference_lower"], r["difference_upper"], "+"),
         ),
     }
     of_sizes = {key: columns[key] for key in ("metric", "mean")}
-    of_sizes = {"size": (Column("Features", True), lambda r: Cell(f"{r['size']:,}")), **of_sizes}
+    of_sizes = {"size": (Column("Features", True), lambda r: f"{r['size']:,}"), **of_sizes}
     control = {key: columns[key] for key in ("predictor", "metric", "mean")}
     return (
-        *_known("On samples not used for choosing (mean and 95 % interval)", found.get("scores", []), columns),
-        *_known("The same with sets of other sizes", found.get("sizes", []), of_sizes),
-        *_known("The same with a shuffled target: what nothing looks like", found.get("control", []), control),
+        *known_columns("On samples not used for choosing (mean and 95 % interval)", found.get("scores", []), columns),
+        *known_columns("The same with sets of other sizes", found.get("sizes", []), of_sizes),
+        *known_columns("The same with a shuffled target: what chance alone reaches", found.get("control", []), control),
     )
 
 
@@ -197,16 +211,16 @@ def certainty(summary: Record) -> tuple[Table, ...]:
         return ()
     level = f"{100 * summary['level']:.0f} % interval"
     columns: dict[str, Field] = {
-        "feature": (Column("Feature"), lambda r: Cell(r["feature"])),
+        "feature": (Column("Feature"), "feature"),
         "importance": _IMPORTANCE,
-        "low": (Column(level, True), lambda r: Cell(_interval(r))),
+        "low": (Column(level, True), _interval),
         "probability": (
             Column("Selection probability", True), lambda r: Cell(f"{r['probability']:.2f}", r["probability"]),
         ),
-        "without_prior": (Column("Also without prior"), lambda r: Cell(yes_no(r["without_prior"]))),
-        "without_constraints": (Column("Also without constraints"), lambda r: Cell(yes_no(r["without_constraints"]))),
+        "without_prior": (Column("Also without prior"), lambda r: yes_no(r["without_prior"])),
+        "without_constraints": (Column("Also without constraints"), lambda r: yes_no(r["without_constraints"])),
     }  # fmt: skip
-    return _known("How sure the models are on these samples", summary["chosen"], columns)
+    return known_columns("How sure the models are on these samples", summary["chosen"], columns)
 
 
 def yes_no(chosen: bool) -> str:
@@ -236,42 +250,41 @@ def constraints(summary: Record) -> tuple[Table, ...]:
     """Return the constraints, and the inequalities of them that are violated most."""
     entries = summary["constraints"]
     violated = not all(entry["holds"] for entry in entries)
-    factor: Field = Column("What is left of the admissibility", True), lambda r: Cell(number_text(r["admissibility"]))
+    factor: Field = Column("What is left of the admissibility", True), lambda r: number_text(r["admissibility"])
     columns: list[Field] = [
         (Column("Constraint"), lambda r: Cell(r["label"], badges=("prior",) * r["from_prior"])),
-        (Column("Inequalities", True), lambda r: Cell("" if (n := r["n_inequalities"]) is None else f"{n:,}")),
-        *([(Column("Price", True), lambda r: Cell(_price(r)))] if any(map(_price, entries)) else []),
-        (Column("Strictness (rho)", True), lambda r: Cell(_rho(r))),
+        (Column("Inequalities", True), lambda r: "" if (n := r["n_inequalities"]) is None else f"{n:,}"),
+        *([(Column("Price", True), _price)] if any(map(_price, entries)) else []),
+        (Column("Strictness (rho)", True), _rho),
         (Column("Holds"), lambda r: Cell("", badges=(_state(r),))),
-        *([(Column("Violated by", True), lambda r: Cell(_amount(r))), factor] if violated else []),
-        (Column("Costs", True), lambda r: Cell(_cost(r))),
-        (Column("The set without it"), lambda r: Cell(_changed(r))),
+        *([(Column("Violated by", True), _amount), factor] if violated else []),
+        (Column("Costs", True), _cost),
+        (Column("The set without it"), _changed),
     ]
     of_worst: list[Field] = [
-        (Column("Inequality"), lambda r: Cell(r["label"])),
-        (Column("rho", True), lambda r: Cell(relaxation_text(r["rho"]))),
-        (Column("Violated by", True), lambda r: Cell(rounded(r["violation"]))),
+        (Column("Inequality"), "label"),
+        (Column("rho", True), lambda r: relaxation_text(r["rho"])),
+        (Column("Violated by", True), lambda r: rounded(r["violation"])),
         factor,
     ]
     worst = [violation for entry in entries if entry["n_inequalities"] != 1 for violation in entry["worst"]]
-    tables = (
-        as_table("Constraints and what they cost", entries, columns),
-        as_table("Inequalities that are violated most", worst, of_worst),
+    return (
+        *as_table("Constraints and what they cost", entries, columns),
+        *as_table("Inequalities that are violated most", worst, of_worst),
     )
-    return tuple(table for table in tables if table.rows)
 
 
 def _cost(entry: Record) -> str:
     if (more := entry["one_more"]) is not None:
-        return f"{cost_text(more['gain_votes'], more['gain'])} for one more place"
-    return cost_text(entry["cost_votes"], entry["cost"])
+        return f"{cost_range(more, 'gain')} for one more place"
+    return cost_range(entry, "cost")
 
 
 def _changed(entry: Record) -> str:
     """Return how the set would change without a constraint, or with one more place."""
     if (more := entry["one_more"]) is not None:
-        return _changes(more["added"], more["removed"])
-    return "" if entry["cost"] is None else _changes(entry["added_without"], entry["removed_without"])
+        return changes_text(more["added"], more["removed"])
+    return "" if entry["cost"] is None else changes_text(entry["added_without"], entry["removed_without"])
 
 
 def _state(entry: Record) -> str:
@@ -298,14 +311,14 @@ def alternatives(summary: Record) -> tuple[Table, ...]:
     """Return the next best sets."""
     others = [{"position": position, **other} for position, other in enumerate(summary["alternatives"], start=1)]
     columns: list[Field] = [
-        (Column("Alternative"), lambda r: Cell(str(r["position"]))),
-        (Column("Score", True), lambda r: Cell(number_text(r["value"], 6))),
+        (Column("Alternative"), lambda r: str(r["position"])),
+        (Column("Score", True), lambda r: number_text(r["value"], 6)),
         (Column("Lower by", True), _lower_by),
-        (Column("Added"), lambda r: Cell(listing(r["added"], _LISTED))),
-        (Column("Removed"), lambda r: Cell(listing(r["removed"], _LISTED))),
-        (Column("Similarity (Jaccard)", True), lambda r: Cell(f"{r['jaccard']:.2f}")),
+        (Column("Added"), lambda r: listing(r["added"], _LISTED)),
+        (Column("Removed"), lambda r: listing(r["removed"], _LISTED)),
+        (Column("Similarity (Jaccard)", True), lambda r: f"{r['jaccard']:.2f}"),
     ]
-    return (as_table("Sets as good or nearly as good", others, columns),) if others else ()
+    return as_table("Sets as good or nearly as good", others, columns)
 
 
 def _lower_by(other: Record) -> Cell:
@@ -380,8 +393,8 @@ def correlation(summary: Record) -> tuple[Table, ...]:
     """Return the pairs of chosen features that are correlated most, if the data are known."""
     found = summary["correlation"]
     columns: list[Field] = [
-        (Column("Feature"), lambda pair: Cell(pair["first"])),
-        (Column("Feature"), lambda pair: Cell(pair["second"])),
+        (Column("Feature"), "first"),
+        (Column("Feature"), "second"),
         (Column("Spearman correlation", True), lambda pair: Cell(f"{pair['value']:.2f}", abs(pair["value"]))),
     ]
-    return () if found is None else (as_table("Strongest pairs", found["strongest"], columns),)
+    return () if found is None else as_table("Strongest pairs", found["strongest"], columns)

@@ -17,14 +17,13 @@ import json
 import os
 import shutil
 import socket
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._files import read_json, sync_directory, write_atomically
+from .._files import read_json, sync_directory, try_lock, write_atomically
 from ..exceptions import Advice, InputError
 
 MANIFEST = "manifest.json"
@@ -224,7 +223,7 @@ def _open_locked(path: Path) -> int:
     """Return the descriptor of a lock file that is locked now."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        if not _try_lock(descriptor):
+        if not try_lock(descriptor):
             owner = b""
             with suppress(OSError):
                 owner = os.read(descriptor, 200)
@@ -234,22 +233,6 @@ def _open_locked(path: Path) -> int:
             if os.path.samestat(os.fstat(descriptor), path.lstat()):
                 return descriptor
         os.close(descriptor)  # whoever held the lock until now has removed this file; lock the next one
-
-
-def _try_lock(descriptor: int) -> bool:
-    """Lock an open file until its process ends; False if another one has it."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno not in (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES)  # else a disk that knows no locks
-    return True
 
 
 def _read_manifest(path: Path) -> dict[str, str] | None:

@@ -16,7 +16,7 @@ from ..plotting import Figures, read_displays, render_figures
 from ..selection import Selection
 from ..study.resolved import ResolvedStudy
 from ..study.study import Study
-from ..study.trusted import TrustWork
+from ..study.trust_work import TrustWork
 from ..summary import advice_facts, known_correlations, summarize
 from .result import Result, StoredResult
 

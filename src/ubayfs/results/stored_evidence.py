@@ -73,7 +73,7 @@ class StoredEvidence:
             raise InputError(
                 f"{self.directory} cannot be trusted: {listing(changed)} {'is' if len(changed) == 1 else 'are'} not as "
                 "written with this result, but edited, damaged or of another one. Put the original back, or write the "
-                "result again. An edited study goes elsewhere, for 'ubayfs decide --study' or 'ubayfs select'."
+                "result again. Save an edited study elsewhere, for 'ubayfs decide --study' or 'ubayfs select'."
             )
 
     def _unchanged(self, part: _Part) -> _Part:

@@ -47,7 +47,8 @@ _READ_COLUMNS = 16
 # Entries of all ranks, times trees that are grown together: more trees are grown one group after another.
 _GROUP_ENTRIES = 2**25
 
-# Nodes of at least so many rows, and rows times columns, are counted in bins; in others sorting takes less time.
+# Nodes of at least so many rows, and rows times columns, are counted in bins; in others sorting takes less time. As
+# many more for each kind of rows beyond three: bounds add up what each kind could do, and exclude fewer columns.
 _COUNTED_ROWS = 128
 _COUNTED_ENTRIES = 2**16
 
@@ -257,7 +258,7 @@ class _Trees:
 
     def _is_counted(self, group: _Group, kinds: Kinds) -> bool:
         n_nodes, width = group.rows.shape
-        large = width >= _COUNTED_ROWS and width * self._ranks.shape[1] >= _COUNTED_ENTRIES
+        large = width >= _fewest_counted(kinds) and width * self._ranks.shape[1] >= _COUNTED_ENTRIES
         return large and n_nodes == 1 and len(kinds.high) <= _MOST_KINDS
 
     @cached_property
@@ -287,12 +288,12 @@ class _Trees:
             places = slice(starts[number], starts[number] + nodes.sizes[number])
             slots, goes_right = nodes.slots[places], right[places]
             smaller, larger = sorted((slots[goes_right], slots[~goes_right]), key=len)
-            if len(larger) < _COUNTED_ROWS:
+            if len(larger) < _fewest_counted(kinds):
                 continue
             counts = self._counts[slots[0]]
             of_smaller = Counts.of(self._binning, smaller % n_samples, kinds, counts.shifts)
             inherited[larger[0]] = counts.without(of_smaller).coarser(len(larger))
-            if len(smaller) >= _COUNTED_ROWS:
+            if len(smaller) >= _fewest_counted(kinds):
                 inherited[smaller[0]] = of_smaller.coarser(len(smaller))
         self._counts = inherited
 
@@ -307,6 +308,10 @@ class _Trees:
         order = np.argsort(child, kind="stable")
         slots = nodes.slots[order[eligible[child[order]]]]
         return _Nodes.impure(slots, sizes[eligible], np.tile(nodes.trees, 2)[eligible], self._outputs, self._pure)
+
+
+def _fewest_counted(kinds: Kinds) -> int:
+    return _COUNTED_ROWS * max(len(kinds.high) - 2, 1)
 
 
 def _starts(sizes: Ints) -> Ints:

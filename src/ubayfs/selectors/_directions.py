@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 
 from .._arguments import Array, Floats, Mask
+from ..data.correlation import PairSums, own_correlations
 from ..data.hazards import RiskSets
 from ..data.ordered_pairs import OrderedPairs
-from ..data.paired import PairSums, own_correlations
 from ..data.survival import FEWEST_EVENTS
 from ..data.target import Target
 from ..exceptions import Advice, UBayFSError
@@ -49,22 +49,21 @@ def correlation_with(directions: Floats, subsamples: Mask) -> Statistic:
     `directions`, of shape (n_models, n_samples), have mean 0 and length 1 in each run, or are all 0, and are 0 outside.
     Where values are missing, rho over the samples that have the feature is multiplied by the root of their share.
     """
-    weights = subsamples.astype(np.float64)
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:
         if present is not None:
             return _of_present(runs, x, present)
-        around_mean, condition = scatter(weights[runs], x)
+        around_mean, condition = scatter(subsamples[runs], x)
         rho = directions[runs].astype(x.dtype, copy=False) @ x / np.sqrt(around_mean)
         return np.abs(rho), condition
 
     def _of_present(runs: slice, x: Array, present: Mask) -> tuple[Array, Array]:
-        found = PairSums.of(weights[runs], directions[runs], x, present)
+        found = PairSums.of(subsamples[runs].astype(np.float64), directions[runs], x, present)
         rho, condition = found.rho, found.condition
         if len(rho) == 1:  # the last resort of run_scores: sums of one run alone
             rows = subsamples[runs][0]
             rho = own_correlations(directions[runs][0, rows], np.where(present, x, np.nan)[rows])[None]
-        share = found.n / weights[runs].sum(axis=1, keepdims=True)
+        share = found.n / subsamples[runs].sum(axis=1, keepdims=True)
         return where_two(np.abs(rho * np.sqrt(share)), condition, found.n)
 
     return statistic

@@ -9,9 +9,11 @@ import numpy as np
 
 from .._arguments import Array, Floats, Ints, Mask
 from ..data.categories import CategoryTable
-from ..data.paired import PairSums, own_correlations
+from ..data.correlation import PairSums, own_correlations
+from ..data.matrix import feature_chunks
 from .adjusted import Residuals
 from .base import TIE
+from .categories import LevelCorrelations, gram_within, pillai, unexplained
 from .scoring import SCREENING_ERROR, Centering, blocks_of, has_digits, own_columns, with_gaps
 from .threads import each_block
 
@@ -47,32 +49,10 @@ def mutual_information(rho: Array) -> Array:
     return -0.5 * np.log((1.0 - rho) * (1.0 + rho))
 
 
-def largest_as_single(information: Floats, n_pairs: Array, n_samples: Array) -> Floats:
-    """Return the information of a single pair of columns that has the same p-value as the largest of several pairs.
-
-    The largest of several grows by chance with their number. By chance 2 (n - 2.5) times the information of one pair is
-    about chi-squared with one degree of freedom; pairs count as independent.
-
-    Examples
-    --------
-    >>> largest_as_single(np.array([[0.05, 0.05, 0.0]]), np.array([[1, 4, 4]]), np.array([[40]])).round(3)
-    array([[0.05 , 0.022, 0.   ]])
-    """
-    from scipy.special import erfc, erfcinv
-
-    scale = np.broadcast_to(np.maximum(n_samples - 2.5, 0.5), information.shape)
-    p = erfc(np.sqrt(np.maximum(information, 0.0) * scale))
-    several = (n_pairs > 1) & (p > 0)
-    of_single = np.array(information)
-    own = -np.expm1(n_pairs[several] * np.log1p(-np.minimum(p[several], 1.0 - 1e-16)))
-    of_single[several] = erfcinv(own) ** 2 / scale[several]
-    return of_single
-
-
 class GreedySearch:
     """State of the search over one set of active features.
 
-    A category is one feature, and its redundancy is the largest of the columns that code it, at equal p-value.
+    The redundancy of a category is that of a number with the same p-value.
     """
 
     def __init__(
@@ -80,7 +60,8 @@ class GreedySearch:
     ) -> None:
         self._table, self._subsamples, self._relevance, self._residuals = X, subsamples, relevance, residuals
         self._X: Array = X.coded if isinstance(X, CategoryTable) else X
-        self._chosen: list[list[_Choice]] = []
+        self._chosen: list[_Chosen] = []
+        self._degrees = subsamples.sum(axis=1) - 1.0 if residuals is None else residuals.degrees
         bounds = np.empty((n_turns, X.shape[1]))
         of_all = (n_turns, len(subsamples), X.shape[1])
         # In single precision it only screens; what decides is computed in double precision.
@@ -104,6 +85,7 @@ class GreedySearch:
         # Those that have been compared with everything chosen so far, and the columns that code them.
         self.columns = self._coded = np.empty(0, dtype=np.intp)
         self._widths = np.empty(0, dtype=np.intp)  # number of columns that code each of them
+        self._levels = LevelCorrelations.of_numbers(len(subsamples), 0)
         # Of them in each run: relevance to each class (-inf: cannot be chosen), and redundancy with all chosen ones.
         self.relevance, self.redundancy = np.empty((n_turns, len(subsamples), 0)), np.empty((len(subsamples), 0))
         self._centering = self._center(self._X[:, :0].astype(np.float64))
@@ -141,8 +123,8 @@ class GreedySearch:
             centering, there = self._centering.take(places), there & left
             lengths, alone = (np.where(there, pairs[runs, runs], 0) for pairs in (centering.lengths, centering.alone))
             choices.append(_Choice(self._coded[places], centering.scale, centering.center, lengths, alone > 0))
-        self._chosen.append(choices)
-        self.redundancy += self._largest(choices, self._coded, self._centering, self._widths)
+        self._chosen.append(_Chosen(choices, *self._levels.of_each_run(positions)))
+        self.redundancy += self._redundancy(self._chosen[-1], self._coded, self._centering, self._widths, self._levels)
 
     def _columns_of_chosen(self, positions: Ints) -> Iterator[tuple[Ints, Mask]]:
         """Yield, for the active feature of each run, a column that codes it, by its place, and where there is one."""
@@ -165,11 +147,11 @@ class GreedySearch:
             relevance[..., part] = np.where(varies, values, -np.inf)
             centering.append(own)
         of_new = Centering.joined(centering)
-        redundancy = np.zeros(relevance.shape[1:])
-        for choices in self._chosen:
-            redundancy += self._largest(choices, coded, of_new, widths)
+        redundancy, levels = np.zeros(relevance.shape[1:]), self._levels_of(new)
+        for chosen in self._chosen:
+            redundancy += self._redundancy(chosen, coded, of_new, widths, levels)
         self.columns, self._coded = np.concatenate([self.columns, new]), np.concatenate([self._coded, coded])
-        self._widths = np.concatenate([self._widths, widths])
+        self._widths, self._levels = np.concatenate([self._widths, widths]), self._levels.joined(levels)
         self.relevance = np.concatenate([self.relevance, relevance], axis=2)
         self.redundancy = np.concatenate([self.redundancy, redundancy], axis=1)
         self._centering = Centering.joined([self._centering, of_new])
@@ -186,20 +168,33 @@ class GreedySearch:
         coded, _ = self._coding(columns)
         return block if coded is columns else self._X[:, coded].astype(np.float64)
 
-    def _largest(self, choices: list[_Choice], coded: Ints, centering: Centering, widths: Ints) -> Floats:
-        """Return the redundancy of features with the chosen one of each run, the largest of the columns of both."""
-        found = self._redundancy(choices[0], coded, centering)
+    def _levels_of(self, features: Ints) -> LevelCorrelations:
+        """Return how the columns of each category among some features are correlated."""
+        levels = LevelCorrelations.of_numbers(len(self._subsamples), len(features))
         if isinstance(self._table, CategoryTable):
-            for choice in choices[1:]:
-                np.maximum(found, self._redundancy(choice, coded, centering), out=found)
-            found = _by_feature(np.maximum, found, widths)
-            n_columns = sum((choice.lengths > 0) | choice.alone for choice in choices)
-            n_pairs = np.maximum(n_columns, 1)[:, None] * widths
-            found = largest_as_single(found, n_pairs, self._subsamples.sum(axis=1)[:, None])
-        return found
+            for place in np.flatnonzero(np.isin(features, self._table.several)).tolist():
+                x = self._table.columns(int(features[place])).astype(np.float64)
+                gram = gram_within(x, self._subsamples) if self._residuals is None else self._residuals.gram(x)
+                levels.add(place, gram)
+        return levels
 
-    def _redundancy(self, choice: _Choice, columns: Ints, centering: Centering) -> Floats:
-        """Return the redundancy of some columns with the chosen one of each run, of shape (n_models, n_columns)."""
+    def _redundancy(
+        self, chosen: _Chosen, coded: Ints, centering: Centering, widths: Ints, levels: LevelCorrelations
+    ) -> Floats:
+        """Return the redundancy of features with the chosen one of each run, of shape (n_models, n_features)."""
+        found = [self._correlations(choice, coded, centering) for choice in chosen.columns]
+        if not isinstance(self._table, CategoryTable):
+            return mutual_information(found[0])
+        rho = np.stack(found, axis=1)  # (n_models, n_columns_of_chosen, n_coded)
+        trace = _by_feature(np.add, (chosen.inverse @ rho * levels.solved(rho, widths)).sum(axis=1), widths)
+        p, q, n = levels.ranks, chosen.ranks[:, None], self._degrees[:, None]
+        several = (p > 1) | (q > 1)
+        p, q, n = (np.broadcast_to(degrees, trace.shape)[several] for degrees in (p, q, n))
+        trace[several] = 1.0 - unexplained(*pillai(trace[several], p, q, n - q), 1.0, n - 1.0)
+        return mutual_information(np.sqrt(trace))
+
+    def _correlations(self, choice: _Choice, columns: Ints, centering: Centering) -> Floats:
+        """Return the correlations of some columns with the chosen one of each run, of shape (n_models, n_columns)."""
         rho = np.empty((len(self._subsamples), len(columns)))
         n_together = max(1, max(_DIRECTION_ENTRIES, self._X.size // _DIRECTION_SHARE) // len(self._X))
         for start in range(0, len(rho), n_together):
@@ -215,24 +210,29 @@ class GreedySearch:
                     block -= centering.center[part]
                     rho[runs, part] = directions @ block
         if self._has_gaps:
-            return rho  # information already
+            return rho
         # A column that is constant in a run has no redundancy there; it cannot be chosen anyway.
         rho /= np.where(centering.lengths > 0, centering.lengths, np.inf)
         for run in np.flatnonzero(centering.alone.any(axis=1)).tolist():
             rows, alone = self._subsamples[run], centering.alone[run]
             direction = self._directions(choice, slice(run, run + 1))[0, rows]
             rho[run, alone] = direction @ self._own_columns(run, columns[alone])
-        return mutual_information(rho)
+        return rho
 
     def _directions(self, choice: _Choice, runs: slice) -> Floats:
         """Return the chosen columns of some runs with length 1, of shape (n_runs, n_samples), 0 outside the run."""
-        values = choice.centered(self._X, self._subsamples, runs)
+        numbers = range(len(self._subsamples))[runs]
+        values = np.empty((len(numbers), len(self._X)))
+        # A few runs at a time: temporary arrays would take several times as much.
+        for part in feature_chunks(len(numbers), max(_DIRECTION_ENTRIES // len(self._X), 1)):
+            own = slice(numbers[part][0], numbers[part][-1] + 1)
+            values[part] = choice.centered(self._X, self._subsamples, own)
         if self._residuals is not None:
             values = self._residuals.project(runs, values)
         lengths = choice.lengths[runs]
         values /= np.where(lengths > 0, lengths, np.inf)[:, None]
         for number in np.flatnonzero(choice.alone[runs]).tolist():
-            run = range(len(self._subsamples))[runs][number]
+            run = numbers[number]
             values[number, self._subsamples[run]] = self._own_columns(run, choice.columns[[run]])[:, 0]
         return values
 
@@ -247,6 +247,15 @@ def _by_feature(combine: np.ufunc, values: Array, widths: Ints) -> Array:
     if len(widths) == values.shape[1]:
         return values
     return np.asarray(combine.reduceat(values, np.cumsum(widths) - widths, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The feature that each run has chosen at one step."""
+
+    columns: list[_Choice]  # that code it, as many as the widest one has
+    inverse: Floats  # of their correlations, (n_models, n_columns, n_columns)
+    ranks: Floats  # of these, (n_models,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +275,9 @@ class _Choice:
         return weights * (values - ((weights * values).sum(axis=1) / weights.sum(axis=1))[:, None])
 
     def shared(self, X: Array, subsamples: Mask, runs: slice, block: Floats, x: Floats) -> Floats:
-        """Return the redundancy of a block of columns in some runs, from the samples that have both values.
+        """Return the correlations of a block of columns in some runs, from the samples that have both values.
 
+        They count by the root of the share of these samples.
         `x` is the block, centered; both have NaN in gaps. The result has shape (n_runs, k).
         """
         own = np.where(subsamples[runs], X[:, self.columns[runs]].astype(np.float64).T, np.nan)
@@ -280,4 +290,4 @@ class _Choice:
         for run in np.flatnonzero(doubtful.any(axis=1)).tolist():
             rows = there[run]
             rho[run, doubtful[run]] = own_correlations(own[run, rows], block[np.ix_(rows, doubtful[run])])
-        return mutual_information(rho * np.sqrt(found.n / subsamples[runs].sum(axis=1)[:, None]))
+        return np.asarray(rho * np.sqrt(found.n / subsamples[runs].sum(axis=1)[:, None]))

@@ -11,29 +11,93 @@ leaves). The derivative of the solution predicts the penalty of the next event, 
 makes it the LARS-lasso of Efron et al. 2004), and to second order in the others (Park and Hastie 2007). There the
 prediction is corrected, repeated from the corrected point, and kept between a penalty known to lie before and one known
 to lie behind the event, until the event is met. Each repetition costs two products with the columns of a working set,
-and those with all of X only where its bound cannot rule the others out (see ``_working_set.py``).
+and those with all of X only where its bound cannot rule the others out (see :class:`WorkingSet`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from .._arguments import Floats
 from ._losses import Loss
-from ._subsample import solve_positive
-from ._working_set import WorkingSet
+from ._subsample import COLLINEAR, solve_positive
 
-# A column is left out for good when this share of its variance, or less, is not explained by the active ones.
-_COLLINEAR = 1e-10
+# Columns within this share of the level that is asked for belong to the set: fewer make the products cheaper, more
+# make the proof last longer.
+_SHARE = 0.85
+# So few columns are all in the set: then there is nothing to prove.
+_FEW_COLUMNS = 256
+
+
+class WorkingSet:
+    """The few columns of `X` that can correlate with a residual as much as asked; with a proof that the others do not.
+
+    All columns have length sqrt(n). Once the products of all of them with a vector v are known, and those outside the
+    working set are below m in size, every other vector w has, for any number a,
+
+        |x^T w| = |a x^T v + x^T (w - a v)| <= |a| m + sqrt(n) |w - a v|        for all columns x outside
+
+    by the inequality of Cauchy and Schwarz. With a the coefficient of the projection of w on v the last term is
+    smallest, and small as long as w has hardly turned away from v. Only when this bound does not do are all columns
+    looked at again.
+
+    The attribute `columns` holds the positions of the members in ascending order; at first they are all columns.
+    """
+
+    def __init__(self, X: Floats) -> None:
+        self._rows = np.ascontiguousarray(X.T)  # one row per column of X
+        self._length = sqrt(len(X))
+        self._members = self._rows
+        self.columns = np.arange(X.shape[1])
+        # Vectors v with |v|^2 and the size m below which the products of the columns outside are.
+        self._references: list[tuple[Floats, float, float]] = []
+
+    def products(self, vectors: Floats) -> Floats:
+        """Return the products of vectors, of shape (n_vectors, n_samples), with the members."""
+        products: Floats = self._members @ np.ascontiguousarray(vectors.T)
+        return products.T
+
+    def others_are_below(self, vectors: Floats, levels: Floats) -> bool:
+        """Return whether the products of each vector with all columns outside are certainly smaller than its level."""
+        if len(self.columns) == len(self._rows):
+            return True
+        return all(self._bound(vector) < level for vector, level in zip(vectors, levels, strict=True))
+
+    def _bound(self, vector: Floats) -> float:
+        """Return what no product of `vector` with a column outside exceeds in size."""
+        bounds = []
+        for reference, square, largest in self._references:
+            share = float(vector @ reference) / square
+            turned = vector - share * reference
+            bounds.append(abs(share) * largest + self._length * sqrt(float(turned @ turned)))
+        return min(bounds)
+
+    def renew(self, vectors: Floats, levels: Floats) -> None:
+        """Look at all columns; members become those whose product with a vector reaches a large share of its level.
+
+        `vectors` has shape (n_vectors, n_samples), `levels` shape (n_vectors,). A zero vector must have the level zero.
+        """
+        if len(self._rows) <= _FEW_COLUMNS:
+            return
+        thresholds = _SHARE * levels
+        sizes = np.abs(self._rows @ np.ascontiguousarray(vectors.T))
+        self.columns = np.flatnonzero(np.any([size >= m for size, m in zip(sizes.T, thresholds, strict=True)], axis=0))
+        self._members = self._rows[self.columns]
+        self._references = [(v, float(v @ v), float(m)) for v, m in zip(vectors, thresholds, strict=True)]
+
+
 # Penalties closer than this share of the first one are the same; rounding errors are a thousand times smaller.
 _TIE = 1e-11
 # Correlations that fall as fast as the penalty, but for rounding errors, never reach it.
 _FLAT = 1e-9
 # No column has anything to do with the target when the largest correlation, of order one, is a rounding error.
 _UNRELATED = 1e-12
+# What rounding may add to the loss, as a share of it, and the smallest step of a line search.
+_LOSS_ROUNDING, _SMALLEST_STEP = 1e-14, 1e-10
 _MAX_REPETITIONS = 100
 
 
@@ -137,7 +201,7 @@ class LassoPath:
         weighted = point.curved(column)
         cross = self._Z.T @ weighted
         own = float(weighted @ column)
-        if own - cross @ self._newton_direction(cross) <= _COLLINEAR * own:
+        if own - cross @ self._newton_direction(cross) <= COLLINEAR * own:
             self._barred[feature] = True
             self._update_candidates()
             return False
@@ -176,18 +240,20 @@ class LassoPath:
         for _ in range(_MAX_REPETITIONS):
             point = self._point
             gradient = self._Z.T @ point.residual / n - penalty * self._signs
-            size = float(np.abs(gradient).max())
+            size = float(np.abs(gradient).max(initial=0.0))
             # Near the solution a step squares the error, unless only rounding errors are left.
             if size <= 1e-3 * self._tie or 0.5 * last_size < size < 1e2 * self._tie:
                 return
             last_size = size
             direction, step = self._newton_direction(gradient), 1.0
             start = self._objective(point, penalty)
-            allowance = 1e-14 * (1 + abs(start))
+            allowance = _LOSS_ROUNDING * (1 + abs(start))
             new = self._point_at(point.coefficients + direction)
-            while step > 1e-10 and self._objective(new, penalty) > start + allowance:
+            while step > _SMALLEST_STEP and self._objective(new, penalty) > start + allowance:
                 step /= 2
                 new = self._point_at(point.coefficients + step * direction)
+            if step <= _SMALLEST_STEP:  # rounding errors hide what is still to be gained, here and in every repetition
+                return
             self._point = new
 
     # -- the next event ----------------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ from ..data.target import CLASSIFICATION, Target
 from ..exceptions import UBayFSError
 from .base import TIE
 
+# A feature is left out of a path for good when those on it explain all of it (its variance, its kernel) but this share.
+COLLINEAR = 1e-10
+
 # Above this, columns are scaled before anything is added up.
 _LARGE = 1e280
 
@@ -97,14 +100,22 @@ def ranking(scores: Floats) -> Ints:
 def solve_positive(matrix: Floats, right: Floats) -> Floats:
     """Solve matrix @ x = right by Cholesky's decomposition, at a third of the overhead of ``numpy.linalg.solve``.
 
-    Where rounding errors have made the matrix not quite positive definite, elimination with pivots takes over.
+    Where rounding errors have made the matrix not quite positive definite, elimination with pivots takes over; where
+    they have made it singular, the shortest of the nearest solutions is returned.
 
     Examples
     --------
     >>> solve_positive(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 3.0]))
     array([1., 1.])
+    >>> solve_positive(np.zeros((1, 1)), np.ones(1))
+    array([0.])
     """
     from scipy.linalg.lapack import dposv
 
     _, solution, failed = dposv(matrix, right)
-    return np.asarray(np.linalg.solve(matrix, right) if failed else solution, dtype=np.float64)
+    if failed:
+        try:
+            solution = np.linalg.solve(matrix, right)
+        except np.linalg.LinAlgError:
+            solution = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    return np.asarray(solution, dtype=np.float64)

@@ -50,17 +50,17 @@ class LinearMachines:
             self._fit(k)
         return self._coordinates if self._gram is None else self._columns @ self._coordinates
 
-    def keep(self, kept: Ints) -> None:
+    def keep(self, positions: Ints) -> None:
         """Keep only the columns at these positions."""
         if self._gram is None:
-            self._coordinates = self._coordinates[kept]
-        elif len(self._outputs) >= len(kept):
-            self._coordinates = self._columns[kept] @ self._coordinates
+            self._coordinates = self._coordinates[positions]
+        elif len(self._outputs) >= len(positions):
+            self._coordinates = self._columns[positions] @ self._coordinates
             self._gram = None
         else:
-            dropped = np.delete(self._columns, kept, axis=0)
+            dropped = np.delete(self._columns, positions, axis=0)
             self._gram -= dropped.T @ dropped
-        self._columns = self._columns[kept]
+        self._columns = self._columns[positions]
 
     def _fit(self, k: int) -> None:
         y, a, b = self._outputs[:, k], self._coordinates[:, k], float(self._intercepts[k])

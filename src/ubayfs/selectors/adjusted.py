@@ -22,13 +22,13 @@ from ..data.target import Target
 from ..exceptions import UBayFSError
 from ._directions import check_events
 from ._subsample import power_of_two, standardized
-from .categories import unexplained
+from .categories import NOTHING_LEFT, pillai, unexplained
 from .scoring import Centering, Statistic, has_digits, median_centering, run_scores, varying_in
 
 _TINY = {dtype: np.finfo(dtype).tiny / np.finfo(dtype).eps for dtype in (np.dtype(np.float32), np.dtype(np.float64))}
 
-# Share of a combination of coded columns of which a gap leaves nothing.
-_NOTHING_LEFT = 1e-8
+# Entries of the samples of a run that are done together, so that they stay in the cache.
+_CACHE_ENTRIES = 1 << 15
 
 
 class Residuals:
@@ -77,14 +77,18 @@ class Residuals:
         For columns x of shape (n_samples, k), and directions without covariates, of length 1 or 0, of shape
         (n_directions, n_models, n_samples), the results have shape (n_directions, n_models) and (n_models,).
         """
+        gram, size = self.gram(x), self.subsamples.astype(np.float64) @ (x**2).sum(axis=1)
+        sizes, vectors = np.linalg.eigh(gram)
+        left = sizes > np.maximum(NOTHING_LEFT * size, np.finfo(np.float64).tiny)[:, None]
+        along = ((directions @ x)[:, :, None, :] @ vectors)[:, :, 0] ** 2
+        return (along * left / np.where(left, sizes, 1.0)).sum(axis=2), left.sum(axis=1).astype(np.float64)
+
+    def gram(self, x: Floats) -> Floats:
+        """Return products of columns, of shape (n_samples, k), without covariates in each run: (n_models, k, k)."""
         inside = self._bases @ x
         products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
         raw = (self.subsamples.astype(np.float64) @ products).reshape(-1, x.shape[1], x.shape[1])
-        sizes, vectors = np.linalg.eigh(raw - inside.transpose(0, 2, 1) @ inside)
-        least = _NOTHING_LEFT * np.trace(raw, axis1=1, axis2=2)
-        left = sizes > np.maximum(least, np.finfo(np.float64).tiny)[:, None]
-        along = ((directions @ x)[:, :, None, :] @ vectors)[:, :, 0] ** 2
-        return (along * left / np.where(left, sizes, 1.0)).sum(axis=2), left.sum(axis=1).astype(np.float64)
+        return np.asarray(raw - inside.transpose(0, 2, 1) @ inside)
 
     @property
     def degrees(self) -> Floats:
@@ -166,26 +170,25 @@ def categories_beyond(residuals: Residuals, target: Target, X: CategoryTable, ea
     q, degrees = (directions**2).sum(axis=2).round(), residuals.degrees  # 1 for a direction, 0 for none
     found = np.empty((*(q.shape if each else q.shape[1:]), len(X.several)))
     for place, feature in enumerate(X.several.tolist()):
-        columns = X.coded[:, X.starts[feature] : X.starts[feature + 1]].astype(np.float64)
+        columns = X.columns(feature).astype(np.float64)
         trace, p = residuals.explained(columns, directions)
         trace, n_directions = (trace, q) if each else (trace.sum(axis=0), q.sum(axis=0))
-        s, rest = np.minimum(p, n_directions), degrees - n_directions
-        of_levels = s * np.maximum(p, n_directions), s * (rest - p + s)
-        share = 1.0 - unexplained(trace / np.maximum(s, 1.0), *of_levels, n_directions, rest)
+        rest = degrees - n_directions
+        share = 1.0 - unexplained(*pillai(trace, p, n_directions, rest), n_directions, rest)
         found[..., place] = np.where(p > 0, share, -np.inf)
     return found
 
 
 def _target_directions(residuals: Residuals, target: Target, each: bool) -> Floats:
     """Return what is left of the target in each run, of shape (n_directions, n_models, n_samples), 0 outside."""
-    bases = [_directions(left, each) for left in residuals.of_target(target)]
+    bases = [target_directions(left, each) for left in residuals.of_target(target)]
     directions = np.zeros((max(basis.shape[1] for basis in bases), *residuals.subsamples.shape))
     for run, (basis, rows) in enumerate(zip(bases, residuals.subsamples, strict=True)):
         directions[: basis.shape[1], run, rows] = basis.T
     return directions
 
 
-def _directions(columns: Floats, each: bool) -> Floats:
+def target_directions(columns: Floats, each: bool = False) -> Floats:
     """Return columns of length 1, or 0 where next to nothing is left; orthogonal ones of their span unless `each`."""
     if columns.shape[1] > 1 and not each:
         U, sizes, _ = np.linalg.svd(columns, full_matrices=False)
@@ -238,32 +241,34 @@ def without_covariates(values: Array, basis: Floats) -> Array:
         Orthonormal, see :func:`~ubayfs.data.covariates.basis_of`.
     """
     found = np.empty_like(values)
-    for part in feature_chunks(values.shape[1]):
+    for part in feature_chunks(values.shape[1], max(1, _CACHE_ENTRIES // max(len(values), 1))):
         x = values[:, part].astype(np.float64)
-        present = ~np.isnan(x)
-        gaps = ~present.all(axis=0)
-        x[~present] = 0.0
+        absent = np.isnan(x)
+        x[absent] = 0.0
         scale = power_of_two(np.abs(x).max(axis=0))
         x *= scale
-        n = np.maximum(present.sum(axis=0), 1)
-        around_mean = (np.where(present, x - x.sum(axis=0) / n, 0.0) ** 2).sum(axis=0)
-        left = np.empty_like(x)
-        left[:, ~gaps] = outside(basis, x[:, ~gaps])
+        around_mean = x - x.sum(axis=0) / np.maximum(len(x) - absent.sum(axis=0), 1)
+        around_mean[absent] = 0.0
+        least = DETERMINED_FEATURE * np.einsum("ij,ij->j", around_mean, around_mean)
+        gaps = absent.any(axis=0)
         if gaps.any():
-            left[:, gaps] = _outside_of_present(basis, x[:, gaps], present[:, gaps])
-        left[:, (left**2).sum(axis=0) <= DETERMINED_FEATURE * around_mean] = 0.0
-        found[:, part] = left / scale
+            x[:, gaps] = _outside_of_present(basis, x[:, gaps], absent[:, gaps])
+        if not gaps.all():
+            x[:, ~gaps] = outside(basis, x[:, ~gaps])
+        x[:, np.einsum("ij,ij->j", x, x) <= least] = 0.0
+        found[:, part] = x / scale
     return found
 
 
-def _outside_of_present(basis: Floats, x: Floats, present: Mask) -> Floats:
-    """Return what is left of columns in the samples that have them, and 0 elsewhere."""
+def _outside_of_present(basis: Floats, x: Floats, absent: Mask) -> Floats:
+    """Return what is left of columns, changed in place, in the samples that have them, and 0 elsewhere."""
     products = (basis[:, :, None] * basis[:, None, :]).reshape(len(basis), -1)
-    grams = (present.T.astype(np.float64) @ products).reshape(-1, basis.shape[1], basis.shape[1])
-    inverses = np.linalg.pinv(grams, rcond=_NOTHING_LEFT, hermitian=True)
+    grams = ((~absent).T.astype(np.float64) @ products).reshape(-1, basis.shape[1], basis.shape[1])
+    inverses = np.linalg.pinv(grams, rcond=NOTHING_LEFT, hermitian=True)
     for _ in range(2):
         coefficients = (inverses @ (basis.T @ x).T[:, :, None])[:, :, 0]
-        x = np.where(present, x - basis @ coefficients.T, 0.0)
+        x -= basis @ coefficients.T
+        x[absent] = 0.0
     return x
 
 

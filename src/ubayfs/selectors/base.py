@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.feature_data import FeatureData, Target
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, repr_of
 
 # Scores within this distance (relative to scores of order one) are ties, so that the order of floating-point
 # sums (chunks, threads) cannot decide between features.
@@ -42,7 +42,10 @@ class ElementarySelector(ABC):
         True when :meth:`select_adjusted` scores features beyond covariates. To others the ensemble gives the samples of
         each run without what covariates explain there.
     takes_categories : bool
-        True when :meth:`select_many` knows what to do about a CategoryTable. Others get coded columns.
+        True when :meth:`select_many` knows what to do about a CategoryTable.
+    categories_as_numbers : bool
+        Of others: True when they get a number in place of each category, made for each run
+        (:mod:`~ubayfs.selectors.category_numbers`), False when they get coded columns, one for each level.
     """
 
     name: ClassVar[str]
@@ -53,6 +56,7 @@ class ElementarySelector(ABC):
     takes_gaps: ClassVar[bool] = False
     adjusts: ClassVar[bool] = False
     takes_categories: ClassVar[bool] = False
+    categories_as_numbers: ClassVar[bool] = True
 
     @abstractmethod
     def select_many(self, X: Array, target: Target, subsamples: Mask, n_features: int, rngs: Generators) -> list[Ints]:
@@ -160,7 +164,7 @@ def checked_columns(returned: Any, n_columns: int, n_features: int, name: str, m
     try:
         picks = np.asarray(returned)
     except ValueError as error:
-        raise InputError(f"{rule}; got {returned!r}.") from error
+        raise InputError(f"{rule}; got {repr_of(returned)}.") from error
     if mask_too and picks.dtype == bool and picks.shape == (n_columns,):
         picks = np.flatnonzero(picks)
     elif picks.size == 0 and picks.ndim == 1:

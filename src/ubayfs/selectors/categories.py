@@ -2,7 +2,7 @@
 
 The share of scatter that the levels of a category explain grows by chance with their number. So its p-value is taken,
 and the category gets the score that a number with the same p-value has. Selectors that know nothing of categories see
-coded columns, and a feature has the best rank of its columns.
+a number in place of each (:mod:`~ubayfs.selectors.category_numbers`), or coded columns, the best of which counts.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ _BLOCK_ENTRIES = 1 << 22
 
 # Of what is left unexplained: with less, every association is 1.
 _LEAST_LEFT = 1e-12
+
+# Share of the columns of a category, or of what covariates or gaps leave of a combination of them, that counts as
+# nothing.
+NOTHING_LEFT = 1e-8
 
 # Below this, p-values have too few digits to be turned back.
 _SMALLEST_P = 1e-290
@@ -51,6 +55,15 @@ def unexplained(share: Array, d1: Array, d2: Array, c1: Array, c2: Array) -> Flo
         p > _SMALLEST_P, betaincinv(c2 / 2, c1 / 2, np.maximum(p, _SMALLEST_P)), (1.0 - share) * (c1 + c2) / d2
     )
     return np.where(known, np.minimum(rest, 1.0), 1.0)
+
+
+def pillai(trace: Array, p: Array, q: Array, rest: Array) -> tuple[Array, Array, Array]:
+    """Return the share of scatter that Pillai's trace of p columns and q others stands for, and its degrees of freedom.
+
+    `rest` are the degrees of freedom that the q columns leave; of one column it is the share that p columns explain.
+    """
+    s = np.minimum(p, q)
+    return trace / np.maximum(s, 1.0), s * np.maximum(p, q), s * (rest - p + s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +113,7 @@ def shares_between(X: CategoryTable, features: Ints, class_weights: Floats) -> t
         owners = np.repeat(np.arange(len(block.first)), np.diff([*block.first, counts.shape[2]]))
         parts = (counts**2 / np.maximum(of_class, 1.0)[..., owners]).sum(axis=0) / np.maximum(of_level, 1.0)
         trace, p, q = block.sums(parts) - 1.0, levels - 1.0, classes - 1.0
-        s = np.minimum(p, q)
-        degrees = s * np.maximum(p, q), s * (n - classes - p + s)
-        rest = unexplained(trace / np.maximum(s, 1.0), *degrees, q, n - classes)
+        rest = unexplained(*pillai(trace, p, q, n - classes), q, n - classes)
         scores[:, block.places] = np.where(levels > 1, 1.0 - rest, -np.inf)
         share[:, block.places] = n / class_weights.sum(axis=(0, 2))[:, None]
     return scores, share
@@ -120,14 +131,14 @@ def associations(
     """
     found = np.empty((*outputs.shape[:2], len(features)))
     members = subsamples.astype(np.float64)
-    everybody = members.sum(axis=1)[:, None]
+    n_members = members.sum(axis=1)[:, None]
     for block in _blocks(X, features, len(members) * (len(outputs) + 1)):
         ordered = np.array([X.levels[int(j)].ordered for j in features[block.places]])
         of_level = members @ block.x
         n, levels = block.sums(of_level), block.sums((of_level > 0) * 1.0)
         codes = np.where(block.present > 0, X[:, features[block.places]].astype(np.float64), 0.0)
         for position, own in enumerate(outputs):
-            y = np.where(subsamples, own - (own * members).sum(axis=1, keepdims=True) / everybody, 0.0)
+            y = np.where(subsamples, own - (own * members).sum(axis=1, keepdims=True) / n_members, 0.0)
             of_y, of_squares = y @ block.present, y**2 @ block.present
             total = of_squares - of_y**2 / np.maximum(n, 1.0)
             between = block.sums((y @ block.x) ** 2 / np.maximum(of_level, 1.0)) - of_y**2 / np.maximum(n, 1.0)
@@ -135,9 +146,9 @@ def associations(
                 between = np.where(ordered, _by_codes(members, y, codes, of_y, n), between)
             share = np.where(total > 0, between / np.where(total > 0, total, 1.0), 0.0)
             d1 = np.where(ordered, np.minimum(levels - 1.0, 1.0), levels - 1.0)
-            rest = unexplained(share, d1, n - 1.0 - d1, np.ones_like(n), n - 2.0)
+            rest = unexplained(*pillai(share, d1, np.ones_like(n), n - 2.0), np.ones_like(n), n - 2.0)
             if scale is None:
-                found[position][:, block.places] = np.sqrt((1.0 - rest) * n / everybody)
+                found[position][:, block.places] = np.sqrt((1.0 - rest) * n / n_members)
             else:
                 t = np.sqrt(np.maximum(n - 2.0, 0.0) * (1.0 - rest) / np.maximum(rest, _LEAST_LEFT))
                 found[position][:, block.places] = t * scale[position][:, None]
@@ -183,6 +194,72 @@ class NetScores:
         The variance is (N + sum of squared scores) / (3 N^2) for N pairs; for two classes (n + 1) / (3 n_1 n_0).
         """
         return np.asarray(np.sqrt((self.n_pairs + (self.scores**2).sum(axis=1)) / 3) / np.maximum(self.n_pairs, 1.0))
+
+
+# -- redundancy of categories ------------------------------------------------------------------------------------------
+
+
+def gram_within(x: Floats, subsamples: Mask) -> Floats:
+    """Return products of the columns of a category around their means in each run, of shape (n_models, k, k)."""
+    present = ~np.isnan(x[:, 0])
+    weights, x = (subsamples & present).astype(np.float64), np.where(present[:, None], x, 0.0)
+    products = (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    sums, n = weights @ x, np.maximum(weights.sum(axis=1), 1.0)
+    return (weights @ products).reshape(-1, x.shape[1], x.shape[1]) - sums[:, :, None] * (sums / n[:, None])[:, None, :]
+
+
+class LevelCorrelations:
+    """Inverses of the correlations that the columns of each of some features have in each run.
+
+    With them, sums of products of correlations between columns are Pillai's trace: of a category and a number the share
+    of scatter that levels explain, of two categories chi-squared over the number of samples.
+
+    Attributes
+    ----------
+    ranks : ndarray of shape (n_models, n_features)
+        Degrees of freedom; of numbers and other single columns 1.
+    """
+
+    def __init__(self, ranks: Floats, inverses: dict[int, Floats]) -> None:
+        self.ranks, self._inverses = ranks, inverses
+
+    @classmethod
+    def of_numbers(cls, n_models: int, n_features: int) -> LevelCorrelations:
+        """Begin with features of one column each."""
+        return cls(np.ones((n_models, n_features)), {})
+
+    def add(self, feature: int, gram: Floats) -> None:
+        """Let a feature have several columns with these products, of shape (n_models, k, k)."""
+        sizes, vectors = np.linalg.eigh(gram)
+        there = sizes > np.maximum(NOTHING_LEFT * sizes.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        whitened = vectors * (there / np.sqrt(np.where(there, sizes, 1.0)))[:, None, :]
+        whitened *= np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0))[:, :, None]
+        self._inverses[feature] = whitened @ whitened.transpose(0, 2, 1)
+        self.ranks[:, feature] = np.maximum(there.sum(axis=1), 1)
+
+    def joined(self, others: LevelCorrelations) -> LevelCorrelations:
+        """Return these and those of other features behind them."""
+        moved = {feature + self.ranks.shape[1]: inverse for feature, inverse in others._inverses.items()}
+        return LevelCorrelations(np.hstack([self.ranks, others.ranks]), self._inverses | moved)
+
+    def of_each_run(self, features: Ints) -> tuple[Floats, Floats]:
+        """Return the inverse and the rank of one feature per run, of shapes (n_models, k, k) and (n_models,)."""
+        widest = max([1, *(self._inverses[j].shape[1] for j in set(features.tolist()) & self._inverses.keys())])
+        inverse = np.zeros((len(features), widest, widest))
+        inverse[:, 0, 0] = 1.0
+        for run, feature in enumerate(features.tolist()):
+            if feature in self._inverses:
+                own = self._inverses[feature][run]
+                inverse[run, : len(own), : len(own)] = own
+        return inverse, self.ranks[np.arange(len(features)), features]
+
+    def solved(self, rho: Floats, widths: Ints) -> Floats:
+        """Multiply correlations with all columns, of shape (n_models, m, n_coded), by the inverses of the features."""
+        first, solved = np.cumsum(widths) - widths, rho.copy()
+        for feature, inverse in self._inverses.items():
+            own = slice(first[feature], first[feature] + widths[feature])
+            solved[:, :, own] = rho[:, :, own] @ inverse
+        return solved
 
 
 # -- selectors that know but numbers -----------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from ..data.target import CLASSIFICATION, Target
 from .adjusted import Residuals, categories_beyond, share_beyond
 from .base import ElementarySelector
 from .categories import shares_between
-from .scoring import ClassCounts, Statistic, best_of_each_run, scatter, where_two
-from .turns import CLASS_RULES, class_against_rest, class_turns, is_nominal
+from .nominal_classes import CLASS_RULES, class_against_rest, class_turns, is_nominal
+from .scoring import ClassCounts, Statistic, best_of_each_run, blocks_of, run_scores, scatter, where_two
+from .threads import each_block
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,29 @@ class Fisher(ElementarySelector):
         return [_in_turns([of_class[run] for of_class in best], order) for run, order in enumerate(turns.T)]
 
 
+def class_shares(X: Array, target: Target) -> Floats:
+    """Return the share of the scatter of each feature that lies between the classes, of shape (n_features,).
+
+    It is the score by which a run with all samples would rank features; 0 for those that do not vary.
+
+    Examples
+    --------
+    >>> target = Target("multiclass", np.array([0, 0, 1, 1, 2, 2]), classes=np.array(["a", "b", "c"]))
+    >>> class_shares(np.array([[0.0, 1, 5], [0, 2, 5], [1, 1, 5], [1, 2, 5], [2, 1, 5], [2, 2, 5]]), target)
+    array([1., 0., 0.])
+    """
+    everything, shares = np.ones((1, X.shape[0]), dtype=bool), np.empty(X.shape[1])
+    statistic = _share_between_classes(target, everything)
+
+    def score(part: slice) -> None:
+        shares[part] = run_scores(statistic, everything, X[:, part])[0]
+
+    each_block(score, blocks_of(X.shape[0], X.shape[1]))
+    if isinstance(X, CategoryTable):
+        shares[X.several] = _share_of_categories(target, X, everything)[0]
+    return np.where(np.isfinite(shares), shares, 0.0)
+
+
 def _share_of_categories(target: Target, X: CategoryTable, subsamples: Mask) -> Floats:
     """Return the scores of categories of three or more levels without order, of shape (n_models, n_several)."""
     classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
@@ -108,15 +132,13 @@ def _in_turns(best: Sequence[Ints], turns: Ints) -> Ints:
 
 def _share_between_classes(target: Target, subsamples: Mask) -> Statistic:
     classes = ClassCounts(np.asarray(target.values), target.n_classes, subsamples)
-    class_weights = classes.weights.astype(np.float64)  # (n_classes, n_models, n_samples)
 
     def statistic(runs: slice, x: Array, present: Mask | None = None) -> tuple[Array, Array]:
         counts = classes.of(present, runs)
         n = counts.sum(axis=0).astype(x.dtype)
         total, condition = scatter(subsamples[runs], x, n)
-        weights = class_weights[:, runs].astype(x.dtype, copy=False)
         sizes = np.maximum(counts, 1.0).astype(x.dtype)  # an absent class has sums of zero
-        class_sums = (weights.reshape(-1, len(x)) @ x).reshape(*weights.shape[:2], x.shape[1])
+        class_sums = classes.sums(runs, x)
         overall_sums = class_sums.sum(axis=0)
         # sum_c n_c mu_c^2 - n mu^2
         between = (class_sums**2 / sizes).sum(axis=0) - overall_sums**2 / np.maximum(n, 1.0)

@@ -12,7 +12,7 @@ from .._arguments import Array, Floats, Generators, Ints, Mask
 from ..data.target import CLASSIFICATION, Target
 from ._kernel_bounds import KernelBounds, kernel_factor
 from ._kernels import FeatureKernels, centered, gaussian_kernel
-from ._subsample import classes_present, standardized_target
+from ._subsample import COLLINEAR, classes_present, standardized_target
 from .base import TIE, ElementarySelector
 
 # Features bounded together: few until one of them is known to be a candidate for the next event, then all that come
@@ -21,8 +21,6 @@ _FIRST_BATCH = 32
 _BATCH = 256
 # What is known of a feature's products: not all of them, bounds, or themselves.
 _STALE, _BOUNDED, _COMPLETE = range(3)
-# A feature is left out for good when the chosen ones determine its kernel up to this share.
-_COLLINEAR = 1e-10
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ class _Path:
         """Let a feature enter with weight 0, unless the active kernels determine its own."""
         self._may_enter[place] = False
         own = self._gram(place)
-        if 1 - own @ np.linalg.solve(self._gram(self._active), own) <= _COLLINEAR:
+        if 1 - own @ np.linalg.solve(self._gram(self._active), own) <= COLLINEAR:
             return
         pairs, trace = self._kernels.weights(self._kernels.centered(int(self._features[place])))
         column = np.zeros((len(self._features), 1))

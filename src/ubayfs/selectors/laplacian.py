@@ -45,6 +45,7 @@ class Laplacian(ElementarySelector):
     tasks: ClassVar[frozenset[str]] = frozenset(TASKS)
     n_together: ClassVar[int] = 5
     nested: ClassVar[bool] = True
+    categories_as_numbers: ClassVar[bool] = False  # which need a target
 
     n_neighbors: int = 5
 

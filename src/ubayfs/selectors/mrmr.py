@@ -19,9 +19,9 @@ from ._subsample import standardized
 from .adjusted import Residuals, associations_beyond
 from .base import ElementarySelector
 from .categories import NetScores, associations
-from .concordance import Contrast, concordance
+from .concordance import Concordance, Contrast
+from .nominal_classes import CLASS_RULES, class_turns, is_nominal
 from .scoring import ClassCounts, present_in, run_scores
-from .turns import CLASS_RULES, class_turns, is_nominal
 
 # (block of columns as in the data) -> relevance in each run, as in `Relevance`
 OfNumbers = Callable[[Array], Array]
@@ -46,7 +46,7 @@ class MRMR(ElementarySelector):
     - two classes, or classes with an order: Somers' D with respect to the target, the number of concordant minus
       discordant pairs over the number of pairs from different classes (2 AUC - 1 for two classes);
     - classes without order: D of the class whose turn it is, or the weighted mean of abs(D) of each, against all
-      others; see :mod:`~ubayfs.selectors.turns`;
+      others; see :mod:`~ubayfs.selectors.nominal_classes`;
     - a continuous target: Pearson's correlation;
     - survival: Somers' D with respect to the times, 2 C - 1 with Harrell's C: pairs in which the earlier event has the
       higher value, minus those in which it has the lower one, over all pairs whose order of events is known. Beyond
@@ -152,6 +152,7 @@ def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> O
         return _pearson_relevance(_directions(values, subsamples), subsamples)
     classes = ClassCounts(values, target.n_classes, subsamples)
     contrasts = _contrasts(target)
+    concordance = Concordance(subsamples, contrasts)
     sizes = subsamples.sum(axis=1)[:, None]
 
     def relevance(block: Array) -> Array:
@@ -160,12 +161,12 @@ def _relevance_to(target: Target, subsamples: Mask, in_turns: bool = False) -> O
         n = counts.sum(axis=0)
         if len(contrasts) < len(counts):
             n_pairs = counts[1:] * np.cumsum(counts, axis=0)[:-1]
-            found = concordance(block, subsamples, contrasts, n_pairs).sum(axis=0)
+            found = concordance(block, n_pairs).sum(axis=0)
             rho = found / np.maximum(n_pairs.sum(axis=0), 1)
         else:
             n_pairs = counts * (n - counts)
             factors = (1.0 if in_turns else counts / np.maximum(n, 1)) / np.maximum(n_pairs, 1)
-            rho = np.abs(concordance(block, subsamples, contrasts, n_pairs)) * factors
+            rho = np.abs(concordance(block, n_pairs)) * factors
             rho = rho if in_turns else rho.sum(axis=0)
         return mutual_information(rho if present is None else rho * np.sqrt(n / sizes))
 

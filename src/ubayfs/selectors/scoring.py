@@ -32,6 +32,9 @@ from .threads import each_block
 # Entries of the temporary arrays of one block of features; bounds memory, never changes a result.
 BLOCK_ENTRIES = 1 << 16
 
+# Entries of weights (runs times samples) that are turned into numbers at once: 16 or 32 MB.
+_WEIGHT_ENTRIES = 1 << 22
+
 # Below this share of (scatter around the subsample mean) / (sum of squares) the digits that are left do not do.
 _CONDITION = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-2}
 
@@ -109,6 +112,20 @@ def without_gaps(x: Array) -> Array:
     return x
 
 
+def weighted_sums(weights: Array, *columns: Array) -> list[Array]:
+    """Return ``weights @ x``, of shape (n_runs, k), for each array of shape (n_samples, k), in its precision.
+
+    Weights, often a mask, are never numbers for all of many samples at once: these would take more than the data.
+    """
+    n_samples, dtype = len(columns[0]), columns[0].dtype
+    sums: list[Array] = []
+    for part in feature_chunks(n_samples, max(_WEIGHT_ENTRIES // max(len(weights), 1), 1)):
+        own = weights[:, part].astype(dtype, copy=False)
+        of_part = [own @ x[part] for x in columns]
+        sums = of_part if not sums else [a + b for a, b in zip(sums, of_part, strict=True)]
+    return sums
+
+
 def scatter(weights: Array, x: Array, n: Array | None = None) -> tuple[Array, Array]:
     """Return weighted sums of squares around the weighted mean, and their condition (share of the raw squares).
 
@@ -116,12 +133,11 @@ def scatter(weights: Array, x: Array, n: Array | None = None) -> tuple[Array, Ar
     have lost digits count as larger, which makes the condition worse. `n`, of the same shape, are the weights of the
     values that are present, if not all are.
     """
-    weights = weights.astype(x.dtype, copy=False)
-    squares = weights @ x**2
+    squares, sums = weighted_sums(weights, x**2, x)
     tiny = np.finfo(x.dtype).tiny
     if n is None:
-        n = weights.sum(axis=1, keepdims=True)
-    around_mean = squares - (weights @ x) ** 2 / np.maximum(n, tiny)
+        n = weights.sum(axis=1, keepdims=True, dtype=x.dtype)
+    around_mean = squares - sums**2 / np.maximum(n, tiny)
     return around_mean, around_mean / np.maximum(squares, tiny / np.finfo(x.dtype).eps)
 
 
@@ -136,7 +152,6 @@ class ClassCounts:
 
     def __init__(self, classes: Array, n_classes: int, subsamples: Mask) -> None:
         self.weights = subsamples & (np.asarray(classes) == np.arange(n_classes)[:, None])[:, None, :]
-        self._single = self.weights.astype(np.float32)
         self._everything = self.weights.sum(axis=2, dtype=np.float64)[:, :, None]
 
     def of(self, present: Mask | None, runs: slice = slice(None)) -> Floats:
@@ -144,9 +159,13 @@ class ClassCounts:
         if present is None:
             return self._everything[:, runs]
         # Counts are exact in single precision up to 16 million samples.
-        weights = self._single[:, runs].reshape(-1, len(present))
-        counts = (weights @ present.astype(np.float32)).astype(np.float64)
-        return counts.reshape(len(self.weights), len(weights) // len(self.weights), present.shape[1])
+        return self.sums(runs, present.astype(np.float32)).astype(np.float64)
+
+    def sums(self, runs: slice, x: Array) -> Array:
+        """Return the sums of some columns over the samples of each class, of shape (n_classes, n_runs, k)."""
+        weights = self.weights[:, runs]
+        (sums,) = weighted_sums(weights.reshape(-1, len(x)), x)
+        return sums.reshape(*weights.shape[:2], x.shape[1])
 
 
 def has_digits(condition: Array) -> Mask:

@@ -9,9 +9,9 @@
 (max_size(5),)
 """
 
+from .blocks import PrefixBlocks, TableBlocks
 from .components import Named
 from .experts import Expert
-from .names import PrefixBlocks, TableBlocks
 from .resolve import check_study, resolve_study
 from .resolved import ResolvedStudy
 from .schema import DataSection, DecisionSection, EvidenceSection, OutputSection, PriorSection, TrustSection

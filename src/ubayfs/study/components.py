@@ -17,7 +17,7 @@ import numpy as np
 from .._arguments import check_choice, check_int, nearest
 from ..data.reading_rules import SurvivalColumns, as_target
 from ..ensemble.collect import check_ensemble
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from ..optimize import OPTIMIZERS, as_optimizer
 from ..priors import PRIORS, as_prior
 from ..selectors import SELECTORS, as_selector
@@ -37,7 +37,7 @@ def text(name: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value:
-        raise InputError.of(name, f"must be a text; got {value!r}.", value)
+        raise InputError.of(name, f"must be a text; got {repr_of(value)}.", value)
     return value
 
 
@@ -50,7 +50,7 @@ def paths(name: str, value: Any) -> str | dict[str, str]:
             raise InputError.of(name, "must name at least one file.", value)
         given = value if isinstance(value, Mapping) else {_stem(text(name, entry)): entry for entry in value}
         if len(given) < len(list(value)):
-            raise InputError.of(name, f"must map names to files where these are called alike; got {value!r}.", value)
+            raise InputError.of(name, f"must map block names to files of the same name; got {repr_of(value)}.", value)
         return {text(name, block): text(name, entry) for block, entry in given.items()}
     return text(name, value)
 
@@ -65,7 +65,7 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str | int):
         value = [value]
     if value is not None and (not isinstance(value, Iterable) or isinstance(value, Mapping)):
-        raise InputError.of(name, f"must be a list of texts; got {value!r}.", value)
+        raise InputError.of(name, f"must be a list of texts; got {repr_of(value)}.", value)
     return tuple(text(name, entry) for entry in value or ())
 
 
@@ -75,7 +75,7 @@ def columns(name: str, value: Any) -> str | tuple[str, ...] | SurvivalColumns:
     if isinstance(value, Mapping):
         return as_target(name, value)
     if not several:
-        rule = f"must name a column; got {value!r}. Leave it out for an unsupervised selection."
+        rule = f"must name a column; got {repr_of(value)}. Leave it out for an unsupervised selection."
         raise InputError.of(name, rule, value)
     return as_target(name, several[0] if len(several) == 1 else several)
 
@@ -90,6 +90,11 @@ def sizes(name: str, value: Any) -> tuple[int, ...]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         value = [value]
     return tuple(sorted({check_int(name, entry, low=1) for entry in value}))
+
+
+def one_of(choices: Iterable[str]) -> Callable[[str, Any], str]:
+    """Return the check of a choice among words; these stay readable in it, as `keywords["choices"]`."""
+    return partial(check_choice, choices=tuple(choices))
 
 
 def ensemble_argument(name: str, value: Any) -> Any:
@@ -169,7 +174,8 @@ class Family:
     def _configured(self, value: Mapping[Any, Any], report: Report) -> Any:
         """Build what {name: ..., settings} describes; each wrong setting is reported."""
         if "name" not in value:
-            report((), f"needs the key 'name', one of {', '.join(map(repr, sorted(self.types)))}; got {dict(value)!r}.")
+            names = ", ".join(map(repr, sorted(self.types)))
+            report((), f"needs the key 'name', one of {names}; got {repr_of(dict(value))}.")
             return None
         name = value["name"]
         try:
@@ -257,6 +263,7 @@ class Option:
     parse: Callable[[str], Any] = str  # the key's own check comes after it
     action: str = ""  # "append" or "extend" if it may be repeated, with a single value or with several
     shared: bool = False  # with an earlier section: it sets both keys
+    form: str = ""  # of its value, where it is not that of the file
 
 
 @dataclass(frozen=True)
@@ -334,7 +341,7 @@ class Section:
         known = cls.keys()
         if not isinstance(value, Mapping):
             if value is not None:
-                problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {value!r}.")
+                problems((cls.key,), f"must hold keys such as {', '.join(list(known)[:3])}; got {repr_of(value)}.")
             value = {}
         given = known_only(value, known, f"a key of {cls.key}", below(problems, cls.key))
         meant = {nearest(name, known) for name in value.keys() - given.keys()}

@@ -14,11 +14,12 @@ from ..constraints import KINDS, Constraint, ConstraintSystem, resolve
 from ..constraints.arguments import FrozenMatrix
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
-from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError
+from ..exceptions import ConstraintError, InfeasibleError, InputError, OptimizationError, repr_of
+from ..knowledge.patterns import Names, as_found, is_pattern, is_single
 from ..optimize import as_optimizer
 from ..utility import Utility
+from .blocks import readable
 from .diagnostics import Path, Problems, Report, below, known_only, reported, study_error
-from .names import Names, as_found, is_pattern, is_single, readable
 from .yaml_io import plain
 
 _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
@@ -26,8 +27,7 @@ _LARGEST_MATRIX = 1_000_000  # entries of a matrix that a file still holds
 _SECONDS = 10.0
 # Kinds that rest on correlations; the empty set satisfies all of their inequalities.
 _OF_CORRELATIONS = ("decorrelate", "max_per_cluster")
-# More features than this have too many correlations to look at beforehand.
-_MOST_CORRELATED = 3000
+_MOST_CORRELATED = 3000  # features; more have too many correlations to look at beforehand
 
 
 def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
@@ -44,7 +44,7 @@ def read_constraints(value: Any, report: Report) -> dict[int, Constraint]:
     if value is None or isinstance(value, Constraint):
         value = () if value is None else (value,)
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        report((), f"must be a list with one constraint per entry, such as '- max_size: 10'; got {value!r}.")
+        report((), f"must be a list with one constraint per entry, such as '- max_size: 10'; got {repr_of(value)}.")
         return {}
     read = {position: _read_entry(entry, below(report, position)) for position, entry in enumerate(value)}
     return {position: constraint for position, constraint in read.items() if constraint is not None}
@@ -57,24 +57,24 @@ def _read_entry(value: Any, report: Report) -> Constraint | None:
         value = {value: None}
     if not isinstance(value, Mapping) or len(value) != 1:
         way = "begin each with '- ', and write settings inside it, as in 'max_size: {n: 10, rho: hard}'"
-        report((), f"must hold one constraint by the name of its builder; {way}; got {value!r}.")
+        report((), f"must hold one constraint by the name of its builder; {way}; got {repr_of(value)}.")
         return None
     ((kind, arguments),) = value.items()
     if kind not in KINDS:
         hint = did_you_mean(kind, KINDS) or f" Known: {', '.join(KINDS)}."
-        report((kind,), f"must be the name of a constraint; got {kind!r}.{hint}")
+        report((kind,), f"must be the name of a constraint; got {repr_of(kind)}.{hint}")
         return None
     return _from_arguments(kind, arguments, below(report, kind))
 
 
 def _from_arguments(kind: str, value: Any, report: Report) -> Constraint | None:
     """Make a constraint; whatever is wrong is reported for each argument, and None returned if nothing can be made."""
-    parameters = KINDS[kind].parameters
+    parameters, items = KINDS[kind].parameters, KINDS[kind].items
     first = next(iter(parameters))
     named = isinstance(value, Mapping)
     given = dict(value) if named else ({} if value is None else {first: value})
     given = known_only(given, parameters, f"an argument of {kind}", report)
-    given = {name: readable(name, entry, below(report, name)) for name, entry in given.items()}
+    given = {name: readable(name, entry, below(report, name), name in items) for name, entry in given.items()}
     if kind == "cost_budget" and "budget" in given:
         given.setdefault("costs", None)  # those of the table of knowledge
     absent = [name for name in KINDS[kind].required if name not in given]
@@ -112,19 +112,20 @@ def _built(kind: str, given: dict[str, Any]) -> Constraint | None:
 
 
 def _build(kind: str, given: dict[str, Any]) -> Constraint:
-    items = given.get("features")
-    single = [items] if isinstance(items, str) else items
-    if isinstance(single, list | tuple) and len(single) == 1 and is_pattern(single[0]):
-        # A pattern may match several features; how many there must be is checked when they are known.
-        made = KINDS[kind].build(**{**given, "features": [*single, *single]})
-        return replace(made, arguments=tuple((dict(made.arguments) | {"features": (single[0],)}).items()))
-    return KINDS[kind].build(**given)
+    # A pattern may match several features; how many there must be is checked when they are known.
+    patterns = {}
+    for name in KINDS[kind].items & given.keys():
+        items = (given[name],) if isinstance(given[name], str) else given[name]
+        if isinstance(items, list | tuple) and len(items) == 1 and is_pattern(items[0]):
+            patterns[name] = tuple(items)
+    made = KINDS[kind].build(**given | {name: items * 2 for name, items in patterns.items()})
+    return replace(made, arguments=tuple((dict(made.arguments) | patterns).items()))
 
 
 def _relaxation(rho: Any) -> Any:
     if isinstance(rho, list):
         return [_relaxation(entry) for entry in rho]
-    return math.inf if isinstance(rho, str) and rho.lower() == "hard" else rho
+    return math.inf if isinstance(rho, str) and rho.lower() in ("hard", "inf") else rho
 
 
 # -- expanding patterns ------------------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ def expand_constraint(constraint: Constraint, names: Names, block_names: Names, 
             (name, tuple(names.expand(items, below(collect, "blocks", name)))) for name, items in own
         )
     for name, value in given.items():
-        if name.endswith("features"):
+        if name in KINDS[constraint.kind].items:
             changed[name] = tuple(columns.expand(value, below(collect, name)))
         elif name == "blocks" and isinstance(value, tuple) and not _is_pairs(value):
             changed[name] = tuple(block_names.expand(value, below(collect, name)))
@@ -288,7 +289,8 @@ def _report_contradictions(
         pass  # not in this time; the decision may have more
     except InfeasibleError as error:
         involved: list[Path] = [("constraints", positions[i], system.parts[i].kind) for i in error.positions]
-        places = [problems.place(path) for path in involved[:-1]]
+        written = problems.origin.file or problems.origin.aliases  # somewhere to look; else they are named above
+        places = [problems.place(path) for path in involved[:-1]] if written else []
         also = f" See also {'; '.join(places)}." if places else ""
         n_constant = int(constant.sum())
         excluded = f" ({n_constant} features are constant and cannot be selected.)" if n_constant else ""

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from .._arguments import did_you_mean
-from ..exceptions import InputError, Problem, StudyError, shortened
+from ..exceptions import InputError, Problem, StudyError, repr_of, shortened
 
 # Keys and positions from the top of the study, such as ("constraints", 2, "must_link", "rho").
 Path = tuple[str | int, ...]
@@ -81,7 +81,7 @@ def known_only(given: Mapping[Any, Any], known: Iterable[str], what: str, report
     for key in given:
         if key not in names:
             hint = did_you_mean(key, names) or f" Known: {', '.join(names) or 'none'}."
-            report((key,), f"is not {what}; got {key!r}.{hint}")
+            report((key,), f"is not {what}; got {repr_of(key)}.{hint}")
     return {key: value for key, value in given.items() if key in names}
 
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from ..exceptions import InputError
-from ..knowledge.matching import Aliases
+from ..exceptions import InputError, repr_of
 from ..knowledge.rows import Knowledge, is_path
 from ..knowledge.scale import DEFAULT_WEIGHT, VOTES
 from ..priors.knowledge import PriorKnowledge, pooled
 from .components import text
 from .diagnostics import Report, below, known_only, reported
-from .names import KnowledgeFiles
 from .weights import LEVELS, WeightResolver, Weights, file_form, read_weights
 
 _FILES = ("table", "sheet")
@@ -62,8 +60,11 @@ def expert_form(value: Any) -> Any:
     """Return what an expert states, given in Python in any form of weights, as a study file has it."""
     if isinstance(value, Expert | Weights) or is_path(value):
         return value
-    kept = (*_FILES, "confirmed")
-    given = {key: entry for key, entry in value.items() if key in kept} if isinstance(value, Mapping) else {}
+    given = (
+        {key: entry for key, entry in value.items() if key in (*_FILES, "confirmed")}
+        if isinstance(value, Mapping)
+        else {}
+    )
     rest = {key: entry for key, entry in value.items() if key not in given} if given else value
     stated = file_form(rest)
     return stated if not isinstance(stated, Mapping) else {**given, **stated}
@@ -72,12 +73,12 @@ def expert_form(value: Any) -> Any:
 def read_experts(value: Any, report: Report) -> dict[str, Expert] | None:
     """Return what experts state, by their names; all that is wrong is reported."""
     if not isinstance(value, Mapping):
-        report((), f"must map the names of experts to what each states; got {value!r}.")
+        report((), f"must map the names of experts to what each states; got {repr_of(value)}.")
         return None
     found = {}
     for name, stated in value.items():
         if not isinstance(name, str) or not name.strip():
-            report((), f"must be given by their names; got {name!r}.")
+            report((), f"must be given by their names; got {repr_of(name)}.")
         elif (expert := _expert(stated, below(report, name))) is not None:
             found[name] = expert
     return found or None
@@ -91,7 +92,7 @@ def _expert(value: Any, report: Report) -> Expert | None:
     if is_path(value):
         return Expert(table=str(value))
     if not isinstance(value, Mapping):
-        report((), f"must be a table of what the expert states, or hold keys such as 'features'; got {value!r}.")
+        report((), f"must be a table of what the expert states, or hold keys such as 'features'; got {repr_of(value)}.")
         return None
     checks = {**dict.fromkeys(_FILES, text), "confirmed": time}
     known = (*checks, *LEVELS, *VOTES)
@@ -105,14 +106,6 @@ def _expert(value: Any, report: Report) -> Expert | None:
         report(("sheet",), "names a sheet of the table of this expert, which is not given.")
     weights = read_weights({key: entry for key, entry in value.items() if key not in checks}, report)
     return Expert(weights, **given) if isinstance(weights, Weights) else None
-
-
-def expert_tables(
-    experts: Mapping[str, Expert], files: KnowledgeFiles, aliases: Aliases | None
-) -> dict[str, Knowledge | None]:
-    """Read the tables of experts; what is wrong with them is reported."""
-    found = {name: files.table(expert, ("prior", "experts", name), "weight") for name, expert in experts.items()}
-    return {name: None if table is None else replace(table, aliases=aliases) for name, table in found.items()}
 
 
 def with_experts(
@@ -142,7 +135,7 @@ def time(name: str, value: Any) -> str:
     try:
         datetime.fromisoformat(str(value).replace("Z", "+00:00"))
     except ValueError:
-        rule = f"must be a time such as 2026-11-17T09:30:00+00:00; got {value!r}."
+        rule = f"must be a time such as 2026-11-17T09:30:00+00:00; got {repr_of(value)}."
         raise InputError.of(name, rule, value) from None
     return str(value)
 
@@ -150,7 +143,7 @@ def time(name: str, value: Any) -> str:
 def read_times(value: Any, report: Report) -> dict[str, str] | None:
     """Return times by the features that they are about."""
     if not isinstance(value, Mapping):
-        report((), f"must map features to the times of their last change; got {value!r}.")
+        report((), f"must map features to the times of their last change; got {repr_of(value)}.")
         return None
     found = {}
     for name, entry in value.items():

@@ -24,16 +24,17 @@ from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_per_model
 from ..ensemble.subsampling import subsample_errors
+from ..knowledge.patterns import Names, is_pattern
 from ..priors.hyper import set_members
 from ..priors.knowledge import PriorKnowledge
 from ..selectors import as_selector, check_task
 from ..workflow import Decision
+from .blocks import GeneSetBlocks, PrefixBlocks, TableBlocks
 from .components import FAMILIES, Named
 from .constraint_terms import check_constraints, expand_constraint
-from .data_table import StudyData
 from .diagnostics import Path, Problems, below, reported
-from .experts import expert_tables, with_experts
-from .names import GeneSetBlocks, KnowledgeFiles, Names, PrefixBlocks, TableBlocks, is_pattern
+from .experts import with_experts
+from .inputs import KnowledgeFiles, StudyData
 from .resolved import ResolvedStudy
 from .study import Study
 from .weights import WeightResolver, Weights
@@ -41,7 +42,7 @@ from .weights import WeightResolver, Weights
 if TYPE_CHECKING:
     from ..tables import Table
 
-# Features that there may be beside those that a study names, where the data do not tell.
+# Features that there may be beside those that a study names, where the data are not known.
 _ROOM = 1000
 
 
@@ -166,12 +167,14 @@ class _Resolver:
         table = self.files.table(study.prior, ("prior",), "weight")
         table = None if table is None else replace(table, aliases=aliases)
         self._check_ensemble()
-        tables = expert_tables(study.prior.experts or {}, self.files, aliases)
+        tables = self.files.expert_tables(study.prior.experts or {}, aliases)
         self.block_rows = self.files.block_rows(study.blocks)
         self.names = self._names()
         names, n_features = self.names.names, self.input.n_features
         self.blocks = blocks = self._blocks()
-        resolver = WeightResolver(self.names, blocks, self.block_names, self.n_models, problems, self.files, aliases)
+        resolver = WeightResolver(
+            self.names, blocks, self.block_names, self.n_models, problems, self.files.rows, aliases
+        )
         given_weights = study.prior.weights
         if isinstance(given_weights, tuple) and len(n_features) > 1 and len(given_weights) in n_features:
             given_weights = Weights()  # there may be one for each feature
@@ -220,7 +223,7 @@ class _Resolver:
         file = None
         data, section = self.input.data, self.study.data
         if isinstance(given, PrefixBlocks) and self.names.guessed:
-            problems(("blocks",), "")  # nobody can tell
+            problems(("blocks",), "")  # blocks depend on the names, which are not known
         elif isinstance(given, PrefixBlocks):
             members = given.members(self.names.names)
             if not members:
@@ -244,6 +247,7 @@ class _Resolver:
                 index.positions(items, "block")  # a feature may be there twice
         known = was_sound and (bool(members) or problems.is_sound("blocks"))
         known |= isinstance(given, Blocks) and problems.is_sound("blocks", -1)  # those that are wrong have names, too
+        known |= file is not None and bool(members)  # all of the file, if it is not known which are wanted
         self.block_names = Names(dict.fromkeys([*members, *sorted(wrong, key=str)]) if known else None, "block")
         made = {name: tuple(items) for name, items in members.items() if items}
         return (Blocks(made) if file is None else file) if members else None

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..advice import cost_advice, size_advice, very_likely_advice
 from ..constraints import ConstraintSystem, resolve
 from ..constraints.supported import SUPPORTED, asks_for_supported, with_supported
 from ..constraints.weighted_sums import with_costs
 from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
+from ..decision_problem import cost_advice, size_advice, very_likely_advice
 from ..ensemble.evidence import Evidence
 from ..ensemble.features_per_model import features_advice, features_per_model
 from ..ensemble.progress import Progress
@@ -26,8 +26,8 @@ from ..exceptions import Advice
 from ..priors import DEFAULT_WEIGHT, PriorKnowledge
 from ..selection import Selection
 from ..workflow import Decision
+from .blocks import GeneSetBlocks, TableBlocks
 from .experts import Expert
-from .names import GeneSetBlocks, TableBlocks
 from .study import Study
 from .weights import Weights
 
@@ -55,7 +55,7 @@ class ResolvedStudy:
     system : ConstraintSystem or None
         The constraints of the decision, tied to the features; None where the decision does that, for correlations.
     supported : int or None
-        The number of features that the data support, if the study asks for it and :meth:`sized` has said it.
+        The number of features that the data support, if the study asks for it; set by :meth:`sized`.
     """
 
     study: Study
@@ -89,7 +89,8 @@ class ResolvedStudy:
         named = [constraint for constraint in self.decision.constraints if not constraint.needs_data]
         system = self.system or resolve(named, self.feature_names, self.decision.blocks)
         too_many = very_likely_advice(system, self.prior.very_likely, self.feature_names)
-        return (*Blocks.of(self.decision.blocks).notes, *self.prior.advice, *costs, *too_many)
+        of_blocks = (note for note in Blocks.of(self.decision.blocks).notes if note not in self.prior.advice)
+        return (*of_blocks, *self.prior.advice, *costs, *too_many)
 
     @property
     def version_advice(self) -> tuple[Advice, ...]:
@@ -107,7 +108,7 @@ class ResolvedStudy:
         of_ensemble = features_advice([self.features_per_model], len(self.feature_names))
         of_data = () if self.data is None else self.data.advice
         of_size: tuple[Advice, ...] = ()
-        if self.data is not None and self.system is not None:  # else correlations decide, and the decision says it
+        if self.data is not None and self.system is not None:  # else it depends on correlations: see the decision
             of_size = size_advice(self.system, ~self.data.constant)
         return (*self.version_advice, *of_ensemble, *of_data, *of_size, *self.notes)
 
@@ -123,7 +124,7 @@ class ResolvedStudy:
     def decide(self, evidence: Evidence) -> Selection:
         """Choose the best set from evidence, without warnings: see ``selection.advice``."""
         decision = self.decision
-        if self.needs_noise:  # raises, and says what to do
+        if self.needs_noise:  # raises
             decision = decision.but(constraints=with_supported(decision.constraints, SUPPORTED))
         return decision.make(evidence, self.data, None if self.needs_noise else self.system, self.prior)
 
@@ -178,7 +179,7 @@ class ResolvedStudy:
 def _opinions(entry: Mapping[str, Any] | None) -> list[Any]:
     """Return what was stated of a feature and by whom, without the reasons."""
     entry = entry or {}
-    return [entry.get("weight"), *((name, said.get("weight")) for name, said in entry.get("experts", {}).items())]
+    return [entry.get("weight"), *((name, stated.get("weight")) for name, stated in entry.get("experts", {}).items())]
 
 
 def _written_out(known: PriorKnowledge, default: float = DEFAULT_WEIGHT) -> Weights:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .._arguments import check_bool, check_choice, check_int, check_real
+from .._arguments import check_bool, check_int, check_real
 from ..data.missing import MAX_MISSING, MISSING_RULES
 from ..data.reading_rules import (
     DETECTION_RULES,
@@ -32,7 +32,7 @@ from ..trust.noise import MAX_SUPPORTED
 from ..trust.trust import LEVELS
 from ..workflow import Decision
 from . import components
-from .components import FAMILIES, Option, Section, setting
+from .components import FAMILIES, Option, Section, one_of, setting
 from .diagnostics import Report, reported
 from .experts import Expert, expert_form, read_experts, read_times, time
 from .weights import Weights, file_form, read_weights
@@ -40,9 +40,6 @@ from .weights import Weights, file_form, read_weights
 _count = partial(check_int, low=0)
 _checked = components.ensemble_argument
 _positive = partial(check_int, low=1)
-_task = partial(check_choice, choices=TASKS)
-_missing_rule = partial(check_choice, choices=MISSING_RULES)
-_unknown_rule = partial(check_choice, choices=("skip", "error"))
 _share = partial(check_real, low=0.0, high=1.0)
 # The word that takes back a limit of the study on the command line.
 _NO_LIMIT = "none"
@@ -81,19 +78,18 @@ class DataSection(Section):
     )
     target: str | tuple[str, ...] | dict[str, str] | None = setting(  # noqa: RUF009
         None, components.columns, "column to explain",
-        details="several for a multi-label task; `{time: COLUMN, event: COLUMN}` for survival, on the command line "
-        "`--target time=COLUMN,event=COLUMN`",
-        default_text="none: unsupervised", always=True, option=Option("--target")
+        details="several for a multi-label task; `{time: COLUMN, event: COLUMN}` for survival",
+        default_text="none: unsupervised", always=True, option=Option("--target", form="time=COLUMN,event=COLUMN")
     )
     task: str | None = setting(
-        None, _task, _alternatives(TASKS), default_text="inferred from the target", option=Option("--task")
+        None, one_of(TASKS), _alternatives(TASKS), default_text="inferred from the target", option=Option("--task")
     )
     groups: str | None = setting(
         None, components.text, "column of patients, animals...; all samples of one stay together",
         default_text="none", option=Option("--groups")
     )
     adjust_for: tuple[str, ...] = setting(
-        (), components.texts, "covariates, such as age or batch, beyond which features must tell something",
+        (), components.texts, "covariates, such as age or batch; features count for what they add to these",
         kw_only=True, default_text="none", option=Option("--adjust-for", action="extend")
     )
     ignore: tuple[str, ...] = setting(
@@ -101,7 +97,8 @@ class DataSection(Section):
         option=Option("--ignore", action="extend")
     )
     missing: str = setting(
-        "error", _missing_rule, f"missing values: {_alternatives(MISSING_RULES)}", option=Option("--missing", "RULE")
+        "error", one_of(MISSING_RULES), f"missing values: {_alternatives(MISSING_RULES)}",
+        option=Option("--missing", "RULE")
     )
     max_missing: float = setting(
         MAX_MISSING, _share, "features of which a larger share is missing leave (`available`, `median`)",
@@ -112,7 +109,7 @@ class DataSection(Section):
         details="either way round", default_text="none", option=Option("--samples", "FILE", os.path.abspath)
     )
     features_in: str = setting(
-        "columns", partial(check_choice, choices=FEATURES_IN), "where the features are: `columns` or `rows`",
+        "columns", one_of(FEATURES_IN), "where the features are: `columns` or `rows`",
         details="GEO series matrices always have them in rows", option=Option("--features-in", "WHERE")
     )
     id: str | None = setting(
@@ -120,21 +117,21 @@ class DataSection(Section):
         default_text="the first, where ids are needed", option=Option("--id")
     )
     keep: str | None = setting(
-        None, partial(check_choice, choices=KEEP_RULES), "samples that `all` files have, or `any` of them",
+        None, one_of(KEEP_RULES), "samples that `all` files have, or `any` of them",
         default_text="all; any with missing: available", option=Option("--keep", "RULE")
     )
     duplicates: str = setting(
-        "error", partial(check_choice, choices=DUPLICATE_RULES),
+        "error", one_of(DUPLICATE_RULES),
         "feature names that occur several times: `error`, `first`, `mean`, `max_variance`, `suffix`",
         option=Option("--duplicates", "RULE")
     )
     below_detection: str | None = setting(
-        None, partial(check_choice, choices=DETECTION_RULES),
+        None, one_of(DETECTION_RULES),
         "`<0.5`, `n.d.`, `BDL` and the like: `half` of the limit, `missing` or the `limit`",
         default_text="refused", option=Option("--below-detection", "RULE")
     )
     features: str | None = setting(
-        None, partial(check_choice, choices=FEATURES_AS), "`as_is` accepts feature names that are dates, such as 1-Mar",
+        None, one_of(FEATURES_AS), "`as_is` accepts feature names that are dates, such as 1-Mar",
         default_text="refused", option=Option("--features", "RULE")
     )
     encoding: str | None = setting(
@@ -238,7 +235,7 @@ class PriorSection(Section):
         details="columns name and alias, or symbol, prev_symbol and alias_symbol", default_text="none"
     )
     unknown: str = setting(
-        "skip", _unknown_rule, "names of the table that are not in the data: `skip` (with notice) or `error`"
+        "skip", one_of(("skip", "error")), "names in the table but not in the data: `skip` (with notice) or `error`"
     )
     experts: dict[str, Expert] | None = setting(  # noqa: RUF009
         None, read_experts, "what each of several experts states, by their names", in_parts=True,
@@ -246,7 +243,7 @@ class PriorSection(Section):
         default_text="one expert, in `weights` and `table`"
     )
     pool: str = setting(
-        "mean", partial(check_choice, choices=POOLS), "how their votes become one weight: `mean` or `lowest`",
+        "mean", one_of(POOLS), "how their votes become one weight: `mean` or `lowest`",
         option=Option("--pool", "RULE")
     )
     confirmed: str | None = setting(
@@ -280,12 +277,11 @@ class PriorSection(Section):
     @classmethod
     def check_together(cls, values: Mapping[str, Any], report: Report) -> None:
         """Report a second source of weights, and a sheet of nothing."""
-        if values["table"] is not None and isinstance(values["weights"], tuple):
-            report(("table",), "gives weights by feature, and prior.weights one for each feature already; keep one.")
+        for key in ("table", "experts"):
+            if values[key] is not None and isinstance(values["weights"], tuple):
+                report((key,), "cannot be given beside prior.weights with one number per feature; remove one of them.")
         if values["sheet"] is not None and values["table"] is None:
             report(("sheet",), "names a sheet of prior.table, which is not given.")
-        if values["experts"] is not None and isinstance(values["weights"], tuple):
-            report(("experts",), "state weights, and prior.weights has one for each feature already; keep one.")
 
 
 @dataclass(frozen=True)
@@ -335,7 +331,7 @@ class TrustSection(Section):
     title: ClassVar[str] = "trust"
 
     level: str | None = setting(
-        None, partial(check_choice, choices=LEVELS),
+        None, one_of(LEVELS),
         "`none`, `quick` (noise, reproducibility) or `full` (validation, too)",
         default_text="from the counted work: models x samples x features x selector",
         option=Option("--trust", "LEVEL")

@@ -1,20 +1,27 @@
-"""A study file to begin with: each line is explained, and the roles of the columns are a guess to correct."""
+"""Study files to begin with: one for a table, and the study of the demo.
+
+In that for a table each line is explained, and the roles of the columns are a guess to correct.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._files import write_atomically
+from ..data.blocks import members_by_prefix
 from ..ensemble.features_per_model import features_per_model
+from ..exceptions import InputError
 from ..knowledge.scale import UNLIKELY_PRICE, VOTES
-from .column_roles import ColumnRoles, Target, infer_columns
-from .names import PrefixBlocks
 from .schema import SECTIONS
-from .survival_roles import n_events
 from .yaml_io import dump_scalar
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..tables import Table
+    from ..tables.column_roles import ColumnRoles, Target
 
 # What init found out, beside the meaning of a key.
 _AS_FOUND = {
@@ -74,6 +81,8 @@ def starter_text(
     table: Table, data_path: Any, target: Target = None, sheet: str | None = None, layout: Mapping[str, Any] = {}
 ) -> tuple[str, ColumnRoles]:
     """Return what :func:`template` returns, and the roles of the columns that were inferred for it."""
+    from ..tables.column_roles import infer_columns
+
     roles = infer_columns(table, target)
     n = max(1, min(_SIZE, len(roles.features) // 2))
     per_model = str(features_per_model(None, len(roles.features)))
@@ -141,6 +150,7 @@ def _data(
 
 def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
     from ..tables import TO_BE_CHOSEN
+    from ..tables.column_roles import is_censoring, n_events
     from ..tables.features import with_targets
 
     if roles.is_undecided:
@@ -152,8 +162,9 @@ def _target(table: Table, roles: ColumnRoles, inferred: bool) -> str:
         )
     if roles.survival is not None:
         columns = ", ".join(f"{part}: {dump_scalar(column)}" for part, column in roles.survival.items())
-        n = n_events(table, **roles.survival)
-        return _line("data", "target", f"{{{columns}}}", f"{'; a guess' if inferred else ''}: {n} events")
+        note = f"{'; a guess' if inferred else ''}: {n_events(table, **roles.survival)} events"
+        note += "; is the event 1, and not 0?" if is_censoring(roles.survival["event"]) else ""
+        return _line("data", "target", f"{{{columns}}}", note)
     if roles.target is None:
         return _line("data", "target", "NAME", "; none was found, so the study is unsupervised", active=False)
     counts = with_targets(table, [roles.target], roles.task)[0].frame[roles.target].value_counts()
@@ -187,7 +198,7 @@ def _blocks(roles: ColumnRoles, table: Table) -> str:
         some = ", ".join(dump_scalar(name) for name in roles.features[:2])
         meaning = "# Groups of features for constraints and weights, by name or pattern:"
         return f"{meaning}\n# blocks:\n#   my block: [{some}]\n"
-    blocks = list(PrefixBlocks(roles.separator).members(roles.features))
+    blocks = list(members_by_prefix(roles.features, roles.separator))
     entry = f'  prefix: "{roles.separator}"'
     return (
         "# Groups of features for constraints and weights: here the part of the name before a separator.\n"
@@ -215,3 +226,71 @@ def _constraints(roles: ColumnRoles, n: int) -> str:
     if roles.separator is not None:
         lines.append("  # - max_per_block: 2            # at most two features of each block")
     return "\n".join(lines) + "\n"
+
+
+# -- the demo ----------------------------------------------------------------------------------------------------------
+
+DEMO_FILES = ("cells.csv", "knowledge.csv", "study.yaml")
+_KNOWLEDGE = """\
+feature,weight,comment
+worst smoothness,very likely,rough outlines on the worst nuclei were a finding of an earlier study
+mean texture,likely,measured by every laboratory
+fractal dimension error,unlikely,hard to reproduce
+"""
+_STUDY = """\
+# What an expert knows of the breast cancer data. Every key is explained in docs/study.md.
+data:
+  path: cells.csv
+  target: diagnosis
+
+evidence:
+  selector: [mrmr, tree]  # in turns
+  n_models: 100
+  n_features_per_model: 5
+  seed: 0
+
+prior:
+  table: knowledge.csv
+
+blocks:
+  mean: ["mean *"]
+  error: ["* error"]
+  worst: ["worst *"]
+
+constraints:
+  - max_size: {n: 8, rho: hard}  # eight values fit on the form
+  - must_link: [mean texture, worst texture]  # one measurement gives both
+  - cannot_link: [worst radius, worst perimeter, worst area]  # three names for size
+  - decorrelate: 0.95  # no two that say the same
+
+decision:
+  n_alternatives: 5
+  seed: 0
+
+trust:
+  n_repeats: 2  # of the 5 folds, for a first look; 5 is usual
+"""
+
+
+def write_demo(directory: Path) -> None:
+    """Write breast cancer data, what an expert might know of them, and a study file; existing ones are replaced."""
+    from ..tables import write_table
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"{directory} is a file, not a directory; choose another one.") from None
+    table, knowledge, study = (directory / name for name in DEMO_FILES)
+    write_table(_cells(), table)
+    write_atomically(knowledge, _KNOWLEDGE.encode())
+    write_atomically(study, _STUDY.encode())
+
+
+def _cells() -> pd.DataFrame:
+    """Return the breast cancer data as a table with the diagnosis in words."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer(as_frame=True)
+    table = data.data.copy()
+    table.insert(0, "diagnosis", data.target.map(dict(enumerate(data.target_names))))
+    return table

@@ -15,14 +15,14 @@ from ..data.feature_data import FeatureData
 from ..ensemble.collect import collect_evidence
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from ..selection import Selection
 from ..workflow import Decision, decide_with
+from .blocks import AnyBlocks, as_blocks, plain_blocks
 from .components import FAMILIES
 from .constraint_terms import plain_constraint, read_constraints
 from .diagnostics import Origin, Problems, below, known_only, refuse, study_error
 from .diagnostics import Path as KeyPath
-from .names import AnyBlocks, as_blocks, plain_blocks
 from .schema import (
     KEYS,
     SECTIONS,
@@ -110,7 +110,7 @@ class Study:
         for key, kind in SECTIONS.items():
             value = getattr(self, key)
             if not isinstance(value, kind):
-                raise InputError.of(key, f"must be a {kind.__name__}; got {value!r}.", value)
+                raise InputError.of(key, f"must be a {kind.__name__}; got {repr_of(value)}.", value)
         object.__setattr__(self, "blocks", as_blocks(self.blocks, below(refuse, "blocks")))
         constraints = read_constraints(self.constraints, below(refuse, "constraints"))
         object.__setattr__(self, "constraints", tuple(constraints.values()))
@@ -159,22 +159,6 @@ class Study:
         decision = resolve_study(self, data=None, feature_names=feature_names, n_models=n_models).decision
         constraints = with_supported(decision.constraints, SUPPORTED)
         return {name: getattr(decision, name) for name in Decision.names()} | {"constraints": constraints}
-
-    def inlined(self, feature_names: Any) -> Study:
-        """Return the study with the content of its tables written out, so that it needs no file but the data.
-
-        Parameters
-        ----------
-        feature_names : array-like of str of shape (n_features,)
-
-        Raises
-        ------
-        StudyError
-            If names do not fit the features.
-        """
-        from .resolve import resolve_study
-
-        return resolve_study(self, data=None, feature_names=feature_names).standalone()
 
     def collect(
         self,
@@ -322,7 +306,7 @@ def _draft(value: Mapping[Any, Any], folder: Path, problems: Problems) -> Study:
     if isinstance(versions_read, dict):
         parts["versions"] = {str(package): str(version) for package, version in versions_read.items()}
     else:
-        problems(("versions",), f"must map packages to versions; got {versions_read!r}. It may be left out.")
+        problems(("versions",), f"must map packages to versions; got {repr_of(versions_read)}. It may be left out.")
     # Entries that could not be read are not among the constraints of the study.
     aliases: dict[KeyPath, KeyPath | str] = {
         ("constraints", new): ("constraints", old) for new, old in enumerate(constraints)

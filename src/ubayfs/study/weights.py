@@ -11,23 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..data.blocks import Blocks
-from ..exceptions import Advice, InputError
+from ..exceptions import Advice, InputError, repr_of
+from ..knowledge.matching import match_rows
+from ..knowledge.patterns import Names, is_pattern
 from ..knowledge.rows import Knowledge, Row, is_path, read_rows
 from ..knowledge.scale import DEFAULT_WEIGHT, VOTES, Stated, as_stated, check_weight
-from ..knowledge.tied import match_rows
 from ..priors.knowledge import PriorKnowledge
-from ..priors.weights import (
-    Statement,
-    costs_of,
-    highest_advice,
-    is_list,
-    reasons_of,
-    resolve_weights,
-    settle,
-    worth_by,
-)
+from ..priors.weights import Contradiction, Statement, costs_of, is_list, reasons_of, resolve_weights, settle_levels
 from .diagnostics import Path, Report, below, known_only, refuse, reported
-from .names import KnowledgeFiles, Names, is_pattern
 from .yaml_io import plain
 
 StatedOf = tuple[tuple[str | int, Stated], ...]
@@ -124,7 +115,7 @@ def _read_numbers(value: Any, report: Report) -> Weights | tuple[float, ...] | N
         with reported(report):
             return Weights(default=check_weight("weights", value))
     elif isinstance(value, str) or not isinstance(value, Iterable):
-        report((), f"must be a number, one number per feature, or hold keys such as 'features'; got {value!r}.")
+        report((), f"must be a number, one number per feature, or hold keys such as 'features'; got {repr_of(value)}.")
     else:
         numbers = []
         for position, entry in enumerate(values := list(value)):
@@ -147,13 +138,13 @@ def _stated(value: Any, report: Report, reasons: dict[str | int, dict[str, str]]
     if value is None:
         return ()
     if not isinstance(value, Mapping):
-        report((), f"must map names to weights, such as radius: 5 or radius: likely; got {value!r}.")
+        report((), f"must map names to weights, such as radius: 5 or radius: likely; got {repr_of(value)}.")
         return ()
     found = []
     for name, weight in value.items():
         name = name.item() if isinstance(name, np.generic) else name
         if isinstance(name, bool) or not isinstance(name, str | int):
-            report((), f"must be given by names (str) or positions (int); got {name!r}.")
+            report((), f"must be given by names (str) or positions (int); got {repr_of(name)}.")
             continue
         if isinstance(weight, Mapping):
             entry = known_only(weight, ("weight", "why", "source"), "known of a feature", below(report, name))
@@ -190,12 +181,12 @@ def read_set_weights(value: Any, report: Report) -> Any:
     found: dict[str | tuple[str | int, ...], Any] = {}
     for position, entry in enumerate(value):
         if set(entry) != {"set", "weight"}:
-            report((position,), f"must hold the keys 'set' and 'weight'; got {dict(entry)!r}.")
+            report((position,), f"must hold the keys 'set' and 'weight'; got {repr_of(dict(entry))}.")
             continue
         members = entry["set"]
         members = tuple(members) if isinstance(members, list) else members
         if not isinstance(members, str | tuple) or not all(isinstance(member, str | int) for member in members):
-            report((position, "set"), f"must list features, or name a block; got {entry['set']!r}.")
+            report((position, "set"), f"must list features, or name a block; got {repr_of(entry['set'])}.")
         elif members in found:
             report((position, "set"), f"names {entry['set']!r} a second time; remove one of them.")
         else:
@@ -215,7 +206,7 @@ class WeightResolver:
     block_names: Names  # of all blocks, also of those whose members are wrong
     n_models: int  # that words of the scale are measured by
     report: Report
-    files: KnowledgeFiles
+    rows_of: Callable[[str, Path], Knowledge | None]  # reads a file that is named at a place of the study
     aliases: Any = None
     at: Path = ("prior", "weights")  # where they are written, and their table
     table_at: Path = ("prior", "table")
@@ -230,18 +221,11 @@ class WeightResolver:
             return PriorKnowledge(np.full(len(names), DEFAULT_WEIGHT))
         rows, advice = self._table_rows(table)
         by_list, listed, of_lists = self._lists(weights)
-        found: dict[str, Stated] = {}
-        worth, several = worth_by(weights.default, self.n_models), []
-        for level, highest in self._levels(weights, rows, by_list):
-            several += settle(level, found, worth, None if highest else self._contradiction)
-        stated = {name: found[name] for name in names if name in found} if found else {}
-        numbers = np.full(len(names), worth(weights.default)[0], dtype=np.float64)
-        for position, name in enumerate(names if stated else ()):
-            if name in stated:
-                numbers[position] = worth(stated[name])[0]
+        levels = self._levels(weights, rows, by_list)
+        numbers, stated, highest = settle_levels(levels, names, weights.default, self.n_models)
         costs = None if table is None else costs_of(table, rows, partial(self.report, self.table_at))
-        notes = (*advice, *of_lists, *highest_advice(several))
-        return PriorKnowledge(numbers, stated, self._reasons(weights, rows, listed), costs, notes)
+        reasons = self._reasons(weights, rows, listed)
+        return PriorKnowledge(numbers, stated, reasons, costs, (*advice, *of_lists, *highest))
 
     def _reasons(self, weights: Weights, rows: list[Row], listed: list[Row]) -> dict[str, dict[str, str]]:
         """Return why and source of features; by name, else of the table, else of the files of lists."""
@@ -264,7 +248,7 @@ class WeightResolver:
         for word, names in weights.lists:
             path: Path = (*self.at, word)
             report = partial(self.report, path)
-            table = self.files.rows(names, path) if isinstance(names, str) else read_rows(names, report)
+            table = self.rows_of(names, path) if isinstance(names, str) else read_rows(names, report)
             if table is None:
                 continue
             matched = match_rows(replace(table, aliases=self.aliases), self.names.names, report)
@@ -279,8 +263,8 @@ class WeightResolver:
 
     def _levels(
         self, weights: Weights, rows: list[Row], by_list: list[Statement]
-    ) -> list[tuple[list[Statement], bool]]:
-        """Return all statements, the most specific level first, and of which levels the highest weight counts."""
+    ) -> list[tuple[list[Statement], Contradiction | None]]:
+        """Return all statements, the most specific level first; of lists and gene sets the highest weight counts."""
         found: dict[str, list[Statement]] = {level: [] for level in LEVELS}
         for key in reversed(LEVELS):
             for item, stated in getattr(weights, key):
@@ -292,14 +276,14 @@ class WeightResolver:
                     matches = names.find(item, {"features": False, "patterns": True}.get(level))
                     found[level].append(Statement(matches, stated, source, path))
         by_row, by_block_row = self._row_levels(rows)
-        gene_sets = self.blocks is not None and self.blocks.are_gene_sets
+        of_blocks = None if self.blocks is not None and self.blocks.are_gene_sets else self._contradiction
         return [
-            (found["features"], False),
-            (by_row, False),
-            (by_list, True),
-            (found["patterns"], False),
-            (self._of_members(found["blocks"]), gene_sets),
-            (self._of_members(by_block_row), gene_sets),
+            (found["features"], self._contradiction),
+            (by_row, self._contradiction),
+            (by_list, None),
+            (found["patterns"], self._contradiction),
+            (self._of_members(found["blocks"]), of_blocks),
+            (self._of_members(by_block_row), of_blocks),
         ]
 
     def _level(self, key: str, item: str | int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._arguments import did_you_mean
 from .._files import as_path
-from ..exceptions import InputError, MissingDependencyError, StudyError
+from ..exceptions import InputError, MissingDependencyError, StudyError, repr_of
 from .diagnostics import Origin, Path, Problems, reported, study_error
 
 _TAG = "tag:yaml.org,2002:"
@@ -205,7 +205,7 @@ class _Builder:
 
 def _scalar(text: str, kind: str) -> Any:
     if kind != "str" and not _SCALARS[kind].fullmatch(text):
-        raise InputError(f"has the tag of {kind}, but is not one; got {text!r}.")
+        raise InputError(f"has the tag of {kind}, but is not one; got {repr_of(text)}.")
     if kind == "int" and len(text) > _LONGEST_NUMBER:
         raise InputError(f"is a number of {len(text)} digits; put it into quotes if it is a name.")
     if kind == "null":

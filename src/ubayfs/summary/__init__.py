@@ -30,10 +30,8 @@ from ..exceptions import Advice
 from ..plotting import Correlations, ProfileDisplay, ReportData, report_displays
 from ..selection import Selection, check_selection
 from . import facts, members, sentences, trust_facts, trust_sentences
-from .briefs import briefs
 from .facts import advice_facts, constraint_facts
 from .methods import methods
-from .relations import with_relations
 
 if TYPE_CHECKING:
     from ..study import ResolvedStudy
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["advice_facts", "answer", "known_correlations", "summarize"]
 
-FORMAT = 6
+FORMAT = 7
 
 
 def answer(
@@ -165,6 +163,9 @@ def summarize(
     displays = report_displays(selection, given_data)
     posterior = selection.posterior
     chance, n_decided = members.probabilities(selection, n_draws, random_state, as_progress(on_progress, "draws"))
+    records = members.with_relations(given["chosen"], table, earlier)
+    records = trust_facts.with_substitutes(records, explained["substitutes"])
+    records = members.with_uncertainty(records, selection, chance, random_state)
     found = given | {
         "format": FORMAT,
         "title": _title(settings, about),
@@ -175,15 +176,7 @@ def summarize(
         "prior": plain(facts.prior_facts(selection)),
         "level": members.LEVEL,
         "n_draws": n_decided,
-        "chosen": members.with_effects(
-            members.with_uncertainty(
-                trust_facts.with_substitutes(with_relations(given["chosen"], table, earlier), explained["substitutes"]),
-                selection,
-                chance,
-                random_state,
-            ),
-            profile,
-        ),
+        "chosen": members.with_effects(records, profile),
         "constraints": trust_facts.with_costs(given["constraints"], explained["costs"]),
         **{key: explained[key] for key in ("substitutes", "stand_ins", "left_out", "left_out_known", "agreement")},
         "alternatives": members.alternatives(selection),
@@ -195,7 +188,7 @@ def summarize(
         "citation": facts.CITATION,
         "displays": plain(displays),
     }
-    words = {"methods": methods(found), "brief": briefs(found)}
+    words = {"methods": methods(found), "brief": sentences.section_briefs(found)}
     return found | sentences.all_sentences(found, messages) | words
 
 

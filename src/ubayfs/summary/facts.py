@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -24,7 +25,8 @@ from ..priors import DEFAULT_WEIGHT
 from ..selection import FeatureSet, Selection
 from ..selectors import SELECTORS, describe
 from ..utility import log_row_admissibility, score_tolerance
-from .sentences import advice_message, constraint_label
+from .knowledge_sentences import constraint_label
+from .sentences import advice_message
 
 _LISTED = 20  # constant columns that are named
 _MATRIX = 60  # chosen features up to which all correlations are listed; beyond, the strongest pairs
@@ -142,12 +144,9 @@ def _target_facts(data: FeatureData) -> dict[str, Any]:
     return {"classes": classes, "range": spread, "follow_up": follow_up}
 
 
-def _selector_name(recorded: str) -> str:
-    for name, words in _SELECTORS.items():
-        selector = SELECTORS[name]
-        if recorded in (describe(selector), f"{type(selector).__name__}()"):  # as earlier versions recorded some
-            return words
-    return recorded
+def _selector_name(kind: str, described: str) -> str:
+    """Return the usual name of a built-in selector with its default settings; others are described."""
+    return _SELECTORS[kind] if kind in _SELECTORS and described == describe(SELECTORS[kind]) else described
 
 
 def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
@@ -155,12 +154,17 @@ def ensemble_facts(evidence: Evidence) -> dict[str, Any]:
     settings = evidence.settings
     parts = settings.get("parts", [settings])
     sizes = np.diff(evidence.sets.indptr)
-    selectors = list(dict.fromkeys(name for part in parts for name in part.get("selector", [])))
+    selectors = {
+        described: kind
+        for part in parts
+        for described, kind in zip_longest(part.get("selector", []), part.get("selector_kinds", []), fillvalue="")
+    }
     errors = Counter(failure.error for failure in evidence.failures)
     return {
         "n_models": evidence.n_models,
-        "selector": selectors,
-        "selector_names": [_selector_name(selector) for selector in selectors],
+        "selector": list(selectors),
+        "selector_kinds": list(selectors.values()),
+        "selector_names": [_selector_name(kind, described) for described, kind in selectors.items()],
         "train_size": _common(parts, "train_size"),
         "n_features_per_model": (per_model := _common(parts, "n_features_per_model")),
         "most_features_per_model": None if per_model is None else most_features(per_model, evidence.n_features),

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._arguments import Floats, Mask, RandomState
+from .._arguments import Array, Floats, Mask, RandomState
 from .._plain import number
 from ..attribution import Attribution, decide_on_draws
 from ..data.blocks import Blocks
+from ..data.categories import indicators
+from ..data.covariates import association, basis_of, target_left
+from ..data.feature_data import FeatureData
+from ..data.hazards import fit_cox
+from ..data.target import CLASSIFICATION, Target
 from ..ensemble.progress import Progress
+from ..exceptions import UBayFSError
 from ..plotting.base import blocks_of
 from ..plotting.profile import ProfileDisplay
 from ..selection import Selection
+from ..selectors.concordance import Concordance, Contrast
+from ..selectors.nominal_classes import is_nominal
 from ..utility import STANDARD_ERRORS, score_tolerance
 from .facts import is_proved
 
@@ -30,7 +40,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
     counts, weights, posterior = selection.counts, selection.weights, selection.posterior
     stated = selection.provenance.get("knowledge", {})
     filling = () if found is None else found.filling
-    twins = _twins(selection)
+    identical = _identical(selection)
     records = []
     for i, own_blocks in zip(order.tolist(), in_blocks, strict=True):
         name = str(selection.feature_names[i])
@@ -43,7 +53,7 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
                 "feature": name,
                 "position": i,
                 "blocks": list(own_blocks),
-                "twins": [twin for twin in twins.get(name, ()) if twin != name],
+                "identical_to": [other for other in identical.get(name, ()) if other != name],
                 "count": None if counts is None else int(counts[i]),
                 "share": None if posterior is None else int(posterior.counts[i]) / posterior.evidence.n_models,
                 "weight": None if weights is None else number(weights[i]),
@@ -62,10 +72,10 @@ def chosen_features(selection: Selection, found: Attribution | None, blocks: Blo
     return records
 
 
-def _twins(selection: Selection) -> dict[str, list[str]]:
-    """Return the group of every feature that has twins, as the evidence knows them."""
+def _identical(selection: Selection) -> dict[str, list[str]]:
+    """Return the group of features with the same values that each belongs to, as the evidence knows them."""
     known = () if selection.posterior is None else selection.posterior.evidence.advice
-    groups = (group for advice in known if advice.code == "twins" for group in advice.facts["groups"])
+    groups = (group for advice in known if advice.code == "identical_features" for group in advice.facts["groups"])
     return {name: group for group in groups for name in group}
 
 
@@ -204,3 +214,135 @@ def _simulation_error(selection: Selection, member: int) -> Floats | float:
         return 0.0
     error = posterior.diagnostics.monte_carlo_error
     return STANDARD_ERRORS * np.sqrt(error**2 + error[member] ** 2)
+
+
+def with_relations(
+    records: Sequence[Mapping[str, Any]], data: FeatureData | None, earlier: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Return records of chosen features with how they are related to the target; None for what has no meaning.
+
+    Of survival these are hazard ratios; of many classes or labels the one that the feature marks; with covariates,
+    associations before and after adjusting for them. A category has its levels. Without data, all are those that the
+    summary of another decision knows.
+    """
+    known = {record["feature"]: record for record in (earlier or {}).get("chosen", ())}
+    found = []
+    for record in records:
+        before = known.get(record["feature"], {})
+        relations = {key: before.get(key) for key in ("hazard_ratio", "beyond", "marks", "category")}
+        if data is not None:
+            levels = data.levels.get(record["position"])
+            has_numbers = levels is None or levels.n_columns == 1  # labels without order have no slope
+            is_survival = data.target.task == "survival" and has_numbers
+            relations["hazard_ratio"] = hazard_ratio(data, record["position"]) if is_survival else None
+            relations["beyond"] = beyond(data, record["position"])
+            relations["marks"] = marked_class(data, record["position"])
+            relations["category"] = category_of(data, record["position"])
+        found.append({**record, **relations})
+    return found
+
+
+def beyond(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the association of a feature with each covariate, and with the target before and after adjustment.
+
+    Samples without a value are left out. What cannot be computed is None; all of it without covariates.
+    """
+    if data.covariates is None:
+        return None
+    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
+    present = ~np.isnan(x)
+    x, covariates = x[present], data.covariates.take(present)
+    levels = data.levels.get(position)
+    of_levels = levels is not None and levels.n_columns > 1
+    x = indicators(x, levels) if levels is not None and of_levels else x
+    constant = basis_of(np.zeros((len(x), 0)))
+    related = {
+        item.name: _size(association(x, item.columns, constant), item.levels is None and not of_levels)
+        for item in covariates.items
+    }
+    with_target: list[float | None] = [None, None]
+    if data.target.values is not None:
+        with suppress(UBayFSError):  # Cox's model has no fit
+            with_target = [
+                _size(
+                    association(x, target_left(basis, data.target, present)[1], basis),
+                    data.target.task not in CLASSIFICATION and not of_levels,
+                )
+                for basis in (constant, covariates.basis)
+            ]
+    return {"covariates": related, "before": with_target[0], "after": with_target[1]}
+
+
+def _size(value: float, signed: bool) -> float | None:
+    """Return an association; one with classes or levels has no sign, since it would be that of their order."""
+    return number(value if signed else abs(value))
+
+
+def hazard_ratio(data: FeatureData, position: int) -> float | None:
+    """Return by what a standard deviation more of a feature multiplies the hazard.
+
+    It is that of Cox's model of the feature alone or, with covariates, of the feature and these.
+    Samples without a value are left out. None if the feature does not vary, or the model has no fit.
+    """
+    x: Floats = np.asarray(data.X[:, [position]], dtype=np.float64)[:, 0]
+    present = ~np.isnan(x)
+    x, target = x[present], data.target.take(present)
+    if len(x) == 0 or x.min() == x.max():
+        return None
+    try:
+        columns = ((x - x.mean()) / x.std())[:, None]
+        if data.covariates is not None:
+            columns = np.hstack([columns, data.covariates.take(present).basis[:, 1:] * np.sqrt(len(x))])
+        fit = fit_cox(columns, target.time, target.event)
+    except UBayFSError:
+        return None
+    return number(np.exp(fit.coefficients[0]))
+
+
+def marked_class(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the class, or label, that a feature tells best from all other samples, and how.
+
+    It is the one with the largest Somers' D in absolute value. "level" names the level of a category without order
+    whose indicator has it; "d" is above 0 where the feature is higher, or the level more frequent, in the class. None
+    where there are but two classes, an order of them, or no classes; and where the feature tells nothing.
+    """
+    members = _members(data.target)
+    if members is None:
+        return None
+    values, levels = np.asarray(data.X[:, [position]], dtype=np.float64), data.levels.get(position)
+    names: list[str | None] = [None]
+    if levels is not None and levels.n_columns > 1:
+        values, names = indicators(values[:, 0], levels), list(levels.labels)
+    d = _somers(values, members)
+    place, column = np.unravel_index(int(np.argmax(np.abs(d))), d.shape)
+    if d[place, column] == 0:
+        return None
+    label = data.target.class_counts[int(place)][0]
+    return {"label": label, "level": names[int(column)], "d": number(d[place, column])}
+
+
+def _members(target: Target) -> Mask | None:
+    """Return who is in each class or has each label, of shape (n_classes, n_samples)."""
+    if target.task == "multilabel":
+        return np.asarray(target.values).T > 0
+    return np.asarray(target.values) == np.arange(target.n_classes)[:, None] if is_nominal(target) else None
+
+
+def _somers(values: Array, members: Mask) -> Array:
+    """Return Somers' D of each class against all other samples, of shape (n_classes, n_columns)."""
+    present = ~np.isnan(values)
+    n_upper, n_lower = members.astype(float) @ present, (~members).astype(float) @ present
+    n_pairs = n_upper * n_lower
+    contrasts = [Contrast(member, ~member) for member in members]
+    all_samples = np.ones((1, len(values)), dtype=bool)
+    return Concordance(all_samples, contrasts)(values, n_pairs[:, None])[:, 0] / np.maximum(n_pairs, 1)
+
+
+def category_of(data: FeatureData, position: int) -> dict[str, Any] | None:
+    """Return the levels of a category with their numbers of samples; None for numbers."""
+    levels = data.levels.get(position)
+    if levels is None:
+        return None
+    codes = np.asarray(data.X[:, position], dtype=np.float64)
+    counts = [int((codes == code).sum()) for code in range(len(levels.labels))]
+    return {"labels": list(levels.labels), "ordered": levels.ordered, "counts": counts}

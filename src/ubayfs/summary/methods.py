@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._plain import counted, listing, rounded
+from .knowledge_sentences import prior_name
 
 Facts = Mapping[str, Any]
 
@@ -92,8 +93,8 @@ def _ensemble(facts: Facts, references: list[str]) -> list[str]:
     if found is None:
         return ["Importances of the features were given."]
     names = []
-    for written, name in zip(found["selector"], found["selector_names"], strict=True):
-        cited, reference = _SELECTORS.get(written.partition("(")[0].lower(), ("", ""))
+    for kind, name in zip(found["selector_kinds"], found["selector_names"], strict=True):
+        cited, reference = _SELECTORS.get(kind, ("", ""))
         names.append(f"{name} ({cited})" if cited else name)
         references += [reference] if reference else []
     by = f" by {listing(names)}" if names else ""
@@ -127,9 +128,7 @@ def _prior(prior: Facts | None, references: list[str]) -> list[str]:
         return []
     cited, reference = _PRIORS.get(prior["kind"], ("", ""))
     references += [reference] if reference else []
-    kind = (
-        f"{prior['kind']}{' Dirichlet' if prior['kind'] == 'generalized' else ''} prior{f' ({cited})' if cited else ''}"
-    )
+    kind = f"{prior_name(prior['kind'])}{f' ({cited})' if cited else ''}"
     if not prior["weights"] and not prior["unlikely"]:
         return [f"No prior knowledge was used ({kind}, weight {rounded(prior['default'])} for every feature)."]
     weights = [f"{name} {rounded(weight)}" for name, weight in prior["weights"].items()]
@@ -146,8 +145,8 @@ def _constraints(facts: Facts) -> list[str]:
 
 
 def _optimum(facts: Facts) -> str:
-    by = str(facts["decision"].get("optimizer", "")).partition("(")[0].lower()
-    how = {"exact": " by exact optimization", "genetic": " by a genetic algorithm"}.get(by, "")
+    kind = facts["decision"].get("optimizer_kind", "")
+    how = {"exact": " by exact optimization", "genetic": " by a genetic algorithm"}.get(kind, "")
     proved = ", and proved to be the best" if facts["proved"] else ""
     members = counted(len(facts["chosen"]), "feature")
     return (

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .._plain import counted, listing, price_text, rounded, strictness
+from .._plain import cost_text, counted, listing, rounded
 from ..data.target import TASKS
 from ..exceptions import Advice
-from .opinion_sentences import less_knowledge, opinion_and_data, who_and_when
-from .relations import adjusted_sentences
+from .knowledge_sentences import (
+    constraint_label,
+    constraint_sentences,
+    constraints_hold,
+    experts_and_times,
+    less_knowledge,
+    opinion_and_data,
+    prior_sentence,
+    strictness_text,
+)
 from .trust_sentences import chosen_columns, trust_sections
 
 Facts = Mapping[str, Any]
@@ -32,41 +40,14 @@ _LEGEND = {
 # Marks of a member, by the fact about it.
 MARKS = {"without_vote": "no vote", "tied": "tie", "changed_after_votes": "after votes"}
 
-# Advice for a reader of a report, who may know neither Python nor the command line.
-_ADVICE = {
-    "time_limit": (
-        "The search was ended by its time limit: the set has the score {value:.6g}, and no set has a higher one than "
-        "{bound:.6g} (gap {gap:.3g}). More time may close the gap."
-    ),
-    "size_not_limited": (
-        "No constraint limits the size of the set: {n_free} of {n_selectable} features are chosen because no "
-        "constraint excludes them. A maximal size would make the choice meaningful."
-    ),
-    "without_votes": (
-        "{n_unvoted} of {n_chosen} chosen features have no vote of any model ({features}): weights or constraints "
-        "alone are the reason. A minimal number of votes of 1 excludes such features."
-    ),
-    "runs_failed": "{n_failed} of {n_runs} runs of the ensemble failed; the most frequent error ({times}x) was {error}",
-    "runs_cancelled": "The ensemble was cancelled after {n_runs} of {n_models} runs; the evidence holds those.",
-    "no_votes": (
-        "No run chose a single feature: the selector found nothing, or every feature is constant; there is no evidence."
-    ),
-    "runs_without_choice": (
-        "{n_empty} of {n_runs} runs chose no feature: their selector found nothing in the subsample. They count as "
-        "runs without a vote."
-    ),
-    "many_features_per_model": (
-        "A run may choose {n_features_per_model} of {n_features} features, more than a quarter: then features that "
-        "tell nothing get many votes too. At most {quarter} would make the votes more telling."
-    ),
-    "lone_values": (
-        "Features with one value far from all others, which decides every score of theirs where it is in a subsample: "
-        "{n_features} ({shown}). A code for missing values? Then mark it as missing in the table."
-    ),
-    "chains_disagree": (
-        "The chains of the hyperdirichlet posterior disagree (R-hat {r_hat:.2f}, above {limit}) after {n_draws} draws "
-        "each: the importances cannot be trusted yet. More draws, larger weights or a Dirichlet prior help."
-    ),
+# What to do about advice, for a reader of a report who may know neither Python nor the command line.
+_REMEDIES = {
+    "time_limit": "More time may close the gap.",
+    "size_not_limited": "A maximal size would make the choice meaningful.",
+    "without_votes": "A minimum of 1 vote excludes such features.",
+    "runs_failed": "",
+    "many_features_per_model": "With at most {quarter} the votes say more.",
+    "chains_disagree": "More draws, larger weights or a Dirichlet prior help.",
 }
 # What was done with files and names stands with the data; among the warnings it would hide them.
 NOTES = frozenset(
@@ -93,7 +74,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
         "sentences": {
             "chosen": _chosen(facts),
             "knowledge": [*opinion_and_data(facts), *less_knowledge(facts)],
-            "constraints": _constraints(facts),
+            "constraints": constraint_sentences(facts),
             "data": [given["message"] for given in advice if given["code"] in NOTES],
             "ensemble": _ensemble(facts),
             "correlation": _correlation(facts["correlation"]),
@@ -106,14 +87,7 @@ def all_sentences(facts: Facts, messages: Iterable[str] = ()) -> dict[str, Any]:
 
 def advice_message(advice: Advice) -> str:
     """Return advice in words that neither Python nor the command line are needed for."""
-    return advice.in_words(_ADVICE[advice.code]) if advice.code in _ADVICE else str(advice)
-
-
-def constraint_label(entry: Facts) -> str:
-    """Return a constraint in a few words."""
-    if entry["from_prior"]:
-        return f"unlikely: {listing(entry['arguments'].get('features', []), 6)}"
-    return f"{entry['title']} ({entry['note']})" if entry["note"] else str(entry["title"])
+    return advice.in_words(_REMEDIES.get(advice.code))
 
 
 def headline(facts: Facts) -> str:
@@ -129,7 +103,7 @@ def _lead(facts: Facts) -> str:
     votes = "" if ensemble is None else f"{counted(ensemble['n_models'], 'model')} voted{samples}. "
     covariates = facts["data"].get("adjust_for")
     adjusted = f"Adjusted for {listing(covariates, len(covariates))}. " if covariates else ""
-    return votes + adjusted + held(facts)
+    return votes + adjusted + constraints_hold(facts)
 
 
 def proof(facts: Facts) -> str:
@@ -175,27 +149,21 @@ def _question(facts: Facts) -> list[str]:
     """Return what was asked: the task, the ensemble, the prior, the constraints."""
     blocks = [f"{block['name']} ({block['n_features']:,})" for block in facts["blocks"]]
     constraints = [
-        constraint_label(entry) + ("" if entry["rho"] is None else f" ({_strictness(entry)})")
+        constraint_label(entry) + ("" if entry["rho"] is None else f" ({strictness_text(entry)})")
         for entry in facts["constraints"]
         if not entry["from_prior"]
     ]
     lines = [
         _task(facts["data"]),
         _votes_of(facts["ensemble"]),
-        _prior(facts["prior"]),
-        *who_and_when(facts["prior"]),
+        prior_sentence(facts["prior"]),
+        *experts_and_times(facts["prior"]),
         f"{counted(len(blocks), 'block')} of features: {listing(blocks, _LISTED)}." if blocks else "",
         f"Constraints: {'; '.join(constraints)}." if constraints else "No constraints were set.",
     ]
     if facts["min_votes"]:
         lines.append(f"Only features with at least {counted(facts['min_votes'], 'vote')} could be chosen.")
     return [line for line in lines if line]
-
-
-def _strictness(entry: Facts) -> str:
-    if entry.get("price") is None:
-        return strictness(entry["rho"], entry["rho_highest"])
-    return f"price {price_text(entry['price'], entry['price_votes'])}"
 
 
 def target_words(target: Any) -> str:
@@ -235,33 +203,6 @@ def _votes_of(ensemble: Facts | None) -> str:
     return f"{counted(ensemble['n_models'], 'elementary model')}{by} voted{share}{each}."
 
 
-def _prior(prior: Facts | None) -> str:
-    if prior is None:
-        return ""
-    default, weights = prior["default"], prior["weights"]
-    kind = f"{prior['kind'].capitalize()}{' Dirichlet' if prior['kind'] == 'generalized' else ''} prior"
-    unlikely = f" Unlikely: {listing(prior['unlikely'], _LISTED)}." if prior["unlikely"] else ""
-    if weights:
-        stated = [_stated(prior["words"].get(name), name, weight) for name, weight in weights.items()]
-        more = " (all of them are listed under How to reproduce)" if len(weights) > _LISTED else ""
-        by = "pooled" if prior.get("experts") else "stated by the expert"
-        return (
-            f"{kind}. Weights {by}, in votes: {listing(stated, _LISTED)}{more}; all others have "
-            f"{rounded(default)}.{unlikely}"
-        )
-    opinion = "." if unlikely else ": no opinion." if prior["is_default_weight"] else ": no preference."
-    usual = "the default weight of" if prior["is_default_weight"] else "a weight of"
-    return f"{kind}, with {usual} {_in_votes(default)} for every feature{opinion}{unlikely}"
-
-
-def _stated(word: str | None, name: str, weight: float) -> str:
-    return f"{name} ({rounded(weight)})" if word is None else f"{name}: {word} ({_in_votes(weight)})"
-
-
-def _in_votes(weight: float) -> str:
-    return f"{rounded(weight)} vote{'' if weight == 1 else 's'}"
-
-
 def _terms(facts: Facts) -> list[str]:
     """Return the words of the score, explained."""
     ensemble = facts["ensemble"]
@@ -275,72 +216,22 @@ def _terms(facts: Facts) -> list[str]:
 
 def _legend(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the meaning of the marks of the chosen features, alone and together."""
-    borne = {(mark,) for record in records for mark in record["reasons"]}
-    borne |= {tuple(record["reasons"]) for record in records}
-    borne |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
-    return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in borne]
+    used = {(mark,) for record in records for mark in record["reasons"]}
+    used |= {tuple(record["reasons"]) for record in records}
+    used |= {(mark,) for key, mark in MARKS.items() if any(record.get(key) for record in records)}
+    return [{"marks": list(marks), "meaning": meaning} for marks, meaning in _LEGEND.items() if marks in used]
 
 
 def _chosen(facts: Facts) -> list[str]:
     if not facts["chosen"]:
         return ["No feature was chosen."]
     lines = chosen_columns(facts)
-    if any(record["twins"] for record in facts["chosen"]):
+    if any(record["identical_to"] for record in facts["chosen"]):
         lines.append(
             "Identical to: features with the same values in all samples. Unless weights or constraints differ, the "
             "choice between them is by their position in the table."
         )
-    return lines + adjusted_sentences(facts)
-
-
-def held(facts: Facts) -> str:
-    """Return whether the constraints hold, in one sentence."""
-    used = [entry for entry in facts["constraints"] if not entry["left_out"]]
-    if not used:
-        return "All constraints are left out (rho or price 0)." if facts["constraints"] else "No constraints were set."
-    n_violated = sum(not entry["holds"] for entry in used)
-    if n_violated:
-        return f"{n_violated} of {counted(len(used), 'constraint')} {'is' if n_violated == 1 else 'are'} violated."
-    return f"All {len(used)} constraints hold." if len(used) > 1 else "The constraint holds."
-
-
-def _constraints(facts: Facts) -> list[str]:
-    entries = facts["constraints"]
-    if not entries:
-        return [held(facts)]
-    n_left_out = sum(entry["left_out"] for entry in entries)
-    first = held(facts)
-    if not all(entry["holds"] for entry in entries):
-        first = (
-            f"{first[:-1]}; together they lower the admissibility of the set to {rounded(facts['admissibility'])} (1 "
-            "when all hold)."
-        )
-    lines = [
-        first,
-        "Strictness (rho): how strictly a constraint is meant; a hard one is never violated.",
-    ]
-    if not all(entry["holds"] for entry in entries):
-        lines.append("The admissibility is 1 when all constraints hold, and less the more they are violated.")
-    if any(entry.get("cost_votes") for entry in entries):
-        lines.append("Costs: votes that the set would gain without this constraint, all others as they are.")
-    if 0 < n_left_out < len(entries):
-        lines.append(f"{counted(n_left_out, 'constraint')} left out: rho or price is 0.")
-    if any(entry.get("price") is not None for entry in entries):
-        lines.append(
-            "Price is what one unit of violation of one inequality costs, as a share of the models: a set that "
-            "violates it must have that many votes more. Of several violations at once, each costs a little less than "
-            "the one before. Rho is computed from it."
-        )
-    unlikely = [entry for entry in entries if entry["from_prior"]]
-    if unlikely:
-        prices = sorted({entry["price"] for entry in unlikely if entry.get("price") is not None})
-        if prices:
-            low, high = f"{prices[0]:.0%}", f"{prices[-1]:.0%}"
-            share = high if low == high else f"{low} to {high} (by the share of the experts)"
-            more = f"over {share} of all models' votes more than the feature it displaces"
-            lines.append(f"An unlikely feature is taken only if it has {more}.")
-        lines.append("What the expert holds unlikely is prior knowledge; it is listed here because it works this way.")
-    return lines
+    return lines + _adjusted(facts)
 
 
 def _ensemble(facts: Facts) -> list[str]:
@@ -398,3 +289,72 @@ def _seed(seed: Any) -> str:
     if isinstance(seed, Mapping) and not seed.get("spawn_key"):
         return str(seed.get("entropy"))
     return str(seed)
+
+
+def section_briefs(facts: Facts) -> dict[str, str]:
+    """Return what some sections say in a few words, by the key of the section."""
+    data, ensemble, correlation = facts["data"], facts["ensemble"], facts["correlation"]
+    samples = counted(data["n_samples"], "sample") if data["n_samples"] else ""
+    found = {
+        **{fact["fact"]: fact["value"] for fact in facts["facts"]},
+        "substitutes": _cheapest_exchange(facts["substitutes"]),
+        "constraints": constraints_hold(facts),
+        "data": ", ".join(filter(None, [samples, counted(data["n_features"], "feature")])),
+        "quality": "Proved." if facts["proved"] else "Not proved.",
+        "ensemble": "" if ensemble is None else f"{ensemble['n_voted']:,} features have votes",
+        "correlation": "" if correlation is None else _strongest(correlation["strongest"]),
+    }
+    return {key: text for key, text in found.items() if text}
+
+
+def _cheapest_exchange(found: list[Facts]) -> str:
+    replaced = [entry for entry in found if entry["replaceable"] and entry["loss"] is not None]
+    if not replaced:
+        return ""
+    easiest = min(replaced, key=lambda entry: entry["loss"])
+    cost = cost_text(easiest["loss_votes"], easiest["loss"])
+    instead = listing(easiest["added"], 3) or "nothing"
+    return f"the cheapest exchange: {instead} instead of {easiest['feature']}, costs {cost}"
+
+
+def _strongest(pairs: list[Facts]) -> str:
+    return f"at most {abs(pairs[0]['value']):.2f}" if pairs else ""
+
+
+def mark_text(mark: Mapping[str, Any] | None) -> str:
+    """Return which class a feature marks, in words.
+
+    >>> mark_text({"label": "BL", "level": None, "d": -0.9}), mark_text({"label": "lung", "level": "yes", "d": 0.5})
+    ('low in BL (D -0.90)', "'yes' more often in lung (D +0.50)")
+    """
+    if mark is None:
+        return ""
+    d = f"(D {mark['d']:+.2f})"
+    if mark["level"] is None:
+        return f"{'high' if mark['d'] > 0 else 'low'} in {mark['label']} {d}"
+    return f"'{mark['level']}' {'more' if mark['d'] > 0 else 'less'} often in {mark['label']} {d}"
+
+
+def levels_text(category: Mapping[str, Any] | None) -> str:
+    """Return the levels of a category.
+
+    >>> levels_text({"labels": ["I", "II"], "ordered": True, "counts": [5, 7]})
+    'I (5) < II (7)'
+    """
+    if category is None:
+        return ""
+    parts = [f"{label} ({n:,})" for label, n in zip(category["labels"], category["counts"], strict=True)]
+    return (" < " if category["ordered"] else ", ").join(parts)
+
+
+def _adjusted(facts: Facts) -> list[str]:
+    """Return what the table of associations with covariates means."""
+    names = facts["data"].get("adjust_for") or []
+    if not names or not any(record.get("beyond") for record in facts["chosen"]):
+        return []
+    several = listing(names, len(names))
+    return [
+        "Association: correlation with numbers, or eta, the root of the share that classes or levels explain; 0 is "
+        "none, 1 or -1 complete. Before: of the feature with the target. After: of what is left of both when "
+        f"{several} {'has' if len(names) == 1 else 'have'} explained what they can; this is what counted."
+    ]

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from ..trust.validation import Validation
 
 # Work on explanations: nodes of branch and bound in each decision, so that a report never takes much longer than its
-# decision; and inequalities from which on a required feature may take minutes (7,129 genes with 212,807 pairs).
+# decision.
 _NODES = 200
-_MOST_INEQUALITIES = 10_000
 _STRONGEST = 5  # features that are out and looked at
 ALIKE = 0.5  # correlation from which on a feature may be named as a stand-in
 PARTS = ("validation", "noise", "reproducibility")  # in the order of a report
@@ -130,6 +129,16 @@ def validation_facts(found: Validation) -> dict[str, Any]:
     }
 
 
+def outcome_of(row: Mapping[str, Any]) -> str:
+    """Return how ours compares with one baseline as far as the interval tells: same, unclear, better or worse."""
+    low, high = row["difference_lower"], row["difference_upper"]
+    if low == high == 0:
+        return "same"
+    if low is None or high is None or low <= 0 <= high:
+        return "unclear"
+    return "better" if low > 0 else "worse"
+
+
 def _records(frame: DataFrame | None) -> list[dict[str, Any]]:
     """Return the rows of a frame in plain types; what is no finite number is None."""
     if frame is None:
@@ -149,7 +158,7 @@ def with_trust(records: list[dict[str, Any]], trust: Trust | None) -> list[dict[
         low, high = (None, None) if again is None else map(number, again.vote_share[i])
         known = {
             "q": None if noise is None or not noise.enough else float(noise.q_values[i]),
-            "chosen_again": None if again is None else str(again.labels[i]),
+            "chosen_again": None if again is None or np.isnan(again.frequency[i]) else str(again.labels[i]),
             "frequency": None if again is None else number(again.frequency[i]),
             "half_low": low,
             "half_high": high,
@@ -194,13 +203,12 @@ def what_is_out(selection: Selection, random_state: RandomState) -> dict[str, An
         return {"left_out": [], "left_out_known": False, "costs": []}
     limits: dict[str, Any] = {"random_state": random_state, "node_limit": _NODES}
     costs = constraint_costs(selection, **limits)
-    many = selection.problem.utility.system.n_inequalities > _MOST_INEQUALITIES
-    strong = [] if many else _strong(selection)
+    strong = _strong(selection)
     out = left_out(selection, len(strong), costs, **limits) if any(strong) else ()
     return {
         "costs": plain(costs),
         "left_out": [_with_kinds(selection, entry) for entry, shown in zip(out, strong, strict=False) if shown],
-        "left_out_known": not many,
+        "left_out_known": True,
     }
 
 
@@ -213,13 +221,13 @@ def _with_kinds(selection: Selection, entry: LeftOut) -> dict[str, Any]:
 
 
 def _strong(selection: Selection) -> list[bool]:
-    """Tell of the most important features that are out whether they have as many votes as the weakest voted member."""
+    """Tell of the most important features that are out whether they have votes, and as many as the weakest member."""
     out = np.flatnonzero(~selection.mask)
     first = out[np.argsort(-selection.importance[out], kind="stable")[:_STRONGEST]]
     if selection.counts is None:
         return [True] * len(first)
-    voted = selection.counts[selection.mask & (selection.counts > 0)]
-    strong = (selection.counts[first] >= max(voted.min(initial=selection.counts.max()), 1)).tolist()
+    weakest = selection.counts[selection.mask].min(initial=selection.counts.max())
+    strong = (selection.counts[first] >= max(weakest, 1)).tolist()
     return strong[: len(strong) - strong[::-1].index(True)] if any(strong) else []
 
 
@@ -244,6 +252,8 @@ def with_costs(entries: list[dict[str, Any]], costs: Iterable[Mapping[str, Any]]
     keys = {
         "cost": "gain",
         "cost_votes": "gain_votes",
+        "cost_bound": "gain_bound",
+        "cost_bound_votes": "gain_bound_votes",
         "added_without": "added",
         "removed_without": "removed",
         "one_more": "one_more",

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from .._plain import counted, listing, rounded
+from .._plain import counted, counted_votes, listing, rounded
 from ..plotting.profile import EFFECTS
-from ..plotting.scores import interval_text, method_name, metric_name, score_text
-from ..trust.prediction_metrics import METRICS
+from ..trust.prediction_metrics import METRICS, interval_text, method_name, metric_name, score_text
 from ..trust.validation import COVARIATES_ALONE, OF_COVARIATES
+from .trust_facts import outcome_of
 
 Facts = Mapping[str, Any]
 _LISTED = 12
@@ -34,8 +34,12 @@ _COMMANDS = {
 }
 # Where a report has no other name for its result than its own place, which moves with it.
 HERE = "."
-_OWN = "That is with the same weights and constraints, which brought {n} of these into the set."
-_SAME_SETS = "The same in every fold as"
+_OWN = "This assumes the same weights and constraints, which brought {n} of these into the set."
+_SHUFFLED = "When the target is shuffled among the samples"
+_OUTCOMES = {
+    "same": "The same score in every fold as", "unclear": "No clear difference from",
+    "better": "Better than", "worse": "Worse than",
+}  # fmt: skip
 _UNITS = {"validation": "fold", "noise": "shuffle", "reproducibility": "split"}
 
 
@@ -78,7 +82,7 @@ def _command(trust: Facts, part: str) -> str:
 
 
 def _rests_on(part: str, found: Facts) -> list[str]:
-    if found["state"] != "partial":
+    if found["state"] != "partial" or (part == "validation" and found["mean"] is None):
         return []
     why = f" The others could not be used: {found['failures'][0]}" if found["failures"] else ""
     return [f"This rests on {found['n_done']} of {counted(found['n_asked'], _UNITS[part])}.{why}"]
@@ -88,7 +92,7 @@ def predicts(found: Facts) -> tuple[str, list[str]]:
     """Return how well the procedure predicts, in a word and in sentences."""
     name = metric_name(found["metric"])
     if found["mean"] is None:
-        return "", ["No fold could be scored."]
+        return "", ["No score can be computed in any fold, as where the target is constant in the part that is tested."]
     scored = interval_text(found["mean"], found["lower"], found["upper"])
     metric = METRICS.get(found["metric"])
     meaning, guessing = ("more is better", None) if metric is None else (metric.meaning, metric.guessing)
@@ -104,8 +108,8 @@ def _added(found: Facts) -> list[str]:
         if row["method"] == COVARIATES_ALONE:
             scored = f"{metric_name(found['metric'])} {interval_text(row['mean'], row['lower'], row['upper'])}"
             added = interval_text(row["difference"], row["difference_lower"], row["difference_upper"], "+")
-            alone = f"This is with {listing(found['adjust_for'])} besides. Alone, these reach {scored}"
-            doubt = " Whether they add anything is not clear." if verdict(row).startswith("No clear") else ""
+            alone = f"Predictors also had {listing(found['adjust_for'])}. Without features they reach {scored}"
+            doubt = " Whether they add anything is not clear." if outcome_of(row) == "unclear" else ""
             return [f"{alone}; the features add {added}.{doubt}"]
     return []
 
@@ -113,15 +117,18 @@ def _added(found: Facts) -> list[str]:
 def _closest(found: Facts) -> list[str]:
     """Return how ours compares with the baseline that comes closest to it, or beats it."""
     others = [row for row in _baselines(found) if row["method"] not in OF_COVARIATES]
-    other_sets = [row for row in others if verdict(row) != _SAME_SETS] or others
-    return [_compared(min(other_sets, key=lambda row: row["difference"]))] if others else []
+    other_sets = [row for row in others if outcome_of(row) != "same"] or others
+    return [_comparison(min(other_sets, key=lambda row: row["difference"]))] if others else []
 
 
-def _compared(row: Facts) -> str:
-    words, name = verdict(row), method_name(row["method"])
-    if words == _SAME_SETS:
-        return f"{words} {name}."
-    return f"{words} {name}: {interval_text(row['difference'], row['difference_lower'], row['difference_upper'], '+')}."
+def _comparison(row: Facts) -> str:
+    outcome = outcome_of(row)
+    words = f"{_OUTCOMES[outcome]} {method_name(row['method'])}"
+    return (
+        f"{words}."
+        if outcome == "same"
+        else f"{words}: {interval_text(row['difference'], row['difference_lower'], row['difference_upper'], '+')}."
+    )
 
 
 def _baselines(found: Facts) -> list[Facts]:
@@ -132,16 +139,6 @@ def _baselines(found: Facts) -> list[Facts]:
         if known and (row["method"] not in rows or row["predictor"] == found["predictor"]):
             rows[row["method"]] = row
     return list(rows.values())
-
-
-def verdict(row: Facts) -> str:
-    """Return how ours compares with one baseline, as far as the interval tells."""
-    low, high = row["difference_lower"], row["difference_upper"]
-    if low == high == 0:
-        return _SAME_SETS
-    if low is None or high is None or low <= 0 <= high:
-        return "No clear difference from"
-    return "Better than" if low > 0 else "Worse than"
 
 
 def _noise(found: Facts) -> tuple[str, list[str]]:
@@ -161,10 +158,10 @@ def _noise(found: Facts) -> tuple[str, list[str]]:
     if not found["passes"]:
         p = rounded(found["p_value"], 2)
         value, all_of_them = ("perhaps all", "it") if n == 1 else (f"perhaps all {n}", "all")
-        return value, [f"Shuffled targets look the same (p = {p}); {all_of_them} may be noise.", *apart]
-    about, start = f"about {expected}", "Shuffled targets give features with this many votes, too"
+        return value, [f"{_SHUFFLED}, the votes look the same (p = {p}); {all_of_them} may be noise.", *apart]
+    about, start = f"about {expected}", f"{_SHUFFLED}, features get this many votes, too"
     if expected == 0:
-        about, start = "hardly any", "Shuffled targets hardly ever give a feature this many votes"
+        about, start = "hardly any", f"{_SHUFFLED}, features hardly ever get this many votes"
     careful = f" (cautiously up to {cautious})" if cautious > expected else ""
     are = "is" if expected == cautious == 1 else "are"
     found_out = f"{about}{careful} {these} {are} expected to be unrelated to the target."
@@ -188,8 +185,12 @@ def supported(found: Facts, n_chosen: int) -> str:
     among = "" if inside == found["supported"] else f", {inside} of which are in the set"
     if not places:
         return f"{first}{among}."
-    rest = f"{'the other' if inside else 'all'} {places} that were" if places > 1 else "the other one that was"
-    return f"{first}{among}; {rest if inside or places > 1 else 'the one that was'} chosen may be noise."
+    if places == 1:
+        rest = f"the {'other ' if inside else ''}one that was"
+    else:  # only where nothing passes are all of them expected to be noise
+        which = "any of the other" if inside else "any of the" if found["passes"] else "all"
+        rest = f"{which} {places} that were"
+    return f"{first}{among}; {rest} chosen may be noise."
 
 
 def chosen_again(found: Facts) -> tuple[str, list[str]]:
@@ -201,38 +202,17 @@ def chosen_again(found: Facts) -> tuple[str, list[str]]:
     about = f"{low} to {high}" if low != high else "none" if high == 0 else f"{high}"
     words = "hardly any" if high == 0 else f"up to about {high}" if low == 0 else f"about {about}"
     lines = [f"In a new study of this size, {words} of these {k} would be chosen again."]
+    by_chance = "As few as by chance cannot be ruled out." if low else "That is not clearly more than by chance."
     if k == 1:
-        lines = [f"In a new study of this size, this feature would {'probably' if high else 'rarely'} be chosen again."]
+        may = "would probably" if low else "may or may not" if high else "would rarely"
+        lines = [f"In a new study of this size, this feature {may} be chosen again."]
+        by_chance = "It may have been chosen by chance."
     if found["interval"][0] is not None and found["interval"][0] <= 0:
-        lines.append("That is not clearly more than by chance.")
+        lines.append(by_chance)
     return f"{about} of {k}", lines
 
 
-def cost_text(votes: float | None, score: float | None) -> str:
-    """Return a cost in votes; in units of the score where there are no votes.
-
-    >>> cost_text(2.0, 0.1), cost_text(None, 0.1), cost_text(None, None)
-    ('2 votes', '0.1', '')
-    """
-    return counted_votes(votes) if votes is not None else "" if score is None else rounded(score)
-
-
-def counted_votes(n: float) -> str:
-    """Return a number of votes, which need not be whole.
-
-    >>> counted_votes(1.0), counted_votes(2.48), counted_votes(30.2)
-    ('1 vote', '2.5 votes', '30 votes')
-    """
-    n += 0.0  # no minus before a zero
-    text = f"{n:,.0f}" if abs(n) >= 9.95 or abs(n - round(n)) < 0.05 else f"{n:,.1f}"
-    return f"{text} vote{'' if text == '1' else 's'}"
-
-
 _COLUMNS = {
-    "half_low": (
-        "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
-        "most repeats (5 to 95 %)."
-    ),
     "q": (
         "Expected noise (q): share of features unrelated to the target among all with at least as many votes; up to "
         "{limit:g} the data support the feature."
@@ -240,8 +220,13 @@ _COLUMNS = {
     "chosen_again": (
         "Chosen again, by another study: rarely is less than one time in three, usually more than two in three."
     ),
-    "effect": "In the data: {effect}. These samples chose the features, so that on others it will be smaller.",
     "replaceable": "Best replacement: what the best set has instead if the feature cannot be measured, and the cost.",
+    "marks": "Marks a class: the one that it tells best from all others. Somers' D: 1 always higher there, -1 lower.",
+    "effect": "In the data: {effect}. These samples chose the features, so that on others it will be smaller.",
+    "half_low": (
+        "On half of the samples: the share of models that chose the feature when they saw only half of the samples, in "
+        "most repeats (5 to 95 %)."
+    ),
 }
 
 
@@ -253,7 +238,7 @@ def chosen_columns(facts: Facts) -> list[str]:
     return [
         words.format(limit=limit, effect=effect)
         for key, words in _COLUMNS.items()
-        if any(record[key] is not None for record in facts["chosen"])
+        if any(record.get(key) is not None for record in facts["chosen"])
     ]
 
 
@@ -288,20 +273,19 @@ def compared(found: Facts) -> list[str]:
     """Return how ours compares with baselines and with other sizes."""
     groups: dict[str, list[str]] = {}
     for row in _baselines(found):
-        groups.setdefault(verdict(row), []).append(method_name(row["method"]))
+        groups.setdefault(_OUTCOMES[outcome_of(row)], []).append(method_name(row["method"]))
     lines = [f"{words} {listing(names, len(names))}." for words, names in groups.items()]
     if found["one_se_size"] is not None:
-        lines.append(
-            f"{counted(found['one_se_size'], 'feature')} would predict as well, within one standard error, as the best "
-            f"size, {found['best_size']}."
-        )
+        fewest, best = found["one_se_size"], found["best_size"]
+        fewer = f"; {fewest} would predict as well, within one standard error" if fewest < best else ""
+        lines.append(f"Of the sizes compared, {counted(best, 'feature')} predict{'s' * (best == 1)} best{fewer}.")
     return lines
 
 
 def validation_sentences(found: Facts) -> list[str]:
     """Return a validation in words, for whoever asked for nothing else."""
     of_size = compared(found)[-1:] if found["one_se_size"] is not None else []
-    others = [_compared(row) for row in _baselines(found) if row["method"] != COVARIATES_ALONE]
+    others = [_comparison(row) for row in _baselines(found) if row["method"] != COVARIATES_ALONE]
     score = predicts(found)[1]
     return [*(score[:-1] if others else score), *_rests_on("validation", found), *others, *of_size]
 
@@ -314,8 +298,8 @@ def _of_noise(trust: Facts) -> list[str]:
         f"The target was shuffled {counted(found['n_done'], 'time')} and the models voted again: whatever gets votes "
         "then is noise.",
         *([supported(found, trust["n_chosen"])] if found["enough"] else []),
-        "Noise means unrelated to the target. A feature that merely goes along with the true cause is related to it, "
-        "and is not noise.",
+        "Noise means unrelated to the target. A feature that is merely correlated with the true cause is related to "
+        "it, and is not noise.",
     ]
 
 
@@ -381,20 +365,19 @@ def why_out(entry: Facts) -> str:
     by = {"titles": titles or "constraints", "kinds": listing(entry["kinds"]) or "constraints"}
     words = {"constraint": " with {}", "prior": "; in its place: {}", "tie": "; in its place: {}"}
     instead = words.get(entry["because"], "").format(rivals) if rivals else ""
-    return _WHY_OUT[entry["because"]].format(**by, rivals=rivals or "others") + instead
+    because = _WHY_OUT.get(entry["because"], f"it cannot be selected ({entry['because']})")
+    return because.format(**by, rivals=rivals or "others") + instead
 
 
-_NOT_EXAMINED = (
-    "Not examined: under so many inequalities that may take minutes. In Python, ubayfs.trust.left_out(selection) "
-    "does it."
-)
+NONE_LEFT_OUT = "None: no feature that was not chosen has more votes than the weakest chosen one."
+_NOT_EXAMINED = "Not examined: a selection that was read from a file does not know its constraints. Decide again."
 
 
 def _left_out(facts: Facts) -> list[str]:
     if facts["left_out"]:
-        return ["Each of them was required and the decision made again; what had to give way for it is the reason."]
+        return ["The decision was made again with each of them required; the reason is what had to give way for it."]
     if facts["ensemble"] is None or not facts["chosen"]:
         return []
     if not facts["left_out_known"]:
         return [_NOT_EXAMINED]
-    return ["None: no feature that was not chosen has as many votes as the weakest that was."]
+    return [NONE_LEFT_OUT]

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._arguments import as_float
-from ..data.class_sizes import folded_label
+from ..data.advice import folded_label
 from ..exceptions import Problem
 from .table import Table, listed
 
@@ -111,7 +111,7 @@ def mixed_problem(table: Table, name: str, bad: NDArray[np.bool_], role: str) ->
     rows = np.flatnonzero(bad)
     entries = table.frame[name].to_numpy(dtype=object)
     shown = listed([f"{entries[row]!r} in {table.place(row)}" for row in rows[:5]], len(rows), 5)
-    way_out = "correct them, or empty the cell if the value is missing"
+    way_out = f"correct {'it' if len(rows) == 1 else 'them'}, or empty the cell if the value is missing"
     if all(reads_as_number(entries[row]) for row in rows):
         way_out = (
             "they are numbers stored as text: convert these cells to numbers"
@@ -190,12 +190,15 @@ def infinite_problems(table: Table, names: Sequence[str], values: NDArray[Any]) 
 def comma_decimals(column: pd.Series) -> NDArray[Any] | None:
     """Return a column of text as numbers, of shape (n_rows,), if all of them may have a decimal comma; else None.
 
-    None also if they may have thousands separators instead: 1,234 is read as either. Values below detection stay texts.
+    None also if they may have thousands separators instead: 1,234 is read as either. Values below detection stay texts,
+    and so do words among a majority of numbers: they are what is wrong with such a column, not the commas.
 
     Examples
     --------
     >>> comma_decimals(pd.Series(["1,5", "2", None]))
     array([1.5, 2. , nan])
+    >>> comma_decimals(pd.Series(["1,5", "2", "unknown"])).tolist()
+    [1.5, 2.0, 'unknown']
     >>> comma_decimals(pd.Series(["1,234", "2,500"])) is None
     True
     """
@@ -207,7 +210,8 @@ def comma_decimals(column: pd.Series) -> NDArray[Any] | None:
         return None
     found = as_floats(column, ",")
     odd = np.isnan(found) & column.notna().to_numpy()
-    if any(limit_of(entry) is None for entry in column[odd]):
+    words = [entry for entry in column[odd] if limit_of(entry) is None]
+    if 2 * len(words) >= column.notna().sum() or any(map(reads_as_number, words)):
         return None
     return np.where(odd, column.to_numpy(dtype=object), found) if odd.any() else found
 

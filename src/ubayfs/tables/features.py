@@ -57,7 +57,7 @@ def read_features(
     groups : str, optional
         Column of patients, animals, subjects...: all samples of one stay together.
     adjust_for : str or iterable of str
-        Columns of covariates, beyond which features must tell something; samples without a value are left out.
+        Columns of covariates; features count for what they add to these. Samples without a value are left out.
     ignore : str or iterable of str
         Columns that are not features: names, or patterns such as ``"id*"``. A pattern spares target and groups.
     missing : {'error', 'available', 'drop_rows', 'drop_columns', 'median'}

@@ -73,9 +73,8 @@ def read_table(
     MissingDependencyError
         If reading the format needs a package that is not installed.
     """
-    path = _shortened(as_path(path))
+    path = check_file(path)
     suffix = _suffix(path)
-    _check_file(path)
     if suffix not in SUFFIXES:
         way_out = " Save it as .xlsx first." if suffix in (".xls", ".ods", ".xlsb") else ""
         known = f"Readable are {', '.join(SUFFIXES)}."
@@ -94,8 +93,7 @@ def read_table(
 
 def read_lines(path: str | os.PathLike[str], read: ReadBytes = read_bytes) -> list[str]:
     """Return the lines of a text file that is not a table, such as a list of names or gene sets."""
-    path = _shortened(as_path(path))
-    _check_file(path)
+    path = check_file(path)
     try:
         return text_lines(path, read)
     except OSError as error:
@@ -129,11 +127,13 @@ def _sheet_error(message: str, sheet: str) -> InputError:
     return InputError(message, argument="sheet", value=sheet)
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file without detours, or raise if there is no such file."""
+    path = _shortened(as_path(path))
     if path.is_dir():
         raise file_error(path, "is a directory; name the file of the table in it.")
     if path.is_file():
-        return
+        return path
     if not path.parent.is_dir():
         raise file_error(path, f"does not exist: there is no directory {str(path.parent)!r}.")
     names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
@@ -157,7 +157,7 @@ def _needs(package: str, extra: str, path: Path) -> Iterator[None]:
 
 @contextmanager
 def _undamaged(path: Path, kind: str, also: str = "") -> Iterator[None]:
-    """Turn whatever a reader raises over a damaged file into one message; its warnings are none of the user's."""
+    """Turn whatever a reader raises over a damaged file into one message, and silence its warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._arguments import check_choice, check_text
+from .._arguments import check_choice, check_text, entries_of
 from .._files import ReadBytes, as_path, read_bytes
 from ..data.feature_data import FeatureData
 from ..data.missing import MAX_MISSING
@@ -26,7 +26,7 @@ from ..data.reading_rules import (
     default_keep,
     target_columns,
 )
-from ..exceptions import InputError, Problem
+from ..exceptions import InputError, Problem, repr_of
 from ..knowledge.damaged_names import symbols_before_damage
 from .detection import replace_below_detection
 from .features import read_features
@@ -132,10 +132,10 @@ def named_files(path: Any) -> dict[str, Path]:
     """Return files by block: names that are given, or those of the files, as short as they are distinct."""
     if isinstance(path, Mapping):
         return {str(name): as_path(file) for name, file in path.items()}
-    if not isinstance(path, str | os.PathLike | Iterable):
-        rule = f"must be the path of a file, a list of paths, or a mapping of block names to paths; got {path!r}."
-        raise InputError.of("path", rule, path)
-    files = [path] if isinstance(path, str | os.PathLike) else list(path)
+    files = [path] if isinstance(path, str | os.PathLike) else entries_of("path", path)
+    if files is None:
+        rule = "must be the path of a file, a list of paths, or a mapping of block names to paths"
+        raise InputError.of("path", f"{rule}; got {repr_of(path)}.", path)
     paths = [as_path(file) for file in files]
     for name in (lambda path: path.name.split(".")[0], lambda path: path.name, str):  # the first that tells them apart
         found = {name(path): path for path in paths}
@@ -239,8 +239,8 @@ def _refuse_dates(table: Table) -> None:
         return
     shown = listed([f"{name!r} ({' or '.join(genes)}?)" for name, genes in damaged.items()], limit=5)
     rule = (
-        f"feature names that a spreadsheet may have made dates of: {shown}. Write the symbol that is meant into the "
-        "file, or choose features: as_is to take the names as they are; an alias table can then tell which gene it is."
+        f"feature names that a spreadsheet may have turned into dates: {shown}. Write the symbol that is meant into "
+        "the file, or choose features: as_is to use the names as they are; a table of aliases can map them to genes."
     )
     raise TableError(table.path, [Problem(rule, ("features",))])
 
@@ -301,7 +301,7 @@ def inspect_files(
     found = {block: features_in or likely_features_in(table, place, known) for block, table in tables.items()}
     if len(set(found.values())) > 1:
         shown = ", ".join(f"{files[block].name} in {where}" for block, where in found.items())
-        rule = f"features seem to be {shown}; turn some of the files so that all are alike, or give --features-in."
+        rule = f"features seem to be {shown}; transpose files so that all are the same, or give --features-in."
         raise InputError.of("features_in", rule)
     where = next(iter(found.values()))
     several = any(

@@ -116,7 +116,7 @@ def validate(
     """
     given = locals()
     options = Options(**{option.name: given[option.name] for option in fields(Options)})
-    ensemble, decision = split_arguments("validate", arguments)
+    ensemble, decision = split_arguments(validate, arguments)
     procedure = Procedure.of(read_data(X, y, ensemble), ensemble)
     decision, decide_for = sized_in_parts(procedure, decision)
     decision.check(procedure.data.feature_names)
@@ -247,11 +247,11 @@ def _identity(
     if knowledge is None:
         knowledge = resolve_knowledge(decision.weights, data.feature_names, decision.blocks, n_models)
     n_shuffles = None if decide_for is None else decide_for.n_shuffles  # the most features are in the constraint
-    numbers = [decision.constraint_strength, decision.min_votes, decision.time_limit, n_shuffles]
+    others = {name: getattr(decision, name) for name in decision.names(part="constraints") if name != "constraints"}
     digests = {
         "weights": [plain(knowledge), repr(decision.prior)],
         "constraints": [[constraint.kind, plain(constraint.arguments)] for constraint in decision.constraints],
-        "decision": [plain(decision.blocks), *numbers, repr(decision.optimizer)],
+        "decision": [plain(others | {"optimizer": repr(decision.optimizer)}), n_shuffles],
         "predictor": [[own.name, plain(own.estimator.get_params())] for own in predictors],
     }
     return {

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import Array, Mask, RandomState, freeze
+from .._arguments import Array, Floats, Mask, RandomState, freeze
 from ..data.feature_data import FeatureData
 from ..ensemble.checkpoint import differences, identifying
 from ..ensemble.evidence import Evidence
 from ..ensemble.progress import Progress
 from ..exceptions import EnsembleError, InputError
+from ..selectors.fisher import class_shares
 from .procedure import check_varies, draw_half, plan_halves, shuffled, take_samples, with_target
 from .repeats import EnsembleRepeats
 
@@ -40,6 +41,11 @@ class NullEnsembles:
         Of the ensemble: those of the evidence, with the seed of the shuffles.
     failures : tuple of str
         Why the ensembles of further shuffles could not be run.
+    shares : ndarray of shape (n_features,) or None
+        Of more than two classes without covariates, the share of the scatter of each feature that lies between the
+        classes of the target itself; None for all other targets, to which votes alone count.
+    squares : ndarray of shape (n_done,) or None
+        With `shares`, the sum of squared votes in each shuffle, each times the share under the shuffled target.
     """
 
     counts: NDArray[np.int32]
@@ -47,10 +53,13 @@ class NullEnsembles:
     n_shuffles: int
     settings: Mapping[str, Any]
     failures: tuple[str, ...] = ()
+    shares: Floats | None = None
+    squares: Floats | None = None
 
     def __post_init__(self) -> None:
-        freeze(self.counts)
-        freeze(self.n_models)
+        for array in (self.counts, self.n_models, self.shares, self.squares):
+            if array is not None:
+                freeze(array)
 
     @property
     def n_done(self) -> int:
@@ -65,7 +74,9 @@ class NullEnsembles:
     def to_arrays(self) -> dict[str, Array]:
         """Return everything as plain arrays, for one .npz file."""
         about = {"n_shuffles": self.n_shuffles, "settings": self.settings, "failures": self.failures}
-        return {"counts": self.counts, "n_models": self.n_models, _ABOUT: _text(about)}
+        weighted = {"shares": self.shares, "squares": self.squares}
+        known = {name: array for name, array in weighted.items() if array is not None}
+        return {"counts": self.counts, "n_models": self.n_models, **known, _ABOUT: _text(about)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Array]) -> NullEnsembles:
@@ -75,7 +86,12 @@ class NullEnsembles:
             counts, n_models = (np.array(arrays[name], dtype=np.int32) for name in ("counts", "n_models"))
             if counts.ndim != 2 or n_models.shape != counts.shape[:1]:
                 raise ValueError(f"votes of shape {counts.shape} and {n_models.shape} ensembles")
-            return cls(counts, n_models, int(about["n_shuffles"]), about["settings"], tuple(about["failures"]))
+            known = {name: np.array(arrays[name], dtype=np.float64) for name in ("shares", "squares") if name in arrays}
+            expected = {"shares": counts.shape[1:], "squares": counts.shape[:1]}
+            if any(array.shape != expected[name] for name, array in known.items()):
+                raise ValueError("shares or squares of another shape than the votes")
+            failures = tuple(about["failures"])
+            return cls(counts, n_models, int(about["n_shuffles"]), about["settings"], failures, **known)
         except (KeyError, TypeError, ValueError) as error:
             raise EnsembleError(f"the stored shuffles do not fit together ({error!r}).") from error
 
@@ -222,18 +238,32 @@ def null_ensembles(repeats: EnsembleRepeats, known: NullEnsembles | None = None)
 
     def shuffle(number: int) -> NullEnsembles:
         other = with_target(data, shuffled(data.target, data.groups, repeats.generator(number)))
-        found = repeats.again(other, number)
+        found, shares = repeats.again(other, number), _class_shares(other)
+        squares = None if shares is None else np.array([found.counts**2 @ shares])
         counts, n_models = found.counts.astype(np.int32), np.array([found.n_models], dtype=np.int32)
-        return NullEnsembles(counts[None, :], n_models, 1, {})
+        return NullEnsembles(counts[None, :], n_models, 1, {}, squares=squares)
 
     earlier: list[NullEnsembles] = []
     if known is not None and repeats.continues(known):
-        rows = zip(known.counts, known.n_models, strict=True)
-        earlier = [NullEnsembles(counts[None, :], np.array([n]), 1, {}) for counts, n in rows]
+        squares = [None] * known.n_done if known.squares is None else known.squares[:, None]
+        rows = zip(known.counts, known.n_models, squares, strict=True)
+        earlier = [NullEnsembles(counts[None, :], np.array([n]), 1, {}, squares=own) for counts, n, own in rows]
     done, failures = repeats.collect(shuffle, NullEnsembles.from_arrays, earlier)
-    counts = np.concatenate([np.empty((0, data.n_features), dtype=np.int32), *(one.counts for one in done)])
-    n_models = np.concatenate([np.empty(0, dtype=np.int32), *(one.n_models for one in done)])
-    return NullEnsembles(counts, n_models, repeats.n, repeats.settings, failures)
+    counts = np.concatenate([np.empty((0, data.n_features), dtype=np.int32), *(found.counts for found in done)])
+    n_models = np.concatenate([np.empty(0, dtype=np.int32), *(found.n_models for found in done)])
+    of_shuffles = [found.squares for found in done if found.squares is not None]
+    weighted: dict[str, Floats | None] = {}
+    if done and len(of_shuffles) == len(done):  # what was stored by an earlier version has none
+        weighted = {"shares": _class_shares(data), "squares": np.concatenate(of_shuffles)}
+    return NullEnsembles(counts, n_models, repeats.n, repeats.settings, failures, **weighted)
+
+
+def _class_shares(data: FeatureData) -> Floats | None:
+    """Return how much of each feature lies between more than two classes; None for other targets, or with covariates.
+
+    Covariates stay with their samples when the target is shuffled: what they explain would look like a relation.
+    """
+    return class_shares(data.X, data.target) if data.target.n_classes > 2 and data.covariates is None else None
 
 
 def collect_halves(
@@ -276,16 +306,16 @@ def half_ensembles(repeats: EnsembleRepeats, known: HalfEnsembles | None = None)
         parts = [take_samples(data, samples) for samples in (first, ~first)]
         for part in parts:
             check_varies(part.target, "a half of the samples")
-        one, other = (repeats.again(part, number, half) for half, part in enumerate(parts))
-        return HalfEnsembles(((one, other),), first[None, :], 1, {})
+        left, right = (repeats.again(part, number, half) for half, part in enumerate(parts))
+        return HalfEnsembles(((left, right),), first[None, :], 1, {})
 
     earlier: list[HalfEnsembles] = []
     if known is not None and repeats.continues(known):
         rows = zip(known.pairs, known.samples, strict=True)
         earlier = [HalfEnsembles((pair,), samples[None, :], 1, {}) for pair, samples in rows]
     done, failures = repeats.collect(split, HalfEnsembles.from_arrays, earlier)
-    samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(one.samples for one in done)])
-    return HalfEnsembles(tuple(one.pairs[0] for one in done), samples, repeats.n, repeats.settings, failures)
+    samples = np.concatenate([np.empty((0, data.n_samples), dtype=bool), *(found.samples for found in done)])
+    return HalfEnsembles(tuple(found.pairs[0] for found in done), samples, repeats.n, repeats.settings, failures)
 
 
 def check_target(data: FeatureData) -> None:

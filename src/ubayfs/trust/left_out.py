@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._arguments import Ints, Mask, RandomState, check_int, mask_of
+from ..constraints.constraint import inequalities, one_row
 from ..constraints.system import ConstraintSystem, Part
 from ..decision_problem import Violation
 from ..optimize.base import Limit
@@ -16,9 +17,9 @@ from ..selection import Selection
 from ..utility import Utility, score_tolerance
 from .redecide import Redecider
 
-# Without a limit on the size, a decision in which other constraints touch more features than this is not made: the
-# number of pairs to be weighed against each other grows without bound.
-MOST_FREE_FEATURES = 200
+# Nodes of branch and bound for a decision without any limit on the size, which may take much longer than the one that
+# was asked for.
+_NODES_WITHOUT_LIMIT = 20
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,21 @@ class Change:
 
     Attributes
     ----------
-    gain, gain_votes : float or None
+    gain, gain_votes : float
         Score gained, and the same in votes (None where importances were given without votes); 0 if the chosen set stays
-        the best one. Both None if the decision was not made, since it would take too long.
+        the best one.
+    gain_bound, gain_bound_votes : float or None
+        No set gains more: the same as the gain where that is proved, None if the optimizer gives no bound.
     added, removed : tuple of str
         How the best set differs from the chosen one.
     proved : bool
-        Whether that set is proved to be the best one; if not, the gain is the least that is known.
+        Whether that set is proved to be the best one; if not, the gain is at least `gain` and at most `gain_bound`.
     """
 
-    gain: float | None
+    gain: float
     gain_votes: float | None
+    gain_bound: float | None
+    gain_bound_votes: float | None
     added: tuple[str, ...]
     removed: tuple[str, ...]
     proved: bool
@@ -56,7 +61,7 @@ class ConstraintCost(Change):
         Whether it stands for features that were stated to be unlikely.
     limits_size : bool
         Whether all features compete for places under it, as under max_size: without it, usually everything is chosen.
-        Where other constraints touch very many features, that decision is not made, and `gain` is None.
+        Where that decision is too large to be proved, there are only limits of the gain.
     one_more : Change or None
         What one more place brings; None if the constraint does not limit the number of features.
     """
@@ -80,7 +85,8 @@ def constraint_costs(
     random_state : int, Generator, RandomState or None, default 0
         For the genetic optimizer; the rest has no chance in it.
     node_limit : int, optional
-        Nodes of branch and bound in each decision; what is not proved by then is marked as such. Default: no limit.
+        Nodes of branch and bound in each decision; what is not proved by then is marked as such. Default: no limit. A
+        decision without any limit on the size takes at most 20.
 
     Returns
     -------
@@ -119,13 +125,13 @@ def _cost(again: Redecider, position: int, part: Part, limits: Mask) -> Constrai
     system, others = utility.system, np.ones(utility.system.n_inequalities, dtype=bool)
     others[system.rows_of(part)] = False
     rest, own = system.take(np.flatnonzero(others)), limits & ~others
-    change, one_more = Change(None, None, (), (), False), None
-    if others.all():
-        change = Change(0.0, again.votes(0.0), (), (), True)
-    elif not own.any() or limits[others].any() or _n_touched(rest, utility) <= MOST_FREE_FEATURES:
-        change = _change(again, rest)
+    one_more = None
     if own.any() and (system.A[np.flatnonzero(own)].data == 1.0).all():
         one_more = _change(again, replace(system, b=system.b + own))
+    if own.any() and not limits[others].any():
+        again = replace(again, node_limit=min(again.node_limit or _NODES_WITHOUT_LIMIT, _NODES_WITHOUT_LIMIT))
+    nothing = Change(0.0, again.votes(0.0), 0.0, again.votes(0.0), (), (), True)
+    change = nothing if others.all() else _change(again, rest)
     return ConstraintCost(
         **vars(change), position=position, title=part.title, from_prior=part.from_prior, limits_size=bool(own.any()),
         one_more=one_more,
@@ -136,16 +142,9 @@ def _change(again: Redecider, system: ConstraintSystem) -> Change:
     """Decide under other constraints, which the chosen set satisfies as well."""
     answer = again.decide(replace(again.problem.utility, system=system), again.selection.mask)
     assert answer.chosen is not None
-    gain = 0.0 - answer.loss  # 0, not -0, where nothing is lost
-    return Change(gain, again.votes(gain), *again.changes(answer.chosen), answer.proved)
-
-
-def _n_touched(system: ConstraintSystem, utility: Utility) -> int:
-    """Return how many selectable features inequalities speak of."""
-    columns = np.zeros(system.A.shape[1], dtype=bool)
-    columns[system.A.indices] = True
-    touched = columns[: system.n_features] | (columns[system.n_features :] @ system.blocks > 0)
-    return int((touched & utility.selectable).sum())
+    gain, most = 0.0 - answer.loss, 0.0 - answer.lowest_loss  # 0, not -0, where nothing is lost
+    bound, bound_votes = (most, again.votes(most)) if np.isfinite(most) else (None, None)
+    return Change(gain, again.votes(gain), bound, bound_votes, *again.changes(answer.chosen), answer.proved)
 
 
 # -- features that are left out ----------------------------------------------------------------------------------------
@@ -187,6 +186,8 @@ class LeftOut:
         Inequalities that the best set with it violates, or violates more than the chosen set does.
     loss, loss_votes : float or None
         Score that the best set with it lacks, and the same in votes; None if there is no such set.
+    proved : bool
+        Whether that is proved; if not, the loss is at most this.
     """
 
     feature: str
@@ -198,6 +199,7 @@ class LeftOut:
     violated: tuple[str, ...]
     loss: float | None
     loss_votes: float | None
+    proved: bool
 
 
 def left_out(
@@ -262,25 +264,25 @@ def _reason(again: Redecider, position: int, costs: tuple[ConstraintCost, ...], 
     violated: tuple[Violation, ...] = ()
     loss: float | None = None
     keep_out: tuple[int, ...] = ()
+    proved = True
     if not again.problem.utility.selectable[position]:
-        few = count is not None and count < selection.provenance.get("min_votes", 0)
-        because = "min_votes" if few else "constant"
+        because = again.problem.bar(position)
     else:
-        required = again.requiring(position)
-        begin = selection.mask | mask_of([position], len(selection.mask))
-        answer = again.decide(required, begin)
+        answer = again.with_feature(position)
+        proved = answer.proved
         if answer.chosen is None:
-            because, keep_out = ("contradiction", _conflict(again, required)) if answer.proved else ("search", ())
+            because, keep_out = ("contradiction", _conflict(again, position)) if answer.proved else ("search", ())
         else:
             loss, rivals = answer.loss, again.changes(answer.chosen)[1]
             violated = _newly_violated(again, answer.chosen)
             lets_in = [cost for cost in costs if name in cost.added and not cost.limits_size]
             if loss > 0 and not lets_in:
-                lets_in = _ties(again, required, begin, costs) or _together(again, position, begin, costs)
+                begin = selection.mask | mask_of([position], len(selection.mask))
+                lets_in = _ties(again, position, begin, costs) or _together(again, position, begin, costs)
             because, keep_out = _cause(name in neutral, loss, rivals, violated, lets_in, costs)
     titles, labels = tuple(costs[k].title for k in keep_out), tuple(violation.label for violation in violated)
     votes = None if loss is None else again.votes(loss)
-    return LeftOut(name, count, because, keep_out, titles, rivals, labels, loss, votes)
+    return LeftOut(name, count, because, keep_out, titles, rivals, labels, loss, votes, proved)
 
 
 def _cause(
@@ -305,16 +307,14 @@ def _cause(
     return "constraint", tuple(sorted({v.position for v in violated if v.position is not None}))
 
 
-def _ties(again: Redecider, required: Utility, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
+def _ties(again: Redecider, position: int, begin: Mask, costs: tuple[ConstraintCost, ...]) -> list[ConstraintCost]:
     """Return the constraints that the chosen set violates with one more feature, `begin`, but for which it would fit.
 
     Without such a constraint a set with the feature is as good as the best one.
     """
     found = list[ConstraintCost]()
     for cost in _in_the_way(again, begin, costs):
-        if cost.gain is None:
-            continue
-        answer = again.decide(_without(required, [cost]), begin, nearest=False)
+        answer = again.with_feature(position, _without(again.problem.utility, [cost]), nearest=False)
         if answer.loss + cost.gain <= score_tolerance(again.selection.value + cost.gain):
             found.append(cost)
     return found
@@ -348,8 +348,11 @@ def _newly_violated(again: Redecider, chosen: Mask) -> tuple[Violation, ...]:
     return tuple(violation for violation in after if violation.amount > before.get(violation.label, 0.0))
 
 
-def _conflict(again: Redecider, required: Utility) -> tuple[int, ...]:
-    """Return the constraints that together exclude a feature which is required by the last inequality."""
+def _conflict(again: Redecider, position: int) -> tuple[int, ...]:
+    """Return the constraints that together exclude a feature."""
+    utility = again.problem.utility
+    row = inequalities(one_row([position], -1.0, utility.n_features), -1.0, np.inf, "required")
+    required = replace(utility, system=utility.system.with_inequalities(row))
     seconds = getattr(again.optimizer, "time_limit", None)
     conflict = explain_conflict(required, Limit(None if seconds is None else time.monotonic() + seconds))
-    return tuple(position for position in conflict.positions if position < len(required.system.parts) - 1)
+    return tuple(found for found in conflict.positions if found < len(utility.system.parts))

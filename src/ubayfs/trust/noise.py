@@ -5,7 +5,8 @@ With c_j the votes of feature j, c_bj those in shuffle b of B, and S the members
 - N_b(t) features have at least t votes in shuffle b; V(t) is the mean of these numbers, R(t) that of the evidence;
 - q_j is the smallest of (1 + sum of N_b(t)) / (B R(t)) over t <= c_j, at most 1; q0_j the same with V(t) / R(t);
 - share = 1 - sum_j (1 - q0_j) c_j / sum_j c_j is the share of all votes that shuffles explain, found in one step;
-- p = (1 + number of shuffles with sum_j c_bj^2 >= sum_j c_j^2) / (B + 1) is the gate;
+- p = (1 + number of shuffles with sum_j c_bj^2 >= sum_j c_j^2) / (B + 1) is the gate; for more than two classes each
+  square counts by r_j (r_bj), the share of the scatter of the feature that lies between the classes (shuffled ones);
 - with t the fewest votes in S, cautious = min(|S|, V(t) |S| / R(t)), and the number that is expected is
   min(cautious, max(share * cautious, sum of q0_j over S)).
 
@@ -26,7 +27,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from .._arguments import Array, Floats, RandomState
-from .._shown import Shown
+from .._plain import ShownAsCard
 from ..attribution import Attribution, attribution
 from ..constraints.supported import asks_for_supported, with_supported
 from ..data.feature_data import FeatureData
@@ -78,14 +79,9 @@ class NoiseEstimate:
         """Number of members that the estimate is about."""
         return len(self.by_data)
 
-    @property
-    def n_filled(self) -> int:
-        """Number of members that the prior, constraints or nothing speaks for."""
-        return len(self.filled)
-
 
 @dataclass(frozen=True, eq=False)
-class Noise(Shown):
+class Noise(ShownAsCard):
     """Votes compared with those that shuffled targets give.
 
     Attributes
@@ -135,8 +131,13 @@ class Noise(Shown):
     @property
     def p_value(self) -> float:
         """How often shuffled targets give votes that are concentrated at least as much, in (0, 1]."""
-        squares = np.einsum("bj,bj->b", self.null_counts, self.null_counts)
-        concentrated = squares >= (self.counts**2).sum()
+        null = self.null
+        if null.shares is None or null.squares is None:
+            squares, own = np.einsum("bj,bj->b", self.null_counts, self.null_counts), (self.counts**2).sum()
+        else:
+            squares = null.squares * (self.n_models / np.maximum(null.n_models, 1)) ** 2
+            own = self.counts**2 @ null.shares
+        concentrated = squares >= own
         return float((1 + np.count_nonzero(concentrated)) / (len(concentrated) + 1))
 
     @property
@@ -309,7 +310,7 @@ def estimate_noise(
     >>> round(estimate.expected, 1), round(estimate.cautious, 1)
     (1.4, 6.0)
     """
-    check_arguments("estimate_noise", ensemble, ENSEMBLE_ARGUMENTS)
+    check_arguments(estimate_noise, ensemble, ENSEMBLE_ARGUMENTS)
     data = read_data(X, y, ensemble)
     check_target(data)
     options = (n_shuffles, random_state, n_jobs, on_progress, checkpoint)

@@ -1,4 +1,4 @@
-"""Metrics of predictions: how they are computed, what they can be, and what people call them."""
+"""Metrics of predictions: how they are computed, what they can be, and what people call them; scores as text."""
 
 from __future__ import annotations
 
@@ -113,3 +113,48 @@ METRICS = {
     "r2": Metric(_r2, "R2", "0 is guessing the mean, 1 is perfect", 0.0, low=-math.inf),
     "mean_absolute_error": Metric(_mean_absolute_error, "mean absolute error", "0 is perfect", high=math.inf),
 }
+
+
+# Ways to choose features, as a validation names them.
+METHODS = {
+    "ubayfs": "ours",
+    "most votes": "the votes alone (no weights or constraints)",
+    "random": "as many random features",
+    "forest": "as many features by a random forest",
+    "features alone": "our features without covariates",
+}
+
+
+def metric_name(metric: str) -> str:
+    """Return what a metric is called."""
+    return METRICS[metric].title if metric in METRICS else metric.replace("_", " ")
+
+
+def method_name(method: str) -> str:
+    """Return what a way to choose features is called."""
+    return METHODS.get(method, method)
+
+
+def score_text(value: float, sign: str = "") -> str:
+    """Return a score with two decimals, a small difference with three.
+
+    >>> score_text(0.9487), score_text(0.0061, "+"), score_text(-0.0004, "+"), score_text(1e-9, "+")
+    ('0.95', '+0.006', '-0.0004', '0')
+    """
+    if not sign or abs(value) >= 0.0095:
+        return f"{value:{sign}.2f}"
+    return "0" if abs(value) < 5e-5 else f"{value:+.{3 if abs(value) >= 5e-4 else 4}f}"
+
+
+def interval_text(value: float | None, low: float | None, high: float | None, sign: str = "") -> str:
+    """Return a score with its interval; nothing of what is not known.
+
+    >>> interval_text(0.95, 0.89, 1.0), interval_text(0.95, None, None)
+    ('0.95 (0.89 to 1.00)', '0.95')
+    """
+    if value is None or value != value:
+        return ""
+    ends = (
+        "" if low is None or high is None or low != low else f" ({score_text(low, sign)} to {score_text(high, sign)})"
+    )
+    return score_text(value, sign) + ends

@@ -18,7 +18,7 @@ import numpy as np
 from .._arguments import Array, Floats, Ints, check_choice
 from ..data.feature_data import FeatureData, feature_chunks
 from ..data.target import Target
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from .prediction_metrics import METRICS, Predicted
 
 RIDGE, FOREST = "ridge", "forest"
@@ -91,8 +91,8 @@ def as_predictors(given: Any, task: str) -> tuple[Predictor, ...]:
         raise InputError.of("y", "is missing: how well features predict cannot be known without a target.")
     prediction = PREDICTION[task]
     found: dict[str, Predictor] = {}
-    for one in given if isinstance(given, list | tuple) else [given]:
-        name, estimator = _named(one, prediction)
+    for entry in given if isinstance(given, list | tuple) else [given]:
+        name, estimator = _named(entry, prediction)
         n_same = sum(name == other.partition(" ")[0] for other in found)
         name = f"{name} {n_same + 1}" if n_same else name
         found[name] = Predictor(name, estimator, prediction)
@@ -106,11 +106,11 @@ def _named(given: Any, prediction: Prediction) -> tuple[str, Any]:
         name = check_choice("predictor", given, prediction.predictors)
         return name, prediction.predictors[name]()
     if isinstance(given, type) or not all(hasattr(given, method) for method in ("fit", "predict", "get_params")):
-        rule = f"must be 'ridge', 'forest' or a scikit-learn estimator that can predict; got {given!r}."
+        rule = f"must be 'ridge', 'forest' or a scikit-learn estimator that can predict; got {repr_of(given)}."
         raise InputError.of("predictor", rule, given)
     kind = _kind(given)
     if kind not in (None, prediction.kind):
-        raise InputError.of("predictor", f"must be a {prediction.kind} for this target; got {given!r}.", given)
+        raise InputError.of("predictor", f"must be a {prediction.kind} for this target; got {repr_of(given)}.", given)
     last = given.steps[-1][1] if hasattr(given, "steps") else given
     return type(last).__name__, given
 
@@ -271,25 +271,25 @@ def _ridge() -> Any:
 
 
 def _forest_of_classes() -> Any:
-    from .forest import ForestClassifier
+    from .estimators import ForestClassifier
 
     return ForestClassifier(N_TREES)
 
 
 def _forest_of_numbers() -> Any:
-    from .forest import ForestRegressor
+    from .estimators import ForestRegressor
 
     return ForestRegressor(N_TREES)
 
 
 def _cox_ridge() -> Any:
-    from .survival_predictors import CoxRidge
+    from .estimators import CoxRidge
 
     return CoxRidge()
 
 
 def _forest_of_residuals() -> Any:
-    from .survival_predictors import ResidualForest
+    from .estimators import ResidualForest
 
     return ResidualForest(N_TREES)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..data.target import TASKS, Target, plain
 from ..ensemble.collect import as_data, check_ensemble, collect_evidence, ensemble_settings
 from ..ensemble.evidence import Evidence
 from ..ensemble.subsampling import SubsamplePlan, plan_subsamples
-from ..exceptions import InputError
+from ..exceptions import InputError, repr_of
 from ..selectors.adapters import as_selector, describe
 from ..selectors.base import ElementarySelector
 from ..selectors.registry import SELECTORS
@@ -27,7 +27,7 @@ from ..workflow import Decision
 ENSEMBLE = ("selector", "n_models", "train_size", "n_features_per_model")
 _READING = ("task", "groups", "target", "layer", "missing", "max_missing", "adjust_for")
 ENSEMBLE_ARGUMENTS = (*ENSEMBLE, *_READING)
-_DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(collect_evidence).parameters.items()}
+_DEFAULTS = {name: parameter.default for name, parameter in signature(collect_evidence).parameters.items()}
 # Samples of a class in each half: subsamples need as many to differ in it.
 _FEWEST_IN_A_HALF = 2
 
@@ -58,23 +58,24 @@ class Procedure:
         return cls(data, selectors, ensemble_settings(data, selectors, n_models, train_size, per_model))
 
 
-def check_arguments(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise if one of the names is not an argument of a function."""
-    names = sorted(known)
+def check_arguments(function: Callable[..., Any], given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise if one of the names is not an argument of a function: its own by name, or one that it passes on."""
+    own = (each.name for each in signature(function).parameters.values() if each.kind is Parameter.KEYWORD_ONLY)
+    names = sorted({*known, *own})
     for name in given:
         if name not in names:
-            raise InputError.of(name, f"is not an argument of {function}.{did_you_mean(name, names)}")
+            raise InputError.of(name, f"is not an argument of {function.__name__}.{did_you_mean(name, names)}")
 
 
 def split_arguments(
-    function: str, given: Mapping[str, Any], random_state: RandomState = None
+    function: Callable[..., Any], given: Mapping[str, Any], random_state: RandomState = None
 ) -> tuple[dict[str, Any], Decision]:
     """Return those of `given` that are arguments of an ensemble, and the decision that the others make.
 
     InputError for a name that neither :func:`~ubayfs.collect_evidence` nor :func:`~ubayfs.decide` has. Both get the one
     `random_state` of the caller, who runs the ensemble.
     """
-    check_arguments(function, given, {*ENSEMBLE_ARGUMENTS, *Decision.names()} - {"random_state"})
+    check_arguments(function, given, {*ENSEMBLE_ARGUMENTS, *Decision.names()})
     ensemble = {name: given[name] for name in ENSEMBLE_ARGUMENTS if name in given}
     return ensemble, Decision.of({**given, "random_state": random_state})
 
@@ -101,8 +102,8 @@ def same_ensemble(evidence: Evidence, data: FeatureData, ensemble: Mapping[str, 
     own = {name: settings[name] for name in ENSEMBLE[1:]}
     for name, value in own.items():
         if name in ensemble and ensemble[name] is not None and ensemble[name] != value:
-            rule = f"is {value!r} in the evidence; got {ensemble[name]!r}. Leave it out, or collect new evidence."
-            raise InputError.of(name, rule, ensemble[name])
+            rule = f"is {value!r} in the evidence; got {repr_of(ensemble[name])}."
+            raise InputError.of(name, f"{rule} Leave it out, or collect new evidence.", ensemble[name])
     selector = _same_selector(settings["selector"], ensemble.get("selector"))
     return {**own, "selector": selector, "n_models": evidence.n_models + len(evidence.failures)}
 
@@ -216,6 +217,9 @@ def plan_halves(data: FeatureData, train_size: float) -> SubsamplePlan:
             rule = f"has {shown} of class {name!r}, but halves of the samples need at least {fewest} of each class."
             way_out = "Merge it with another class, or collect more."
             raise InputError.of("y" if data.groups is None else "groups", f"{rule} {way_out}")
+    if data.groups is not None and (n_groups := len(np.unique(data.groups))) < 4:
+        rule = f"has {n_groups} groups, but halves of the samples need at least 4, two in each. Collect more."
+        raise InputError.of("groups", rule)
     try:
         plan = plan_subsamples(data, train_size)
         half = draw_half(plan, np.random.default_rng(0))

@@ -290,7 +290,7 @@ class _Raised:
         begin, own = self.again.selection.mask, mask_of([position], self.base.n_features)
         changed = replace(self.base, theta=self.base.theta + self.gain * own)
         if attained and self.room.chosen is not None:
-            answer = Answer(self.room.chosen | own, 0.0, True)
+            answer = Answer(self.room.chosen | own, 0.0, 0.0, True)
         else:
             answer = self.again.decide(changed, begin | own, nearest=False)
         value = -np.inf if answer.chosen is None else float(changed(answer.chosen)[0])

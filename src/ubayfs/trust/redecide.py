@@ -11,7 +11,6 @@ import numpy as np
 from .._arguments import Mask, RandomState
 from ..attribution import reweighted, without_unlikely
 from ..constraints import ConstraintSystem
-from ..constraints.constraint import inequalities, one_row
 from ..decision_problem import DecisionProblem
 from ..exceptions import OptimizationError
 from ..optimize import Optimizer, Solution, as_optimizer
@@ -27,6 +26,7 @@ class Answer:
 
     chosen: Mask | None  # None: no set satisfies all hard constraints, or none was found
     loss: float  # score of the chosen set minus that of this one; negative if this one is better
+    lowest_loss: float  # no set has a lower one; the same where that is proved
     proved: bool  # whether there is no better one, or no set at all
 
 
@@ -49,8 +49,11 @@ class Redecider:
         optimizer = as_optimizer("exact" if problem.optimizer is None else problem.optimizer)
         return cls(selection, problem, optimizer, random_state, node_limit)
 
-    def decide(self, utility: Utility, begin: Mask, nearest: bool = True) -> Answer:
-        """Return the best set; among equally good ones the one that shares most with the chosen set, or any of them."""
+    def decide(self, utility: Utility, begin: Mask, nearest: bool = True, bonus: float = 0.0) -> Answer:
+        """Return the best set; among equally good ones the one that shares most with the chosen set, or any of them.
+
+        `bonus` is what importances have been raised by in this set, and does not count as score.
+        """
 
         def best(changed: Utility) -> Solution | None:
             return best_near(self.optimizer, changed, begin, self.random_state, self.node_limit)
@@ -61,9 +64,10 @@ class Redecider:
             mask = self.selection.mask
             found = Solution(mask, float(utility(mask)[0]) if utility.selectable[mask].all() else -np.inf, np.inf)
         if found is None or np.isneginf(found.value):
-            return Answer(None, np.inf, found is None)
-        loss, tolerance = self.selection.value - found.value, score_tolerance(found.value)
-        return Answer(found.chosen, 0.0 if abs(loss) <= tolerance else loss, bool(found.gap <= tolerance))
+            return Answer(None, np.inf, np.inf if found is None else -np.inf, found is None)
+        loss, tolerance = self.selection.value - (found.value - bonus), score_tolerance(found.value)
+        loss, proved = 0.0 if abs(loss) <= tolerance else loss, bool(found.gap <= tolerance)
+        return Answer(found.chosen, loss, loss if proved else loss - float(found.gap), proved)
 
     def without_feature(self, position: int) -> Answer:
         """Decide with one feature excluded."""
@@ -72,11 +76,20 @@ class Redecider:
         chosen[position] = selectable[position] = False
         return self.decide(replace(utility, selectable=selectable), chosen)
 
-    def requiring(self, position: int) -> Utility:
-        """Return the utility with one feature required."""
-        utility = self.problem.utility
-        row = inequalities(one_row([position], -1.0, utility.n_features), -1.0, np.inf, "required")
-        return replace(utility, system=utility.system.with_inequalities(row))
+    def with_feature(self, position: int, utility: Utility | None = None, nearest: bool = True) -> Answer:
+        """Decide with one feature required, under all constraints or those of another utility.
+
+        Its importance is raised by more than all others and the constraints can make up for. Unlike a further
+        inequality, that leaves what is derived from millions of inequalities as it is.
+        """
+        utility = self.problem.utility if utility is None else utility
+        theta, begin = utility.theta.copy(), self.selection.mask.copy()
+        bonus = utility.constraint_strength + float(theta[utility.selectable].sum())
+        theta[position] += bonus
+        begin[position] = True
+        answer = self.decide(replace(utility, theta=theta), begin, nearest, bonus)
+        has_it = answer.chosen is not None and answer.chosen[position]
+        return answer if has_it else Answer(None, np.inf, np.inf, answer.proved)
 
     def with_weights(
         self, weights: Any, change: Callable[[ConstraintSystem], ConstraintSystem]

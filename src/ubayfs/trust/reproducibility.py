@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .._arguments import Array, Floats, Mask, RandomState, as_seed_sequence
-from .._shown import Shown
+from .._plain import ShownAsCard
 from ..constraints import ConstraintSystem
 from ..data.feature_data import FeatureData
 from ..ensemble.evidence import Evidence
@@ -50,7 +50,7 @@ _RANGE = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class Reproducibility(Shown):
+class Reproducibility(ShownAsCard):
     """Agreement of the sets that are chosen on disjoint halves of the samples.
 
     Attributes
@@ -161,19 +161,21 @@ class Reproducibility(Shown):
 
     @cached_property
     def frequency(self) -> Floats:
-        """How often each feature would be chosen, of shape (n_features,).
+        """How often each feature would be chosen, of shape (n_features,); NaN if no split was made.
 
         The share of the halves that chose it, scaled such that no more members are chosen again than at the agreement
         that Spearman and Brown project, amid the range of `chosen_again`.
         """
+        if not len(self.agreements):
+            return np.full(len(self.share_of_halves), np.nan)
         total, again = float(self.share_of_halves[self.chosen].sum()), self._again(projected(self.lower))
         return self.share_of_halves * (min(1.0, again / total) if total > 0 and self.n_used else 1.0)
 
     @property
     def labels(self) -> Array:
-        """The frequency as one of "rarely", "sometimes", "usually", of shape (n_features,)."""
+        """The frequency as one of "rarely", "sometimes", "usually", of shape (n_features,), or "unknown"."""
         step = (self.frequency >= RARELY).astype(int) + (self.frequency > USUALLY)
-        return np.array(LABELS, dtype=object)[step]
+        return np.where(np.isnan(self.frequency), "unknown", np.array(LABELS, dtype=object)[step])
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -362,7 +364,7 @@ def reproduce(
     'about 3.8 to 4.9 of these 5 would be chosen again'
     """
     seed = None if random_state is None else as_seed_sequence(random_state)
-    ensemble, decision = split_arguments("reproduce", arguments, seed)
+    ensemble, decision = split_arguments(reproduce, arguments, seed)
     data = read_data(X, y, ensemble)
     decision.check(data.feature_names)
     if evidence is None:  # before it is collected; the train_size of evidence that is given is known to its repeats

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arguments import Ints
-from .._plain import decode, plain
-from .._shown import Shown
+from .._plain import ShownAsCard, decode, plain
 from ..data.target import Target
 from ..exceptions import Advice
 from .prediction_metrics import METRICS
@@ -139,7 +138,7 @@ class FoldMean:
 
 
 @dataclass(frozen=True, eq=False)
-class Validation(Shown):
+class Validation(ShownAsCard):
     """What :func:`validate` found.
 
     Attributes

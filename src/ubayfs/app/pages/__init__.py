@@ -1,8 +1,17 @@
-"""The screens; importing this registers them."""
+"""The screens: each draws into the frame at ``/s/{study}/{screen}``."""
 
-from . import answer as answer
-from . import data as data
-from . import evidence as evidence
-from . import know as know
-from . import rules as rules
-from . import versions as versions
+from .answer import draw_answer
+from .data import draw_data
+from .evidence import draw_evidence
+from .know import draw_know
+from .rules import draw_rules
+from .versions import draw_versions
+
+PAGES = {
+    "data": draw_data,
+    "know": draw_know,
+    "rules": draw_rules,
+    "evidence": draw_evidence,
+    "answer": draw_answer,
+    "versions": draw_versions,
+}

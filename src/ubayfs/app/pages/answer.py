@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from ..._plain import counted
 from ...exceptions import UBayFSError
 from ...knowledge.scale import VOTES, number_or_word
-from ...plotting.scores import interval_text, metric_name
 from ...summary.sentences import headline, proof
+from ...trust.prediction_metrics import interval_text, metric_name
+from ..sentences import sentence
 from ..view import answer_parts as parts
 from ..view.fields import Field, choice, entry, panel, suggestions
-from ..view.frame import address, button, page, status_text
-from ..view.live import guarded, html, live, on
+from ..view.frame import address, button, status_text
+from ..view.live import follow, guarded, html, later, on, refreshed
 from ..view.parts import notice, text
 
 if TYPE_CHECKING:
@@ -34,35 +35,32 @@ _HATCHED = (
 )
 
 
-@page("answer")
 def draw_answer(bench: Seat) -> None:
     """Draw the screen."""
     html(_HATCHED)
-    _follow(bench, lambda: _heading(bench), "answer", "state", "status")
+    follow(bench, lambda: _heading(bench), "answer", "state", "status")
     _draw_blocked(bench)
     with ui.element("div").classes("columns") as content:
         with ui.element("div"):
-            _follow(bench, lambda: parts.since(bench.answer["set"]) if _has(bench) else Markup(), "answer")
+            follow(bench, lambda: parts.since(bench.answer["set"]) if _has(bench) else Markup(), "answer")
             _draw_trust(bench)
             with ui.element("section").classes("panel").props('aria-label="The set"'):
                 _draw_members(bench)
             for title, (stage, make) in _EXPLANATIONS.items():
                 with panel(title):
-                    _follow(bench, partial(_of_stage, bench, stage, make), "answer")
+                    follow(bench, partial(_of_stage, bench, stage, make), "answer")
             _draw_figures(bench)
         with ui.element("div"):
             _draw_size(bench)
             _Questions(bench).draw()
             _draw_word(bench)
             with panel("Your rules"):
-                _follow(bench, lambda: _rules(bench), "answer")
+                follow(bench, lambda: _rules(bench), "answer")
                 ui.link("Change the rules", address(bench, "rules"))
 
+    @refreshed(bench, "answer", "state")
     def refresh() -> None:
         content.set_visibility(_has(bench))
-
-    refresh()
-    on(bench, ("answer", "state"), refresh)
 
 
 _EXPLANATIONS: dict[str, tuple[str, Callable[[Any], Markup]]] = {
@@ -75,22 +73,9 @@ def _has(bench: Seat) -> bool:
     return "set" in bench.answer
 
 
-def _follow(bench: Seat, make: Callable[[], Markup], *kinds: str) -> ui.html:
-    """Draw HTML that is made again after events; the page changes only if it does."""
-    place = html(make())
-
-    def refresh() -> None:
-        content = make()
-        if content != place.content:
-            place.set_content(content)
-
-    on(bench, kinds, refresh)
-    return place
-
-
 def _of_stage(bench: Seat, stage: str, make: Callable[[Any], Markup]) -> Markup:
     found = bench.answer.get(stage)
-    return Markup('<p class="empty">Is being found out ...</p>') if found is None else make(found)
+    return Markup('<p class="empty">Computing ...</p>') if found is None else make(found)
 
 
 # -- what is there, or why there is nothing ----------------------------------------------------------------------------
@@ -102,40 +87,50 @@ def _heading(bench: Seat) -> Markup:
     found = bench.answer["set"]
     known = {"chosen": found["features"], "n_features": bench.facts["n_features"], "complete": True, **found}
     older = bench.answer["revision"] != bench.revision
-    lead = "Your change is being looked at ..." if older else f"{proof(known)} Found in {found['seconds']:.2f} s."
+    seconds = max(found["seconds"], 0.01)
+    lead = "Your change is being applied ..." if older else f"{proof(known)} Found in {seconds:.2f} s."
     return Markup('<h1>{}</h1><p class="lead" role="status">{}</p>').format(text(headline(known)), text(lead))
 
 
+def _blocked(bench: Seat) -> Markup:
+    """Return what to know of the set, or why there is none."""
+    if _has(bench):
+        return Markup().join(notice("warning", advice["message"]) for advice in bench.answer["set"]["advice"])
+    if bench.facts is None:
+        return notice("info", "The data are being read." if bench.status == "reading" else "Choose the data first.")
+    if bench.status == "collecting":
+        return notice("info", status_text(bench), "The models are voting.")
+    if not (bench.evidence or {}).get("current"):
+        return notice("info", "No model has voted yet on these data and settings; the answer needs their votes.")
+    if bench.confirmed is None:
+        message = (
+            "The answer shows votes: who has seen them cannot state independently what is known. State it first, "
+            "or confirm that nothing is missing."
+        )
+        return notice("info", message, "Hidden.")
+    if bench.problems:
+        return notice("info", "There is no set as long as the problem above is not solved; undo helps, too.")
+    return notice("info", "Searching for the best set ...")
+
+
 def _draw_blocked(bench: Seat) -> None:
-    @live(bench, "answer", "state", "status", "facts", "votes", "progress")
-    def blocked() -> None:
-        if _has(bench):
-            for advice in bench.answer["set"]["advice"]:
-                html(notice("warning", advice["message"]))
-            return
-        known = bench.evidence or {}
-        if bench.facts is None:
-            waiting = bench.status == "reading"
-            html(notice("info", "The data are being read." if waiting else "Choose the data first."))
-            ui.link("Data", address(bench, "data")).classes("button")
-        elif bench.status == "collecting":
-            html(notice("info", status_text(bench), "The models are voting."))
-        elif not known.get("current"):
-            html(notice("info", "No model has voted yet on these data and settings; the answer needs their votes."))
-            ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main")
-        elif bench.confirmed is None:
-            message = (
-                "The answer shows votes: who has seen them cannot state independently what is known. State it first, "
-                "or confirm that nothing is missing."
-            )
-            html(notice("info", message, "Hidden."))
-            with ui.element("div").classes("row"):
-                ui.link("State what I know", address(bench, "know")).classes("button")
-                button("I have stated what I know; show the answer", lambda _: bench.confirm(), classes="main")
-        elif bench.problems:
-            html(notice("info", "There is no set as long as the problem above is not solved; undo helps, too."))
-        else:
-            html(notice("info", "The best set is being looked for."))
+    """Draw what to do first; buttons stay as they are while models vote."""
+    kinds = ("answer", "state", "status", "facts", "votes", "progress")
+    follow(bench, lambda: _blocked(bench), *kinds)
+    with ui.element("div").classes("row"):
+        data = ui.link("Data", address(bench, "data")).classes("button")
+        run = ui.link("Evidence: run the models", address(bench, "evidence")).classes("button main")
+        know = ui.link("State what I know", address(bench, "know")).classes("button")
+        confirm = button("I have stated what I know; show the answer", lambda _: bench.confirm(), classes="main")
+
+    @refreshed(bench, *kinds)
+    def refresh() -> None:
+        is_read, current = bench.facts is not None, bool((bench.evidence or {}).get("current"))
+        voting, hidden = bench.status == "collecting", current and bench.confirmed is None
+        data.set_visibility(not is_read)
+        run.set_visibility(is_read and not current and not voting)
+        for element in (know, confirm):
+            element.set_visibility(is_read and hidden and not voting)
 
 
 # -- the set -----------------------------------------------------------------------------------------------------------
@@ -155,7 +150,7 @@ def _draw_members(bench: Seat) -> None:
         feature, word = given.args
         bench.say([feature], number_or_word(word) if word else None)
 
-    place = _follow(bench, make, "answer", "state")
+    place = follow(bench, make, "answer", "state")
     place.on("change", guarded(state), js_handler="(e) => emit([e.target.dataset.feature, e.target.value])")
 
 
@@ -175,30 +170,34 @@ def _draw_trust(bench: Seat) -> None:
     def make() -> Markup:
         stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
         if "facts" not in stage:
-            return Markup('<p class="empty">Is being found out ...</p>')
+            return Markup('<p class="empty">Computing ...</p>')
         return parts.facts(stage["facts"])
 
     with panel("How far can it be trusted?"):
-        _follow(bench, make, "answer")
+        follow(bench, make, "answer")
         note = html("", tag="p").classes("note").props("role=status")
-        more = button("Find out how well it predicts", lambda _: bench.find_trust("full"))
+        more = button("Find out how well it predicts", lambda _: bench.request("trust", level="full"))
 
+    @refreshed(bench, "answer", "progress", "status")
     def refresh() -> None:
         stage = bench.answer.get("trust") or bench.answer.get("reasons") or {}
         missing = [fact["fact"] for fact in stage.get("facts", ()) if fact["state"] == "missing"]
         running = bench.progress is not None and bench.status != "collecting"
-        looked = "Noise and reproducibility are looked for in the background after a pause of a few seconds."
+        looked = "Noise and reproducibility are computed in the background, once you pause for a few seconds."
         waits = "noise" in missing or "reproducibility" in missing
         note.set_content(text(status_text(bench) if running else looked if waits else ""))
         more.set_visibility("validation" in missing and not running)
 
-    refresh()
-    on(bench, ("answer", "progress", "status"), refresh)
-
 
 def _rules(bench: Seat) -> Markup:
     stage = bench.answer.get("left_out") or bench.answer.get("reasons")
-    return Markup('<p class="empty">...</p>') if stage is None else parts.rules(stage["constraints"])
+    if stage is None:
+        return Markup('<p class="empty">Computing ...</p>')
+    own = iter([sentence(rule.constraint) for rule in bench.state.rules if rule.on])  # in the order of the answer
+    return parts.rules(
+        [entry if entry.get("from_prior") else {**entry, "label": next(own, entry["label"])}
+         for entry in stage["constraints"]]
+    )  # fmt: skip
 
 
 def _draw_figures(bench: Seat) -> None:
@@ -212,12 +211,15 @@ def _draw_figures(bench: Seat) -> None:
             if name is None:
                 place.set_content("")
                 return
-            place.set_content('<p class="empty">Is being drawn ...</p>')
+            place.set_content('<p class="empty">Drawing the figure ...</p>')
             caption = bench.answer.get("figures", {}).get(name, {}).get("caption", name)  # a newer edit may remove it
-            encoded = base64.b64encode(await asyncio.wrap_future(bench.figure(name))).decode()
+            encoded = base64.b64encode(await asyncio.wrap_future(bench.request("figure", name=name))).decode()
+            if name != chosen["name"]:
+                return
             image = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">').format(encoded, text(caption))
             place.set_content(Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(image, text(caption)))
 
+        @refreshed(bench, "answer")
         def refresh() -> None:
             found = bench.answer.get("figures")
             if found is None:
@@ -231,10 +233,7 @@ def _draw_figures(bench: Seat) -> None:
                 with lists:
                     choice("Figure", options, None, show)
             if again is not None:
-                background_tasks.create(_quietly(show(again)), name="figure")
-
-        refresh()
-        on(bench, "answer", refresh)
+                later(lambda: _quietly(show(again)))
 
 
 async def _quietly(work: Awaitable[Any]) -> Any:
@@ -261,19 +260,18 @@ def _draw_size(bench: Seat) -> None:
     with panel("How many features?"):
         field = Field("At most", _limit(bench), "", lambda n: bench.set_size(int(n)), "size")
         with field.control:
-            box = ui.element("input").props(f"type=range min=1 value={_limit(bench)} data-keep=size")
-            output = html(text(_limit(bench)), tag="output")
+            box = ui.element("input").props("type=range min=1 data-keep=size")
+            html(text(_limit(bench)), tag="output")  # follows the box (static/app.js)
         field.holds(box)
-        box.on("input", js_handler="(e) => { e.target.nextElementSibling.textContent = e.target.value; }")
         place = html("")
     seen = {"revision": -1}
 
+    @refreshed(bench, "state", "facts", "answer")
     def refresh() -> None:
         most = max(2 * _limit(bench), _SMALLEST_RANGE)
         box.props["max"] = min(most, (bench.facts or {}).get("n_features", most))
         box.update()
         field.show(_limit(bench))
-        output.set_content(text(_limit(bench)))
 
     async def curve() -> None:
         if "alternatives" not in bench.answer or seen["revision"] == (now := bench.answer["revision"]):
@@ -285,10 +283,9 @@ def _draw_size(bench: Seat) -> None:
         if points and seen["revision"] == now:
             place.set_content(parts.size_table(points, _performance(bench), chosen))
 
-    refresh()
-    on(bench, ("state", "facts", "answer"), refresh)
-    on(bench, "answer", curve)
-    background_tasks.create(curve(), name="sizes")
+    box.props["defaultValue"] = _limit(bench)  # after the largest value
+    on(bench, "answer", lambda: later(curve))
+    later(curve)
 
 
 def _performance(bench: Seat) -> dict[int, str]:
@@ -329,7 +326,7 @@ class _Questions:
         waits = self.is_open and (self.is_looking or self.revision != revision)
         if waits and self.revision != revision and "reasons" in answer and answer["revision"] == revision:
             self.revision, self.is_looking = revision, True
-            background_tasks.create(self._fetch(revision), name="questions")
+            later(partial(self._fetch, revision))
         state = (self.is_open, waits, self.n_asked, self.cards[0]["feature"] if self.cards else None)
         if state == self.shown:
             return
@@ -341,7 +338,7 @@ class _Questions:
             elif self.cards and self.n_asked < _N_QUESTIONS:
                 self._draw_card(self.cards[0])
             elif waits:
-                html(text("The next question is being looked for ..."), tag="p").classes("empty").props("role=status")
+                html(text("Searching for the next question ..."), tag="p").classes("empty").props("role=status")
             else:
                 done = (
                     f"{counted(self.n_asked, 'question')} answered." if self.n_asked else "No answer changes the set."

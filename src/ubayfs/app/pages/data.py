@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from nicegui import app, ui
 
+from ..._plain import counted, listing
 from ...exceptions import InputError, UBayFSError
 from ...study.schema import DataSection
-from ..intake import begin, inspected, is_sample_sheet
+from ..intake import begin, copy_sheet, inspected, is_sample_sheet
 from ..view.fields import entry, fill, heading, panel, suggestions
-from ..view.frame import address, button, page
-from ..view.live import html, live, on, show_message
+from ..view.frame import address, as_sent, button
+from ..view.live import clear_message, html, live, on, refreshed, show_message
 from ..view.parts import badge, notice, table, text
 from ..view.sections import key_field
 from ..view.uploads import drop_zone
@@ -24,19 +25,20 @@ from ..view.uploads import drop_zone
 if TYPE_CHECKING:
     from ..seat import Seat
 
-_ROLES = ("target", "groups", "task", "missing", "ignore")  # what is asked first
+Files = tuple[Mapping[str, str] | list[str], str | None]  # data tables, and the sample sheet
+_ROLES = ("target", "groups", "adjust_for", "task", "missing", "ignore")  # what is asked first
+_OF_COLUMNS = ("target", "groups", "adjust_for")  # names of columns are suggested for them
 _FILES = ("path", "samples")  # drawn as a list of files
 _OFFERED = 100  # first and last columns that are offered as target or groups; any other can be typed
 _ACCEPT = ".csv,.tsv,.txt,.gz,.xlsx,.xls,.parquet,.h5ad"
 
 
-@page("data")
 def draw_data(bench: Seat) -> None:
     """Draw the screen."""
     heading(
         "What are your data?",
-        "One table or several of the same samples; a sample sheet may have the target. "
-        "All that was found out about them can be corrected here.",
+        "One table, or several of the same samples, and a sample sheet if the target is there. "
+        "Everything that is guessed about them can be corrected here.",
     )
     known: dict[str, Any] = {}  # of `intake.inspect`, while this page is open
     with ui.element("div").classes("columns narrow-first"):
@@ -51,20 +53,33 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
     adding = asyncio.Lock()
 
     async def take(paths: Mapping[str, str] | list[str], samples: str | None) -> None:
-        show_message("info", "Reading the files; this takes a moment.", "")
+        if not paths:
+            return bench.set("data", path="", samples=None)
+        show_message("info", "Reading the files ...", "")
         data, corrected = bench.state.study.data, bench.state.corrected
         given = {key: value for key in ("encoding", "id", "sheet") if (value := getattr(data, key)) is not None}
         given = {key: value for key, value in given.items() if key in corrected}
         target = data.target if isinstance(data.target, str) and "target" in corrected else None
         try:
             found = await inspected(bench, paths, samples, target=target, **given)
-        except UBayFSError:
-            if not _is_read(bench):  # how they are read, such as the encoding, can be corrected now
-                bench.set("data", path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
-            raise
+        except UBayFSError as error:
+            if _is_read(bench):
+                raise InputError(as_sent(bench, str(error))) from None
+            # The problem stands above; how the files are read, such as the encoding, can be corrected.
+            bench.set("data", path=paths if len(paths) > 1 else next(iter(_values(paths))), samples=samples)
+            return clear_message()
         known.update(found)
         begin(bench.bench, found)
-        _tell(found)
+        return _tell(found)
+
+    async def change(files: Callable[[dict[str, str], str | None], Files]) -> None:
+        """Read what becomes of the files that there are once nothing else is read."""
+        async with adding:
+            await take(*files(*_files(bench)))
+
+    async def take_sheet(path: str, sheet: str) -> None:
+        copied = await asyncio.to_thread(copy_sheet, bench.directory / path, sheet, bench.directory / "uploads")
+        await change(lambda now, _: (now, f"uploads/{copied.name}"))
 
     async def add(path: str) -> None:
         path = _allowed(bench, path)
@@ -78,7 +93,7 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
 
     async def name_path(path: str) -> None:
         await add(path)
-        field.show("", force=True)
+        field.clear(path)
 
     with panel("Study"):
         name = entry("Name of the study", bench.name, bench.rename)
@@ -91,31 +106,32 @@ def _draw_files(bench: Seat, known: dict[str, Any]) -> None:
             for block, path in tables.items():
                 with ui.element("div").classes("row file"):
                     html(text(Path(path).name), tag="strong")
-                    others = {name: file for name, file in tables.items() if name != block}
-                    if not others:
-                        button("Remove", lambda _: bench.set("data", path="", samples=None))
-                    else:
-                        entry("Block", block, partial(_rename, bench, block))
-                        button("Remove", lambda _, others=others: take(others, samples))
-                        if samples is None:
-                            button("Is the sample sheet", lambda _, others=others, path=path: take(others, path))
+                    if len(tables) > 1:
+                        entry("Block", block, partial(_rename, bench, block), draft=f"block {block}")
+                    button("Remove", lambda _, path=path: change(lambda now, samples: (_but(path, now), samples)))
+                    for sheet in known.get("sheets", ())[1:] if len(tables) == 1 and samples is None else ():
+                        button(
+                            f"Its sheet {sheet} describes the samples",
+                            lambda _, path=path, sheet=sheet: take_sheet(path, sheet),
+                        )
+                    if len(tables) > 1 and samples is None:
+                        sheet = "Is the sample sheet"
+                        button(sheet, lambda _, path=path: change(lambda now, _: (_but(path, now), path)))
             if samples is not None:
                 with ui.element("div").classes("row file"):
                     html(text(Path(samples).name), tag="strong")
                     html(badge("sample sheet"), tag="span")
-                    button("Remove", lambda _: take(tables, None))
-                    button("Is a data table", lambda _: take([*tables.values(), samples], None))
+                    button("Remove", lambda _: change(lambda now, _: (now, None)))
+                    button("Is a data table", lambda _: change(lambda now, _: ([*now.values(), samples], None)))
 
         drop_zone("Choose files, or drop them here", address(bench, "upload"), add, _ACCEPT)
-        field = entry("Or the path of a file on this machine", "", draft="path", placeholder="/home/me/cells.csv")
-        field.change = name_path
-        again = button("Find out again what the columns are", lambda _: take(*_files(bench)))
+        named = "Or the path of a file on this machine"
+        field = entry(named, "", name_path, draft="path", placeholder="/home/me/cells.csv")
+        again = button("Guess the columns again", lambda _: change(lambda *now: now))
 
+    @refreshed(bench, "state")
     def refresh() -> None:
         again.set_visibility(bool(_files(bench)[0]))
-
-    refresh()
-    on(bench, "state", refresh)
 
 
 def _files(bench: Seat) -> tuple[dict[str, str], str | None]:
@@ -123,6 +139,10 @@ def _files(bench: Seat) -> tuple[dict[str, str], str | None]:
     data = bench.state.study.data
     named = data.path if isinstance(data.path, dict) else {Path(data.path).name.split(".")[0]: data.path}
     return {block: path for block, path in named.items() if path}, data.samples
+
+
+def _but(path: str, tables: Mapping[str, str]) -> dict[str, str]:
+    return {block: file for block, file in tables.items() if file != path}
 
 
 def _is_read(bench: Seat) -> bool:
@@ -155,33 +175,38 @@ def _allowed(bench: Seat, path: str) -> str:
 
 def _tell(found: Mapping[str, Any]) -> None:
     """Show what was guessed, for a person to correct."""
-    lines = [*found["orientation"], *found["notices"]]
+    target = found["study"]["data"].get("target")
+    seems = (
+        f"The target seems to be survival: time {target['time']!r}, event {target['event']!r}"
+        if isinstance(target, Mapping) else f"The target seems to be {target!r}"
+    )  # fmt: skip
+    guess = f"{seems}; correct it below if it is not."
     if found["undecided"]:
-        lines.append(f"Which column is the target? It may be {', '.join(found['columns'][:5])}. Choose it below.")
-    else:
-        target = found["study"]["data"].get("target")
-        lines.append(
-            "No target was found; if there is one, choose it." if target is None
-            else f"The target seems to be {target!r}; correct it if it is another column."
-        )  # fmt: skip
-    show_message("warning" if found["undecided"] else "info", "\n".join(lines), "What was found out:")
+        guess = f"Which column is the target? It may be {', '.join(found['columns'][:5])}. Choose it below."
+    elif target is None and found["sheets"][1:]:
+        guess = f"No target was found. There are other sheets ({listing(found['sheets'][1:])}): does one describe the "
+        guess += "samples? Press its button under Files."
+    elif target is None:
+        guess = "No target was found; if there is one, choose it below."
+    show_message("warning" if found["undecided"] else "info", "\n".join([*found["orientation"], guess]), "Read.")
 
 
 def _draw_roles(bench: Seat, known: dict[str, Any]) -> None:
     with panel("Columns", "What is to be explained, and what else the columns are."):
-        columns, sheets = suggestions(()), suggestions(())
+        columns, sheets = suggestions(), suggestions()
         empty = html(text("Choose a file first."), tag="p").classes("empty")
         with ui.element("div") as fields:
             with ui.element("div").classes("fields"):
                 for key in _ROLES:
-                    listed = columns.html_id if key in ("target", "groups") else ""
-                    key_field(bench, "data", key, listed)
+                    key_field(bench, "data", key, columns.html_id if key in _OF_COLUMNS else "")
+            _draw_survival(bench, columns.html_id)
             with ui.element("details"):
                 html(text("How the files are read"), tag="summary")
                 with ui.element("div").classes("fields inner"):
                     for key in [key for key in DataSection.keys() if key not in (*_ROLES, *_FILES)]:  # noqa: SIM118
                         key_field(bench, "data", key, sheets.html_id if key == "sheet" else "")
 
+    @refreshed(bench, "state", "facts")
     def refresh() -> None:
         has_files = bool(_files(bench)[0])
         empty.set_visibility(not has_files)
@@ -190,8 +215,35 @@ def _draw_roles(bench: Seat, known: dict[str, Any]) -> None:
         fill(columns, known.get("columns") or list(dict.fromkeys([*names[:_OFFERED], *names[-_OFFERED:]])))
         fill(sheets, known.get("sheets", ()))
 
-    refresh()
-    on(bench, ("state", "facts"), refresh)
+
+def _draw_survival(bench: Seat, columns: str) -> None:
+    """Draw the two columns that are a target of survival times."""
+
+    def now(part: str) -> str:
+        target = bench.state.study.data.target
+        return str(target.get(part, "")) if isinstance(target, Mapping) else ""
+
+    def changed(_: Any) -> None:
+        given = {part: str(field.value).strip() for part, field in boxes.items()}
+        if all(given.values()) or not any(given.values()):
+            bench.set("data", target=given if all(given.values()) else None)
+
+    with ui.element("details").props("open" if now("time") else ""):
+        html(text("Survival times: two columns are the target"), tag="summary")
+        with ui.element("div").classes("fields inner"):
+            hints = {
+                "time": "Until the event or the last visit.",
+                "event": "Whether it was seen: 1 or 0, dead or alive.",
+            }
+            boxes = {
+                part: entry(part.capitalize(), now(part), changed, hint, listed=columns) for part, hint in hints.items()
+            }
+
+    def refresh() -> None:
+        for part, field in boxes.items():
+            field.show(now(part))
+
+    on(bench, "state", refresh)
 
 
 def _draw_table(bench: Seat) -> None:
@@ -204,13 +256,15 @@ def _draw_table(bench: Seat) -> None:
                 waiting = "Reading the data ..." if bench.status == "reading" else "Nothing yet."
                 html(text(waiting), tag="p").classes("empty")
                 return
+            if bench.status == "reading":
+                html(notice("info", "The data are being read anew; this is what was read before.", ""))
             if "n_samples" in facts:
                 _draw_figures(facts)
-            missing = facts.get("missing")
-            if missing:
-                html(notice("info", missing["words"], "Missing values:"))
-            for advice in facts.get("notices", ()):
-                html(notice("info", advice["message"]))
+            notes = [advice["message"] for advice in facts.get("notices", ())]
+            notes += [facts["missing"]["words"]] if facts.get("missing") else []
+            if notes:
+                listed = Markup().join(map(Markup("<li>{}</li>").format, map(text, notes)))
+                html(notice("info", Markup("<ul>{}</ul>").format(listed), counted(len(notes), "note")))
             if "preview" in facts:
                 _draw_preview(facts)
 
@@ -232,7 +286,7 @@ def _draw_figures(facts: Mapping[str, Any]) -> None:
 def _draw_preview(facts: Mapping[str, Any]) -> None:
     preview, types = facts["preview"], facts.get("types", {})
     named = Markup('{}<br><span class="kind">{}</span>')
-    titles = ["", *(named.format(text(name), types.get(name, "")) for name in preview["columns"])]
+    titles = ["Sample", *(named.format(text(name), types.get(name, "")) for name in preview["columns"])]
     rows = [[name, *cells] for name, cells in zip(preview["index"], preview["rows"], strict=True)]
     caption = f"The first {len(rows)} rows and {len(preview['columns'])} of {len(facts['columns']):,} columns"
     html(table(titles, rows, caption, wide=True)).classes("preview")

@@ -1,4 +1,4 @@
-"""Evidence: which models vote, how long that takes, and the votes as they come in."""
+"""Evidence: which models vote, how long that takes, and the votes while models run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from nicegui import background_tasks, ui
+from markupsafe import Markup
+from nicegui import ui
 
 from ...exceptions import UBayFSError
 from ...study.components import FAMILIES, Named
 from ...study.diagnostics import Problems
 from ...study.yaml_io import parse_document
 from ..view.fields import Field, entry, heading, panel, tick
-from ..view.frame import address, button, page, status_text
-from ..view.live import html, live, on
-from ..view.parts import bar, help_text, notice, table, text
+from ..view.frame import address, button, status_text
+from ..view.live import follow, html, later, refreshed
+from ..view.parts import bar, notice, table, text
 from ..view.sections import key_field
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _SHOWN = 25  # features with the most votes
 Settings = dict[str, Any]  # of a selector, by name
 
 
-@page("evidence")
 def draw_evidence(bench: Seat) -> None:
     """Draw the screen."""
     heading(
@@ -60,6 +60,7 @@ def _draw_run(bench: Seat) -> None:
             start = button("Run", lambda _: bench.collect(), classes="main")
             stop = button("Stop", lambda _: bench.stop())
 
+    @refreshed(bench, "status", "progress", "votes", "facts", "state")
     def refresh() -> None:
         progress, running = bench.progress, bench.status == "collecting"
         state.set_content(text(_run_text(bench)))
@@ -80,15 +81,11 @@ def _draw_run(bench: Seat) -> None:
         left = found["n_left"]
         estimate.set_content(text(f"{left:,} runs take {duration(found['seconds'])} on this machine." if left else ""))
 
+    @refreshed(bench, "facts", "state", "votes")
     def asked() -> None:
         estimate.set_visibility(bench.status != "collecting" and not _stored(bench)[2])
         if bench.facts is not None and estimate.visible:
-            background_tasks.create(ask(), name="estimate")
-
-    refresh()
-    asked()
-    on(bench, ("status", "progress", "votes", "facts", "state"), refresh)
-    on(bench, ("facts", "state", "votes"), asked)
+            later(ask)
 
 
 def duration(seconds: float) -> str:
@@ -139,15 +136,13 @@ def _run_text(bench: Seat) -> str:
 
 def _draw_votes(bench: Seat) -> None:
     with panel("Votes"):
+        with ui.element("div") as hidden:
+            _draw_hidden(bench)
+        follow(bench, lambda: Markup() if bench.confirmed is None else _most(bench), "votes", "state", "facts")
 
-        @live(bench, "votes", "state", "facts")
-        def votes() -> None:
-            if bench.confirmed is None:
-                _draw_hidden(bench)
-            elif bench.votes is None or bench.facts is None:
-                html(text("There are no votes yet."), tag="p").classes("empty")
-            else:
-                _draw_most(bench)
+    @refreshed(bench, "state")
+    def refresh() -> None:
+        hidden.set_visibility(bench.confirmed is None)
 
 
 def _draw_hidden(bench: Seat) -> None:
@@ -161,13 +156,15 @@ def _draw_hidden(bench: Seat) -> None:
         button("I have stated what I know; show the votes", lambda _: bench.confirm())
 
 
-def _draw_most(bench: Seat) -> None:
+def _most(bench: Seat) -> Markup:
+    if bench.votes is None or bench.facts is None:
+        return Markup('<p class="empty">There are no votes yet.</p>')
     names, votes = bench.facts["feature_names"], np.asarray(bench.votes)
     most = np.argsort(-votes, kind="stable")[:_SHOWN]
     rows = [(names[i], int(votes[i]), bar(int(votes[i]), 0, max(int(votes.max()), 1))) for i in most if votes[i] > 0]
     n_voted = int((votes > 0).sum())
     caption = f"{n_voted:,} of {len(votes):,} features have votes; the {len(rows)} with the most"
-    html(table(["Feature", "Votes", "Share"], rows, caption, numeric=[1]))
+    return table(["Feature", "Votes", "Share"], rows, caption, numeric=[1])
 
 
 # -- selectors ---------------------------------------------------------------------------------------------------------
@@ -189,17 +186,15 @@ def _draw_selectors(bench: Seat) -> None:
         now.pop(name, None) if settings is None else now.update({name: settings})
         bench.set("evidence", selector=[{"name": each, **given} for each, given in now.items()])
 
-    with panel("Selectors", f"{help_text('evidence', 'selector').partition('.')[0]}."):
+    with panel("Selectors", "Each model uses one of them; those that are ticked take turns."):
         for name, kind in FAMILIES["selector"].types.items():
             refreshes.append(_draw_selector(name, kind, change))
 
+    @refreshed(bench, "state", "facts")
     def refresh() -> None:
         now = chosen(bench.state.study.evidence.selector)
         for each in refreshes:
             each(now, (bench.facts or {}).get("task"))
-
-    refresh()
-    on(bench, ("state", "facts"), refresh)
 
 
 def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None], None]) -> Callable[..., None]:
@@ -221,7 +216,9 @@ def _draw_selector(name: str, kind: Any, change: Callable[[str, Settings | None]
                 )
 
     def refresh(now: Mapping[str, Settings], task: str | None) -> None:
-        box.box.props["disabled"] = name not in now and task is not None and task not in kind.tasks
+        unfit = task is not None and task not in kind.tasks
+        box.hint.set_content(text(f"{meaning} Not for this task: {task}." if unfit else meaning))
+        box.box.props["disabled"] = name not in now and unfit
         box.box.update()
         given.clear()
         given.update(now.get(name, {}))

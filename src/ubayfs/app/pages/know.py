@@ -15,16 +15,15 @@ from ...study.experts import Expert
 from ..seat import Seat
 from ..view.features import WORDS, add_scripts, feature_grid, search_box
 from ..view.fields import choice, entry, heading, panel, suggestions
-from ..view.frame import address, button, page
+from ..view.frame import address, button
 from ..view.live import guarded, html, live, on, show_message
 from ..view.parts import badge, help_text, notice, table, text
 from .sources import draw_blocks, draw_sources
 
 _MOST_ROWS = 100
-_TOLD = "what you change from now on is marked in the report as changed after votes were seen"
+_MARKED = "what you change from now on is marked in the report as changed after votes were seen"
 
 
-@page("know")
 def draw_know(bench: Seat) -> None:
     """Draw the screen."""
     add_scripts()
@@ -78,9 +77,10 @@ def _toolbar() -> None:
             label = Markup("{} <kbd>{}</kbd>").format(word.capitalize(), number)
             _act(label, f"'{word}'").props(f'aria-keyshortcuts="{number}"')
         _act(Markup("Nothing <kbd>0</kbd>"), "null")
-        votes = ui.element("input").props("type=number min=0 step=any class=votes placeholder=votes").classes("votes")
-        votes.props["aria-label"] = "Votes that the selected features are worth"
-        _act("Set votes", "bar.querySelector('.votes').value || undefined")
+        with ui.element("div").classes("row"):
+            votes = ui.element("input").props("type=number min=0 step=any placeholder=votes").classes("votes")
+            votes.props["aria-label"] = "Votes that the selected features are worth"
+            _act("Set votes", "bar.querySelector('.votes').value || undefined")
         why = ui.element("input").props('type=text placeholder="Why? (paper, experience ...)"').classes("why grow")
         why.props["aria-label"] = "Why, for what is stated next"
     bar.props["id"] = "state"
@@ -105,11 +105,11 @@ def _summary(bench: Seat) -> None:
             if bench.confirmed is None:
                 html(text("Votes are shown to you once you confirm that this is complete."), tag="p").classes("note")
                 button("Confirm: this is what I know", lambda _: bench.confirm(), classes="main").props(
-                    "data-key=confirm"
+                    "data-keep=confirm"
                 )
             else:
                 at = bench.confirmed[:16].replace("T", " ")
-                html(notice("success", f"{at}: votes are shown to you, and {_TOLD}.", "Confirmed"))
+                html(notice("success", f"{at}: votes are shown to you, and {_MARKED}.", "Confirmed"))
 
 
 def stated_list(stated: dict[str, Any]) -> Markup:

@@ -12,6 +12,7 @@ from nicegui import run, ui
 
 from ..._plain import counted, listing
 from ...constraints import KINDS
+from ...data.blocks import Blocks
 from ...exceptions import InputError
 from ...knowledge.scale import number_or_word, votes
 from ..forms import (
@@ -24,7 +25,6 @@ from ..forms import (
     Known,
     form_of,
     has_form,
-    known_of,
     n_inequalities,
     read_form,
     values_of,
@@ -35,7 +35,7 @@ from ..penalty import Scale, in_words, penalty_svg
 from ..sentences import sentence, strictness_in_words
 from ..view.features import add_scripts
 from ..view.fields import choice, entry, heading, panel, tick
-from ..view.frame import address, button, page
+from ..view.frame import address, button
 from ..view.live import html, live, on
 from ..view.names import names_field
 from ..view.parts import text
@@ -59,7 +59,9 @@ _AMOUNTS = {
 
 def known_names(bench: Seat) -> Known:
     """Return the features and blocks that rules can be about."""
-    return known_of((bench.facts or {}).get("feature_names", []), bench.state.study.blocks)
+    facts = bench.facts or {}
+    members = {block: features for block, features in facts.get("blocks", {}).items() if features}
+    return Known(facts.get("feature_names", []), Blocks(members) if members else None)
 
 
 def scale_of(bench: Seat) -> Scale:
@@ -68,15 +70,15 @@ def scale_of(bench: Seat) -> Scale:
     n_models, n_features = study.evidence.n_models, facts.get("n_features", 40)
     per_model = study.evidence.n_features_per_model
     cast = float(n_models * (per_model if isinstance(per_model, int) else max(1, min(10, n_features // 4))))
-    if bench.votes is not None and bench.votes.any():
-        cast = float(bench.votes.sum())
+    voted = (bench.evidence or {}).get("n_models", 0)
+    if bench.votes is not None and voted:
+        n_models, cast = voted, float(bench.votes.sum())
     weights = study.prior.weights
     default = getattr(weights, "default", 0.01)
     stated = sum(votes(word, default, n_models) for _, word in getattr(weights, "features", ()))
     return Scale(n_models, cast + stated + default * n_features, study.decision.constraint_strength)
 
 
-@page("rules")
 def draw_rules(bench: Seat) -> None:
     """Draw the screen."""
     add_scripts()
@@ -136,7 +138,10 @@ def _rule(bench: Seat, i: int, rule: Rule, edit: Callable[[int], None]) -> ui.ht
             _name(button("Remove", lambda _: bench.remove_rule(position())), f"{key}-remove", f"Remove {name}")
         with ui.element("div").classes("row meant"):
             _strictness(bench, position, rule, key, name)
-            why = entry("Why", rule.why, lambda value: bench.change_rule(position(), why=value), classes="why")
+            why = entry(
+                "Why", rule.why, lambda value: bench.change_rule(position(), why=value), draft=f"why {says}",
+                classes="why",
+            )  # fmt: skip
             _name(why, f"{key}-why", f"Why {name}")
     return remarks
 
@@ -175,13 +180,14 @@ def _strictness(bench: Seat, position: Callable[[], int], rule: Rule, key: str, 
     _name(choice("Meant as", options, now, change), f"{key}-strictness", f"How strictly {name} is meant")
     if now in _AMOUNTS and not isinstance(values[now], tuple):
         label, _ = _AMOUNTS[now]
-        _name(entry(label, f"{values[now]:g}", partial(change, now)), f"{key}-amount", f"{label} of {name}")
+        amount = entry(label, f"{values[now]:g}", partial(change, now), draft=f"{key}-{now}")
+        _name(amount, f"{key}-amount", f"{label} of {name}")
 
 
 def _name(control: Any, key: str, label: str) -> None:
     """Give a control a name of its own for screen readers, and a key by which it gets the focus back."""
     props = getattr(control, "box", control).props
-    props["data-key"], props["aria-label"] = key, label
+    props["data-keep"], props["aria-label"] = key, label
 
 
 # -- the form ----------------------------------------------------------------------------------------------------------
@@ -200,10 +206,16 @@ class Editor:
             self.kinds = choice("Kind of rule", {kind: KINDS[kind].meaning for kind in order}, "max_size", self.choose)
             _name(self.kinds, "rule-kind", "Kind of rule")
             self.place = ui.element("div").classes("stack")
-        self.choose("max_size")
+        self.begin("max_size")
 
     def choose(self, kind: str) -> None:
-        """Begin a new rule of a kind."""
+        """Begin a new rule of a kind, unless it is begun."""
+        if self.rule is None and self.fields and self.form.kind == kind:
+            return
+        self.begin(kind)
+
+    def begin(self, kind: str) -> None:
+        """Begin a new rule of a kind, with an empty form."""
         self.rule = None
         self.start(form_of(kind), dict(form_of(kind).values), "")
 
@@ -229,12 +241,16 @@ class Editor:
             _name(choice("Meant as", options, values["strictness"], self._meant), "form-strictness", "Meant as")
             self.amount = ui.element("div")
             self._meant(values["strictness"])
-            self.why = why
-            entry("Why", why, lambda value: setattr(self, "why", value), draft="rule-why")
+            self.why = entry("Why", why, draft=self._draft("why"))
             self.wrong = html("", tag="div").classes("field")
             with ui.element("div").classes("row"):
-                self.send = button("Add this rule", self.save, classes="main").props("data-key=rule-save")
-                button("Start over", lambda _: self.choose(form.kind))
+                self.send = button("Add this rule", self.save, classes="main").props("data-keep=rule-save")
+                over = button("Start over", lambda _: self.begin(form.kind))
+            for each in (self.send, over):  # what is typed from now on is for the next rule
+                each.on("click", js_handler="() => window.ubayfs.forget('form ')")
+
+    def _draft(self, name: str) -> str:
+        return "" if self.rule else f"form {name}"
 
     def _set(self, name: str, value: Any) -> None:
         self.values[name] = value
@@ -249,8 +265,9 @@ class Editor:
         shown = "" if value is None else value
         hint = "A number, or the word supported: as many as the data support." if self.form.kind == "max_size" else ""
         made = entry(
-            field.label, shown, partial(self._set, field.name), hint, lines=5 if field.input == "numbers" else 1
-        )
+            field.label, shown, partial(self._set, field.name), hint, lines=5 if field.input == "numbers" else 1,
+            draft=self._draft(f"{self.form.kind} {field.name}"), held=True,
+        )  # fmt: skip
         _name(made, f"form-{field.name}", field.label)
         if field.name == "costs":
             drop_zone(
@@ -266,10 +283,11 @@ class Editor:
         return known.block_names if on_blocks else known.features
 
     async def _costs(self, path: str) -> None:
+        field = self.fields["costs"]
         found: Any = await run.io_bound(match, self.bench.directory / path, known_names(self.bench).features)
-        costs = found.costs
-        self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in costs.items())
-        self.fields["costs"].show(self.values["costs"])
+        if field in self.fields.values():  # else another form is open by now
+            self.values["costs"] = "\n".join(f"{name}\t{cost:g}" for name, cost in found.costs.items())
+            field.show(self.values["costs"])
 
     def _meant(self, strictness: str) -> None:
         """Show the price or rho of a wish, and the curve."""
@@ -316,10 +334,11 @@ class Editor:
         if constraint is None:
             return
         if self.rule is None:
-            self.bench.add_rule(constraint, self.why)
+            self.bench.add_rule(constraint, str(self.why.value))
         elif self.rule in self.bench.state.rules:
-            self.bench.change_rule(self.bench.state.rules.index(self.rule), constraint=constraint, why=self.why)
+            self.bench.change_rule(
+                self.bench.state.rules.index(self.rule), constraint=constraint, why=str(self.why.value)
+            )
         else:
             raise InputError("this rule has been changed elsewhere meanwhile; look at it and change it again.")
-        ui.run_javascript("window.ubayfs.forget('rule-why')")
-        self.choose(self.form.kind)
+        self.begin(self.form.kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,11 @@ from nicegui import run, ui
 from ..._plain import counted, listing
 from ...data.blocks import Blocks
 from ...exceptions import InputError
-from ...study.names import plain_blocks
-from ..forms import known_of
+from ...study.blocks import plain_blocks
 from ..matching import AMBIGUOUS, DAMAGED, UNKNOWN, Matching, match, stated_words
 from ..view.features import WORDS
 from ..view.fields import choice, entry, panel, tick
-from ..view.frame import address, button
+from ..view.frame import address, as_sent, button
 from ..view.live import clear_message, html, live, show_message
 from ..view.names import names_field
 from ..view.parts import notice, text
@@ -52,7 +50,7 @@ class Intake:
         try:
             found: Any = await run.io_bound(match, source, facts["feature_names"], study.prior.aliases, study.folder)
         except InputError as error:
-            raise InputError(str(error).replace(f"{self.bench.directory / 'uploads'}{os.sep}", "")) from None
+            raise InputError(as_sent(self.bench, str(error))) from None
         self.choices = {d.name: d.candidates[0] for d in found.doubted(DAMAGED) if len(d.candidates) == 1}
         self.ticked = set()
         self.show(found)
@@ -121,9 +119,9 @@ class Intake:
         self.word = None if weighted else "likely"
         choice("State of them", options, self.word, lambda word: setattr(self, "word", word), hint)
         with ui.element("div").classes("row"):
-            button("Use", lambda _: self.use(found), classes="main").props("data-key=use-found")
+            button("Use", lambda _: self.use(found), classes="main").props("data-keep=use-found")
             if found.sets:
-                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("data-key=use-blocks")
+                button("Make blocks of them", lambda _: self.use_as_blocks(found)).props("data-keep=use-blocks")
             button("Discard", lambda _: self.place.clear())
 
     def use(self, found: Matching) -> None:
@@ -161,15 +159,11 @@ def draw_sources(bench: Seat) -> None:
         hint = "One name per line, or separated by commas or blanks. Names are matched with your features."
         pasted = entry("Names", "", None, hint, lines=4, draft="pasted", placeholder="TP53, KRAS ...")
 
-        async def check(_: Any) -> None:
-            typed = await ui.run_javascript(f"document.getElementById('{pasted.box.html_id}').value")
-            await intake.read(str(typed))
-
         async def stored(path: str) -> None:
             clear_message()
             await intake.read(bench.directory / path)
 
-        button("Check names", check).props("data-key=check-names")
+        button("Check names", lambda _: intake.read(str(pasted.value))).props("data-keep=check-names")
         drop_zone(
             "Spreadsheet (feature, weight, why ...), list or gene sets (GMT)", address(bench, "upload"), stored, _ACCEPT
         )
@@ -185,27 +179,23 @@ def draw_blocks(bench: Seat) -> None:
 
         @live(bench, "state", "facts")
         def blocks() -> None:
-            given = bench.state.study.blocks
-            members = given.members if isinstance(given, Blocks) else {}
-            known = known_of((bench.facts or {}).get("feature_names", []), given).blocks
-            found = {} if known is None else known.members
-            for name, features in list(members.items())[:_MOST_SETS]:
+            given, found = bench.state.study.blocks, (bench.facts or {}).get("blocks", {})
+            own = plain_blocks(given) if isinstance(given, Blocks) else {}  # listed by the study itself
+            for name, features in list((found or own).items())[:_MOST_SETS]:
                 with ui.element("div").classes("row"):
-                    html(text(f"{name}: {counted(len(found.get(name, features)), 'feature')}"), tag="span").props[
-                        "title"
-                    ] = listing(features)
-                    rest = {block: list(items) for block, items in members.items() if block != name}
-                    remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
-                    remove.props["aria-label"] = f"Remove the block {name}"
-            if len(members) > _MOST_SETS:
-                html(text(f"and {len(members) - _MOST_SETS:,} more"), tag="p").classes("note")
-            if given is not None and not members:
-                shown = ", ".join(f"{key} {value}" for key, value in plain_blocks(given).items())
-                html(text(f"Blocks are made by {shown}."), tag="p").classes("note")
+                    line = html(text(f"{name}: {counted(len(features), 'feature')}"), tag="span")
+                    line.props["title"] = listing(features)
+                    if name in own:
+                        rest = {block: items for block, items in own.items() if block != name}
+                        remove = button("Remove", lambda _, rest=rest: bench.set_blocks(rest or None), classes="link")
+                        remove.props["aria-label"] = f"Remove the block {name}"
+            if len(found) > _MOST_SETS:
+                html(text(f"and {len(found) - _MOST_SETS:,} more"), tag="p").classes("note")
             if given is not None:
                 button("Remove all blocks", lambda _: bench.set_blocks(None), classes="link")
             else:
-                html(text("There are none."), tag="p").classes("note")
+                none = "They are your files." if found else "There are none."
+                html(text(none), tag="p").classes("note")
 
         hint = "Features whose names are the same up to this sign become a block, such as _ in mean_area."
         entry(

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from ..._plain import counted, listing
 from ..view.fields import choice, entry, heading, panel
-from ..view.frame import button, page
+from ..view.frame import button
 from ..view.live import html, live, show_message
 from ..view.parts import badge, notice, table, text
 
@@ -27,7 +27,6 @@ EXPORTS = {
 _PRESENT = "the present answer"
 
 
-@page("versions")
 def draw_versions(bench: Seat) -> None:
     """Draw the screen."""
     heading(
@@ -50,15 +49,18 @@ def _draw_save(bench: Seat) -> None:
 
         async def save(_: Any) -> None:
             show_message("info", "The version is being written, with its report.", "Please wait.")
-            saved = await asyncio.wrap_future(bench.save_version(str(name.value or "")))
-            name.show("")
+            given = name.value
+            saved = await asyncio.wrap_future(bench.save_version(str(given)))
+            name.clear(given)
             show_message("success", f"Version {saved['number']}: {saved['name']}.", "Saved")
 
-        button("Save", save, classes="main")
+        send = button("Save", save, classes="main")
 
         @live(bench, "answer", "state")
         def present() -> None:
             features = bench.answer.get("set", {}).get("features")
+            send.props["disabled"] = features is None
+            send.update()
             line = f"{counted(len(features), 'feature')}: {listing(features, 12)}" if features else ""
             html(text(line or "There is no answer yet."), tag="p").classes("note")
 
@@ -133,7 +135,7 @@ def _draw_comparison(bench: Seat) -> None:
                 ]
 
         async def compare(_: Any) -> None:
-            place.set_content('<p class="empty">Is being compared ...</p>')
+            place.set_content('<p class="empty">Comparing ...</p>')
             try:
                 found = await asyncio.wrap_future(bench.compare(*(field.value for field in fields)))
             except BaseException:

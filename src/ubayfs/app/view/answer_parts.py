@@ -10,17 +10,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..._plain import counted, listing, price_text, rounded
+from ..._plain import cost_range, cost_text, counted, listing, price_text, rounded
 from ...knowledge.scale import VOTES
 from ...summary.sentences import MARKS
-from ...summary.trust_sentences import cost_text, why_out
-from .parts import badge, bar, because, table, text
+from ...summary.trust_sentences import NONE_LEFT_OUT, why_out
+from .parts import badge, bar, because, choices, table, text
 
 Facts = Mapping[str, Any]
 
 _CHANGES = ("added", "removed")
 _SHOWN = 12  # names in a line
-WAITING = Markup('<span class="waiting" title="is being found out">...</span>')
+WAITING = Markup('<span class="waiting" title="being computed">...</span>')
 
 
 def members(answer: Facts) -> list[dict[str, Any]]:
@@ -107,8 +107,8 @@ def _member(record: Facts, stated: Facts, most: float, is_new: bool, columns: Se
     name = record["feature"]
     new = Markup('<span class="new" title="new since your last change">+</span> ') if is_new else Markup()
     marks = [badge(mark) for key, mark in MARKS.items() if record.get(key)]
-    twins = f"identical to {listing(record['twins'], 3)}" if record.get("twins") else ""
-    below = [Markup('<div class="why">{}</div>').format(text(line)) for line in (record.get("why"), twins) if line]
+    same = f"identical to {listing(record['identical_to'], 3)}" if record.get("identical_to") else ""
+    below = [Markup('<div class="why">{}</div>').format(text(line)) for line in (record.get("why"), same) if line]
     cells = {
         "Because of": because(record["reasons"]) + Markup(" ").join(marks) if "reasons" in record else WAITING,
         "Votes": bar(record["count"], _weight(record, stated), most),
@@ -136,11 +136,7 @@ def word_box(feature: str, stated: Any) -> Markup:
     """
     number = {} if stated is None or isinstance(stated, str) else {str(stated): f"{stated:g} votes"}
     options = {"": "nothing", **{word: word for word in VOTES}, **number}
-    now = "" if stated is None else str(stated)
-    inner = Markup().join(
-        Markup('<option value="{}"{}>{}</option>').format(key, Markup(" selected") if key == now else "", shown)
-        for key, shown in options.items()
-    )
+    inner = choices(options, "" if stated is None else str(stated))
     return Markup(
         '<select data-feature="{0}" data-keep="word {0}" aria-label="What you say of {1}">{2}</select>'
     ).format(feature, text(feature), inner)
@@ -162,10 +158,8 @@ def instead(record: Facts) -> str:
 def left_out(found: Facts) -> Markup:
     """Return strong features that are not in the set, and why."""
     if not found["left_out"]:
-        known = "No feature that was not chosen has as many votes as the weakest that was."
-        return Markup('<p class="note">{}</p>').format(
-            known if found["left_out_known"] else "Not examined: under so many inequalities that would take long."
-        )
+        known = NONE_LEFT_OUT if found["left_out_known"] else "Not examined."
+        return Markup('<p class="note">{}</p>').format(known)
     rows = [
         (out["feature"], "" if out["count"] is None else f"{out['count']:,}", why_out(out),
          cost_text(out["loss_votes"], out["loss"]))
@@ -202,14 +196,14 @@ def _cost(entry: Facts) -> str:
     more, without = entry.get("one_more"), entry.get("cost")
     if more is not None:
         new = f": {listing(more['added'], 3)}" if more["added"] else ""
-        return f"One more place would bring {cost_text(more['gain_votes'], more['gain'])}{new}"
+        return f"One more place would bring {cost_range(more, 'gain')}{new}"
     if without is None:
         return ""
     if not without:
         return "Costs nothing"
     changed = [f"{word} {listing(entry[key], 3)}" for word, key in
                (("also", "added_without"), ("no", "removed_without")) if entry[key]]  # fmt: skip
-    return f"Costs {cost_text(entry['cost_votes'], without)}; {' and '.join(changed) or 'the same set'} without it"
+    return f"Costs {cost_range(entry, 'cost')}; {' and '.join(changed) or 'the same set'} without it"
 
 
 def other_sets(alternatives: Sequence[Facts]) -> Markup:

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from .frame import address
 from .live import html, on
+from .parts import choices
 
 if TYPE_CHECKING:
     from ..seat import Seat
@@ -110,8 +111,7 @@ def search_box() -> None:
         )
         box.on("input", js_handler="(e) => window.ubayfs.features.filter(e.target.value, null)")
         box.on("keydown", js_handler="(e) => window.ubayfs.features.enter(e)")
-        with ui.element("select").props('aria-label="Which features are shown"') as shown:
-            for value, label in (("all", "All features"), ("stated", "With something stated"), ("none", "Without")):
-                html(label, tag="option").props(f"value={value}")
+        which = {"all": "All features", "stated": "With something stated", "none": "Without"}
+        shown = html(choices(which, "all"), tag="select").props('aria-label="Which features are shown"')
         shown.on("change", js_handler="(e) => window.ubayfs.features.filter(null, e.target.value)")
         html("", tag="span").classes("features-count").props("role=status")

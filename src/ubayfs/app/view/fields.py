@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from markupsafe import Markup
 from nicegui import ui
 
 from ...exceptions import InputError, StudyError, UBayFSError
 from .live import clear_message, html
-from .parts import text
+from .parts import choices, text
 
 Change = Callable[[Any], Any]
 
@@ -65,12 +66,17 @@ class Field:
         """Return a value as the browser takes it."""
         return value if isinstance(value, bool) else "" if value is None else str(value)
 
-    def show(self, value: Any, force: bool = False) -> None:
-        """Show another value, unless somebody is typing there; `force` replaces what was typed."""
-        if value != self.value:
-            self.value = value
-            given = json.dumps([self.box.html_id, self.written(value), force])
+    def show(self, value: Any) -> None:
+        """Show another value; what a person is typing there, or has sent meanwhile, stays."""
+        before, self.value = self.written(self.value), value
+        if self.written(value) != before:
+            given = json.dumps([self.box.html_id, self.written(value), before])
             ui.run_javascript(f"window.ubayfs.show(...{given})")
+
+    def clear(self, done: Any) -> None:
+        """Empty the control after its value `done` was dealt with, unless it has another one by now."""
+        if self.value == done:
+            self.show("")
 
     async def changed(self, value: Any) -> None:
         """Hand a new value on; what is wrong with it is shown here."""
@@ -117,28 +123,29 @@ def choice(
     """Draw a list to choose from."""
     field = Choice(label, value, hint, change, classes)
     field.options = options if isinstance(options, Mapping) else {name: name for name in options}
-    with field.control, ui.element("select") as select:
-        for position, (key, shown) in enumerate(field.options.items()):
-            html(text(shown), tag="option").props(f"value={position}" + (" selected" if key == value else ""))
+    shown = {str(position): label for position, label in enumerate(field.options.values())}
+    with field.control:
+        select = html(choices(shown, field.written(value)), tag="select")
     field.holds(select)
     return field
 
 
 def entry(
     label: str, value: Any = "", change: Change | None = None, hint: str = "", *, lines: int = 1, draft: str = "",
-    listed: str = "", placeholder: str = "", classes: str = "",
+    held: bool = False, listed: str = "", placeholder: str = "", classes: str = "",
 ) -> Field:  # fmt: skip
     """Draw a field for text or a number, which is handed on when it is left or Enter is pressed.
 
-    What is typed into a field with a `draft`, a name of its own, survives a reload. `listed` is the id of suggestions.
+    What is typed into a field with a `draft`, a name of its own, survives a reload, until it is handed on; if it is
+    `held` for a button, until that is pressed. `listed` is the id of suggestions.
     """
     field = Field(label, value, hint, change, classes)
     with field.control:
         box = ui.element("textarea" if lines > 1 else "input")
-    # Vue would set `value` back to what it was at each redrawing, while somebody types.
+    # Vue would set `value`, and `checked`, back to what it was at each redrawing, while somebody types.
     given = {
         "defaultValue": field.written(value), "rows": lines if lines > 1 else "", "data-draft": draft, "list": listed,
-        "placeholder": placeholder,
+        "placeholder": placeholder, "data-held": bool(draft) and (held or change is None),
     }  # fmt: skip
     for name in filter(given.get, given):
         box.props[name] = given[name]
@@ -151,25 +158,23 @@ def tick(label: str, value: bool, change: Change | None = None, hint: str = "", 
     field = Field("", value, hint, change, f"tick {classes}")
     field.label, field.reverts = label, True
     with field.control, ui.element("label"):
-        box = ui.element("input").props("type=checkbox" + (" checked" if value else ""))
+        box = ui.element("input").props("type=checkbox")
+        box.props["defaultChecked"] = value
         html(text(label), tag="span")
     field.holds(box, "(e) => emit(e.target.checked)")
     return field
 
 
-def suggestions(names: Sequence[str]) -> ui.element:
+def suggestions(names: Iterable[str] = ()) -> ui.html:
     """Draw a list of suggestions for fields; its ``html_id`` is what they take."""
-    listed = ui.element("datalist")
+    listed = html("", tag="datalist")
     fill(listed, names)
     return listed
 
 
-def fill(listed: ui.element, names: Sequence[str]) -> None:
+def fill(listed: ui.html, names: Iterable[str]) -> None:
     """Replace the suggestions of a list."""
-    listed.clear()
-    with listed:
-        for name in names:
-            ui.element("option").props["value"] = name
+    listed.set_content(Markup().join(map(Markup('<option value="{}">').format, names)))
 
 
 @contextmanager

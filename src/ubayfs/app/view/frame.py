@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.resources import files
@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 from nicegui import context, ui
 
-from .live import PLACES, guarded, html, live, on
+from .live import PLACES, guarded, html, live, refreshed
 from .parts import notice, text
 
 if TYPE_CHECKING:
@@ -29,15 +29,13 @@ SCREENS = {
 }
 # What a first visit shows about each screen.
 TOUR = {
-    "data": "Choose your files. What is a feature and what is to be explained is found out; you correct it.",
+    "data": "Choose your files. The target and the features are guessed; correct what is wrong.",
     "know": "State which features you expect to matter, in words or votes, before you see what the data say.",
     "rules": "At most ten features, never these two together, ...: what a practical set must look like.",
     "evidence": "Many models vote for features, each on a part of the samples.",
     "answer": "The best set, with the proof and a reason for each feature. Change your mind; it follows at once.",
     "versions": "Name an answer, compare it with another one, export it.",
 }
-Page = Callable[["Seat"], Awaitable[None] | None]
-PAGES: dict[str, Page] = {}  # filled by the decorator below when the modules of `pages` are imported
 
 _MOST_PROBLEMS = 8  # that are listed
 _STATUS = {
@@ -49,16 +47,6 @@ _STATUS = {
     "deciding": "Finding the best set ...",
     "failed": "Something failed; see below",
 }
-
-
-def page(screen: str) -> Callable[[Page], Page]:
-    """Make a function the page of a screen: it draws into the frame at ``/s/{study}/{screen}``."""
-
-    def decorate(draw: Page) -> Page:
-        PAGES[screen] = draw
-        return draw
-
-    return decorate
 
 
 def address(bench: Seat, screen: str) -> str:
@@ -104,18 +92,25 @@ def frame(bench: Seat, screen: str) -> Iterator[None]:
         _tour(bench, screen)
         _problems(bench)
         yield
+        if (following := _next(screen)) is not None:
+            with ui.element("div").classes("next"):
+                ui.link(f"Next: {SCREENS[following]}", address(bench, following)).classes("button")
+
+
+def _next(screen: str) -> str | None:
+    order = list(SCREENS)
+    return order[order.index(screen) + 1] if screen != order[-1] else None
 
 
 def _tour(bench: Seat, screen: str) -> None:
     """Draw the step of the tour, which is hidden unless the browser is on it (static/app.js)."""
-    order = list(SCREENS)
-    step = order.index(screen) + 1
+    step, following = list(SCREENS).index(screen) + 1, _next(screen)
     with ui.element("aside").classes("panel tour").props('hidden aria-label="Tour"'):
-        html(text(f"Step {step} of {len(order)}: {SCREENS[screen]}"), tag="h2")
+        html(text(f"Step {step} of {len(SCREENS)}: {SCREENS[screen]}"), tag="h2")
         html(text(TOUR[screen]), tag="p")
         with ui.element("div").classes("row"):
-            if step < len(order):
-                ui.link(f"Next: {SCREENS[order[step]]}", address(bench, order[step])).classes("button main")
+            if following is not None:
+                ui.link(f"Next: {SCREENS[following]}", address(bench, following)).classes("button main")
             html("End the tour", tag="button").on("click", js_handler="() => window.ubayfs.tour('')")
 
 
@@ -144,15 +139,13 @@ def _changes(bench: Seat) -> None:
             buttons[name] = button(name.capitalize(), lambda _, action=action: action())
             buttons[name].props(f'id={name} aria-keyshortcuts="{keys.replace("Ctrl", "Control")}"')
 
+    @refreshed(bench, "state")
     def refresh() -> None:
         for name, element in buttons.items():
             label = getattr(bench, f"{name}_label")
             element.props["disabled"] = not label
             element.props["title"] = f"{name.capitalize()}: {label} ({actions[name][0]})" if label else ""
             element.update()
-
-    refresh()
-    on(bench, "state", refresh)
 
 
 def _status(bench: Seat) -> None:
@@ -187,13 +180,17 @@ def time_left(seconds: float) -> str:
     return f", about {seconds:.0f} s left" if seconds < 100 else f", about {seconds / 60:.0f} min left"
 
 
+def as_sent(bench: Seat, message: str) -> str:
+    """Return a message with files by the names under which they were sent, not by where the server keeps them."""
+    return message.replace(f"{bench.directory / 'uploads'}{os.sep}", "")
+
+
 def _problems(bench: Seat) -> None:
     """Show what is wrong with the study on every page: contradictions are named at once."""
 
     @live(bench, "problems")
     def problems() -> None:
-        # Where uploads are kept on the server means nothing to the one who sent them.
-        known = [each["message"].replace(f"{bench.directory / 'uploads'}{os.sep}", "") for each in bench.problems]
+        known = [as_sent(bench, each["message"]) for each in bench.problems]
         found = [message for message, each in zip(known, bench.problems, strict=True) if not each.get("passing")]
         for message in known:
             if message not in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -18,15 +19,19 @@ from .parts import notice
 if TYPE_CHECKING:
     from ..seat import Seat
 
-Draw = Callable[[], Awaitable[None] | None]
+Draw = Callable[[], None]
 
 # Where a page shows what went wrong; the frame makes the place.
 PLACES: WeakKeyDictionary[Client, ui.html] = WeakKeyDictionary()
 
 
-def html(content: str, tag: str = "div") -> ui.html:
+class Content(ui.html, component="static/content.js"):  # type: ignore[call-arg]
+    """HTML that changes in place."""
+
+
+def html(content: str, tag: str = "div") -> Content:
     """Put HTML on the page that `parts` made, where everything from files is escaped."""
-    return ui.html(content, sanitize=False, tag=tag)
+    return Content(content, sanitize=False, tag=tag)
 
 
 def on(bench: Seat, kinds: str | Iterable[str], redraw: Draw) -> None:
@@ -45,15 +50,14 @@ def on(bench: Seat, kinds: str | Iterable[str], redraw: Draw) -> None:
             unsubscribe()
             return
         with slot:
-            result = redraw()
-            if inspect.isawaitable(result):
-                background_tasks.create(_awaited(result, slot), name="redraw")
+            redraw()
 
     def arrived(event: Any) -> None:
         nonlocal waiting
-        if event.kind in wanted and not waiting and not loop.is_closed():
+        if event.kind in wanted and not waiting:
             waiting = True
-            loop.call_soon_threadsafe(run)
+            with suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(run)
 
     unsubscribe = bench.subscribe(arrived)
     client.on_delete(lambda: unsubscribe())
@@ -66,9 +70,34 @@ def _is_gone(slot: Any) -> bool:
         return True
 
 
-async def _awaited(result: Awaitable[None], slot: Any) -> None:
-    with slot:
-        await result
+def later(work: Callable[[], Awaitable[Any]]) -> None:
+    """Do something for the page while it is used; the work ends in silence if the page has been left meanwhile.
+
+    It is a function, not a coroutine: one that was made for a task that never begins, since the server ends, would
+    never be awaited.
+    """
+    client, slot = context.client, context.slot
+
+    async def until_left() -> None:
+        try:
+            with slot:
+                await work()
+        except RuntimeError:
+            if not client.is_deleted:
+                raise
+
+    background_tasks.create(until_left())
+
+
+def refreshed(bench: Seat, *kinds: str) -> Callable[[Draw], Draw]:
+    """Call a function now, and again after events of these kinds: a decorator."""
+
+    def decorate(refresh: Draw) -> Draw:
+        refresh()
+        on(bench, kinds, refresh)
+        return refresh
+
+    return decorate
 
 
 def live(bench: Seat, *kinds: str, tag: str = "div", classes: str = "") -> Callable[[Draw], Draw]:
@@ -81,19 +110,22 @@ def live(bench: Seat, *kinds: str, tag: str = "div", classes: str = "") -> Calla
     def decorate(draw: Draw) -> Draw:
         place = ui.element(tag).classes(classes)
 
-        def redraw() -> Awaitable[None] | None:
+        @refreshed(bench, *kinds)
+        def redraw() -> None:
             place.clear()
             with place:
-                result = draw()
-            return _awaited(result, place.default_slot) if inspect.isawaitable(result) else None
+                draw()
 
-        first = redraw()
-        if first is not None:
-            background_tasks.create(first, name="draw")
-        on(bench, kinds, redraw)
         return redraw
 
     return decorate
+
+
+def follow(bench: Seat, make: Callable[[], str], *kinds: str) -> Content:
+    """Draw HTML that is made again after events of these kinds; the page changes only where it does."""
+    place = html(make())
+    on(bench, kinds, lambda: place.set_content(make()))
+    return place
 
 
 def show_message(kind: str, message: Any, title: str | None = None) -> None:

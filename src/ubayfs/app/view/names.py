@@ -36,7 +36,7 @@ def names_field(label: str, chosen: list[str], known: Callable[[], Collection[st
     field = Field(label, "", "Type a part of a name, choose, press Enter. Patterns such as mean_* are allowed.", add)
     with field.control:
         chips = ui.element("div").classes("chips")
-        listed = suggestions(())
+        listed = suggestions()
         box = ui.element("input").props("type=text autocomplete=off")
     box.props["list"] = listed.html_id
     field.holds(box, "(e) => { const typed = e.target.value; e.target.value = ''; if (typed.trim()) emit(typed); }")

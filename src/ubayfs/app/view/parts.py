@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -39,6 +39,18 @@ def help_text(section: str, key: str) -> str:
     entry = SECTIONS[section].keys()[key]
     sentences = [part.replace("`", "") for part in (entry.help, entry.details) if part]
     return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in sentences)
+
+
+def choices(shown: Mapping[str, str], now: str) -> Markup:
+    """Return the options of a list: values and what is shown of them; one is chosen.
+
+    >>> choices({"a": "<A>"}, "a")
+    Markup('<option value="a" selected>&lt;A&gt;</option>')
+    """
+    return Markup().join(
+        Markup('<option value="{}"{}>{}</option>').format(key, Markup(" selected") if key == now else "", text(words))
+        for key, words in shown.items()
+    )
 
 
 def badge(name: str, title: str = "") -> Markup:

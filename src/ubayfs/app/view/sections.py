@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import get_annotations
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 from ...study.diagnostics import Problems
 from ...study.schema import SECTIONS
@@ -23,7 +23,7 @@ _LABELS = {
     "max_missing": "Largest share of missing values", "keep": "Samples of several files", "sheet": "Excel sheet",
     "ignore": "Columns that are not features", "features": "Feature names that are dates", "missing": "Missing values",
     "duplicates": "Names that occur several times", "below_detection": "Values below detection",
-    "groups": "Groups of samples",
+    "groups": "Groups of samples", "adjust_for": "Covariates to adjust for", "ordered": "Ordered scales",
 }  # fmt: skip
 
 # What a choice means, where its name alone does not tell it.
@@ -81,8 +81,9 @@ def read(section: str, key: str, typed: str) -> Any:
     if typed[0] in "{[":  # as a study file has it
         return parse_document(typed, Problems())
     entry = SECTIONS[section].keys()[key]
-    kind = str(get_annotations(SECTIONS[section])[key])
-    if "tuple" in kind and ("str" not in kind.split("tuple")[0] or "," in typed):  # names, or one name or several
+    hint = get_type_hints(SECTIONS[section])[key]
+    types = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    if any(get_origin(kind) is tuple for kind in types) and (str not in types or "," in typed):  # one name or several
         return [part.strip() for part in typed.split(",") if part.strip()]
     parse: Callable[[str], Any] = entry.option.parse if entry.option is not None else str
     try:

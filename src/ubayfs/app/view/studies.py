@@ -69,7 +69,9 @@ def _draw_new(library: Library) -> None:
 
         async def create(given: str) -> None:
             show_message("info", "Making the study ...", "")
-            _open(await asyncio.to_thread(library.create, given.strip() or "My study"))
+            study = await asyncio.to_thread(library.create, given.strip() or "My study")
+            name.clear(given)
+            _open(study)
 
         name.box.on("keydown.enter", lambda event: create(event.args), js_handler="(e) => emit(e.target.value)")
         button("Make the study", lambda _: create(str(name.value)), classes="main")
@@ -79,7 +81,7 @@ def _draw_tour(library: Library) -> None:
     async def demo() -> None:
         show_message("info", "Opening the demo study ...", "")
         study = await asyncio.to_thread(library.demo)
-        await ui.run_javascript("window.ubayfs.tour('on')")
+        ui.run_javascript("window.ubayfs.tour('on')")
         _open(study)
 
     with panel(

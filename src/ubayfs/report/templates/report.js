@@ -11,38 +11,48 @@ async function copy(text) {
   area.remove();
 }
 for (const button of all("button[data-copy]")) {
+  const words = button.textContent;
   button.hidden = false;
   button.addEventListener("click", async () => {
-    await copy(all(`#${button.dataset.copy} > *`).map(part => part.textContent).join("\n"));
-    const words = button.textContent;
-    button.textContent = "Copied";
+    const parts = all(`#${button.dataset.copy} > *`).map(part => part.textContent);
+    button.textContent = await copy(parts.join("\n")).then(() => "Copied", () => "Not copied: the browser does not allow it");
     setTimeout(() => { button.textContent = words; }, 1500);
   });
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true });
-function number(cell) {
-  const found = cell.textContent.replace(/,/g, "").match(/[-+]?\d+(\.\d+)?(e[-+]?\d+)?/i);
-  return found ? parseFloat(found[0]) - (cell.textContent.trim()[0] === "<" ? 1e-9 : 0) : -Infinity;
+// A hard constraint is stricter than any number; what has no number is not known.
+function number(text) {
+  const found = text.replace(/,/g, "").match(/[-+]?\d+(\.\d+)?(e[-+]?\d+)?/i);
+  if (!found) return text === "hard" ? Infinity : null;
+  return parseFloat(found[0]) - (text[0] === "<" ? 1e-9 : 0);
 }
-function sortBy(table, place) {
+// Sorts a table by a column; what is not known is last. A third click gives the order of the report back.
+function sortBy(table, place, report) {
   const heading = table.tHead.rows[0].cells[place], numeric = heading.classList.contains("number");
-  const down = heading.getAttribute("aria-sort") ? heading.getAttribute("aria-sort") === "ascending" : numeric;
+  const orders = numeric ? ["descending", "ascending"] : ["ascending", "descending"];
+  const order = orders[orders.indexOf(heading.getAttribute("aria-sort")) + 1];
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-  heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const order = (a, b) => numeric ? number(a) - number(b) : collator.compare(a.textContent, b.textContent);
-  const rows = Array.from(table.tBodies[0].rows);
-  rows.sort((a, b) => (down ? -1 : 1) * order(a.cells[place], b.cells[place]));
-  table.tBodies[0].append(...rows);
+  if (!order) return table.tBodies[0].append(...report);
+  heading.setAttribute("aria-sort", order);
+  const sign = order === "ascending" ? 1 : -1;
+  const keyed = report.map(row => {
+    const text = row.cells[place].textContent.trim();
+    return { row, key: numeric ? number(text) : text || null };
+  });
+  const [known, unknown] = [keyed.filter(({ key }) => key !== null), keyed.filter(({ key }) => key === null)];
+  known.sort((a, b) => sign * (numeric ? (a.key > b.key) - (a.key < b.key) : collator.compare(a.key, b.key)));
+  table.tBodies[0].append(...[...known, ...unknown].map(({ row }) => row));
 }
 for (const table of all("table.table")) {
-  if (table.tBodies[0].rows.length < 2) continue;
+  const report = Array.from(table.tBodies[0].rows);
+  if (report.length < 2) continue;
   Array.from(table.tHead.rows[0].cells).forEach((heading, place) => {
     const button = document.createElement("button");
     button.type = "button";
     button.title = "Sort";
     button.append(...heading.childNodes);
-    button.addEventListener("click", () => sortBy(table, place));
+    button.addEventListener("click", () => sortBy(table, place, report));
     heading.append(button);
   });
 }

@@ -37,31 +37,58 @@ window.ubayfs = {
     }
     input.value = "";
   },
-  // Give a box another value, unless somebody is typing there.
-  show(id, value, force) {
+  // Give a box another value instead of the one that the server knows. What has been sent since then stays: the server
+  // will hear of it; and so does what is being typed, unless it is taken back.
+  show(id, value, before) {
     const box = document.getElementById(id);
-    if (!box || (!force && box === document.activeElement && box.type !== "checkbox" && box.tagName !== "SELECT")) return;
-    if (box.type === "checkbox") box.checked = value; else box.value = value;
-    if (box.dataset.draft) sessionStorage.removeItem(draft_key(box));
+    if (!box || known(box) !== before) return;
+    box.known = value;
+    if (value_of(box) === before) put(box, value); else box.typed_over = before;
   },
   // The tour is a matter of the browser: on or off in all of its pages.
   tour(state) {
     localStorage.setItem("ubayfs-tour", state);
     for (const step of document.querySelectorAll(".tour")) step.hidden = state !== "on";
   },
-  forget(draft) { sessionStorage.removeItem(`draft:${location.pathname}:${draft}`); },
+  forget(drafts) {
+    const begin = `draft:${location.pathname}:${drafts}`;
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(begin)) sessionStorage.removeItem(key);
+  },
 };
 
 const draft_key = (box) => `draft:${location.pathname}:${box.dataset.draft}`;
-const is_text = (box) => box && (box.matches?.("input:not([type=checkbox]), textarea, select") || box.isContentEditable);
+// Where Ctrl+Z takes back what is typed; a list takes keys, too.
+const is_text = (box) => box && (box.matches?.("input:not([type=checkbox], [type=range]), textarea") || box.isContentEditable);
+const value_of = (box) => (box.type === "checkbox" ? box.checked : box.value);
+// The value of a box that the server knows: what it was drawn with, what was sent, or what the server has put there.
+const known = (box) => box.known
+  ?? (box.type === "checkbox" ? box.defaultChecked : box.querySelector?.("option[selected]")?.value ?? box.defaultValue ?? "");
+const tell = (box) => { if (box.type === "range") box.nextElementSibling.textContent = box.value; };
+const put = (box, value) => {
+  if (box.type === "checkbox") box.checked = value; else box.value = value;
+  tell(box);
+  if (box.dataset.draft) sessionStorage.removeItem(draft_key(box));
+};
 
 document.addEventListener("input", (event) => {
+  tell(event.target);
   if (event.target.dataset?.draft) sessionStorage.setItem(draft_key(event.target), event.target.value);
 });
-// What was typed into a box of one line is handed on when it changes; a text of several lines by its own button.
-document.addEventListener("change", (event) => {
-  if (event.target.dataset?.draft && event.target.tagName === "INPUT") sessionStorage.removeItem(draft_key(event.target));
+// What is typed is sent when the box is left; if a button needs it (data-held), it is a draft until that is done.
+document.addEventListener("change", ({ target }) => {
+  target.known = value_of(target);
+  if (!target.dataset?.draft || "held" in target.dataset) return;
+  setTimeout(() => { if (target.isConnected) sessionStorage.removeItem(draft_key(target)); });  // else it is drawn again
 });
+// A box whose text was taken back shows what is true by now; a draft of an earlier visit is sent as if it had been typed now.
+const left = (box) => {
+  const draft = box.dataset?.draft && sessionStorage.getItem(draft_key(box)) === box.value;
+  if (box.typed_over !== undefined && box.typed_over === value_of(box)) put(box, box.known);
+  else if (draft && known(box) !== box.value) box.dispatchEvent(new Event("change", { bubbles: true }));
+  delete box.typed_over;
+};
+document.addEventListener("focusout", (event) => left(event.target));
+document.addEventListener("keydown", ({ key, target }) => { if (key === "Enter" && target.tagName === "INPUT") setTimeout(() => left(target)); });
 // A part that is drawn again keeps the focus: the new box with the same data-keep has it.
 let kept = "";
 document.addEventListener("focusin", (event) => { kept = event.target.dataset?.keep || ""; });
@@ -77,6 +104,7 @@ new MutationObserver(() => {
     if (kept !== null && box.value !== kept) {
       box.value = kept;
       box.dispatchEvent(new Event("input", { bubbles: true }));
+      if ("held" in box.dataset) box.dispatchEvent(new Event("change", { bubbles: true }));
     }
   }
 }).observe(document.documentElement, { childList: true, subtree: true });
@@ -97,7 +125,7 @@ document.addEventListener("keydown", (event) => {
 
 // Keys of buttons, such as those of a question: not while somebody types.
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || is_text(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || is_text(event.target) || event.target.tagName === "SELECT") return;
   const wanted = [...document.querySelectorAll(`[data-key="${CSS.escape(event.key)}"]`)];
   const button = wanted.find((each) => each.offsetParent && !each.disabled);
   if (button) { event.preventDefault(); button.click(); }

@@ -2,7 +2,7 @@
 "use strict";
 window.ubayfs.features = {
   words: ["very likely", "likely", "neutral", "unlikely"],
-  needle: "", shown: "all", narrow: false, votes: false, layout: "false false", early: null,
+  needle: "", shown: "all", narrow: false, votes: false, layout: "false false", early: null, missed: null,
   ready(api, address) {
     this.api = api;
     this.box = document.querySelector(".features");
@@ -15,9 +15,11 @@ window.ubayfs.features = {
   },
   async load(address) {
     this.address = address || this.address;
-    const early = this.early;
+    const early = this.early, missed = this.missed = [];
     this.early = null;  // what was asked for while the page was being drawn
     const answer = await (early || this.fetch(this.address));
+    if (missed !== this.missed) return;  // it is asked for anew
+    this.missed = null;
     const { names = [], blocks, stated = {}, votes } = answer;
     this.votes = Boolean(votes);
     this.fit(window.matchMedia("(max-width: 40rem)").matches);
@@ -25,10 +27,12 @@ window.ubayfs.features = {
       const [w, y] = stated[i] || [null, ""];
       return { i, n, b: blocks ? blocks[i] : "", w, y, v: votes ? votes[i] : null };
     }));
+    missed.forEach((rows) => this.change(rows));  // the answer may be older
   },
   async fetch(address) { return (await fetch(address)).json(); },
   // Rows that changed: position, votes or word, why.
   change(rows) {
+    this.missed?.push(rows);
     const update = rows.filter(([i]) => this.api.getRowNode(String(i))).map(([i, w, y]) => {
       return { ...this.api.getRowNode(String(i)).data, w, y, f: undefined };
     });
@@ -130,9 +134,3 @@ document.addEventListener("keydown", (event) => {
   const search = document.querySelector("[data-search]");
   if (search) { event.preventDefault(); search.focus(); search.select(); }
 });
-// A part that is drawn again keeps the focus where it was.
-let last_focus = "";
-document.addEventListener("focusin", (event) => { last_focus = event.target.dataset.key || ""; });
-new MutationObserver(() => {
-  if (last_focus && document.activeElement === document.body) document.querySelector(`[data-key="${last_focus}"]`)?.focus();
-}).observe(document.documentElement, { childList: true, subtree: true });

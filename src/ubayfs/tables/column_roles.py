@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._arguments import did_you_mean
+from ..data.blocks import members_by_prefix
 from ..data.categories import MOST_LEVELS
 from ..data.reading_rules import SurvivalColumns, target_columns
-from ..exceptions import InputError
-from .names import PrefixBlocks
-from .survival_roles import infer_survival
+from ..data.survival import EVENT_WORDS, TIME_WORDS, Survival
+from ..exceptions import InputError, repr_of
+from .columns import as_floats, is_number_type, offending, reads_as_number
+from .covariates import likely_covariates
+from .layout import GROUP_WORDS, ID_WORDS, numbers_rows, words
+from .table import Table, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from ..tables import Table
 
 Target = str | SurvivalColumns | None
 
@@ -36,6 +38,16 @@ _MOST_BLOCKS = 50
 _MOST_CANDIDATES = 5
 _MOST_CODES = 10  # distinct whole numbers of a column that may code classes, such as 0 and 1
 _FEWEST_IN_BLOCK = 2
+
+# Names of endpoints say neither time nor event: OS_MONTHS and OS_STATUS.
+_ENDPOINTS = TIME_WORDS & EVENT_WORDS
+# Units alone may be of an age, too.
+_UNITS = frozenset({"day", "days", "month", "months", "year", "years"})
+# Their codes may mean either: 1 is the event in some tables, the censoring in others.
+_CENSORING = frozenset({"cens", "censor", "censored", "censoring"})
+# A column with one of these words has classes to tell apart, also beside times and events; not months since diagnosis.
+_CLASSES = frozenset({"target", "diagnosis", "class", "label", "outcome", "response", "phenotype"})
+_QUANTITIES = frozenset({"age", "time", "date"}) | _UNITS
 
 
 @dataclass(frozen=True)
@@ -67,25 +79,20 @@ class ColumnRoles:
 
 def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     """Infer the roles of the columns; a target that is given stays."""
-    from ..tables.columns import is_number_type
-    from ..tables.covariates import likely_covariates
-    from ..tables.layout import words as words_of
-    from ..tables.table import quoted
-
     frame = table.frame
     columns = [str(name) for name in frame.columns]
     for name in target_columns(target):
         if name not in columns:
             hint = did_you_mean(name, columns) or f" The columns are {quoted(sorted(table.annotations) or columns)}."
-            rule = f"must be a column of {table.path}; got {name!r}.{hint}"
+            rule = f"must be a column of {table.path}; got {repr_of(name)}.{hint}"
             raise InputError.of("target", rule, name)
     possible = [name for name in columns if not table.annotations or name in table.annotations]
     survival, similar = infer_survival(table, possible) if target is None else (None, [])
     if isinstance(target, SurvivalColumns):
         survival, target = target, None
     taken = {*target_columns(survival), *target_columns(target)}
-    words = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if not is_number_type(dtype)]
-    text = {name for name in words if _is_text(frame[name], table.decimal)}
+    others = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if not is_number_type(dtype)]
+    text = {name for name in others if _is_text(frame[name], table.decimal)}
     ids = {name for name in columns if name not in taken and _is_id(name, frame, name in text, table.decimal)}
     candidates = [name for name in _targets(frame, columns, text, table.annotations) if name not in ids]
     codes = [name for name in _coded(frame, columns, table.annotations) if name not in ids and name not in candidates]
@@ -98,8 +105,8 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
     candidates += codes
     groups = next((name for name in columns if name not in ids | taken | {target} and _is_groups(name, frame)), None)
     roles = {target, groups, *taken, *table.annotations}
-    # Words that may be a target are no features until a person says so: another outcome would give it away.
-    useless = {name for name in text if not _is_category(frame[name]) or set(words_of(name)) & set(_TARGET_WORDS)}
+    # Text that may be a target is not a feature by default: another outcome would reveal the answer.
+    useless = {name for name in text if not _is_category(frame[name]) or set(words(name)) & set(_TARGET_WORDS)}
     ignored = tuple(name for name in columns if name not in roles and name in ids | useless | set(similar))
     others = [name for name in columns if name not in roles and name not in ignored]
     features = tuple(sorted(others, key=text.__contains__))  # numbers first: they serve as examples
@@ -120,8 +127,6 @@ def infer_columns(table: Table, target: Target = None) -> ColumnRoles:
 
 def _is_text(column: pd.Series, decimal: str | None) -> bool:
     """Tell whether a column holds words; a few wrong cells among numbers are a mistake."""
-    from ..tables.columns import offending, reads_as_number
-
     bad = offending(column, decimal)
     return 2 * int(bad.sum()) > int(column.notna().sum()) and not all(map(reads_as_number, column[bad]))
 
@@ -134,16 +139,12 @@ def _is_category(column: pd.Series) -> bool:
 
 
 def _is_id(name: str, frame: pd.DataFrame, text: bool, decimal: str | None) -> bool:
-    from ..tables.layout import ID_WORDS, numbers_rows, words
-
     if text:
         return bool(frame[name].is_unique)
     return not ID_WORDS.isdisjoint(words(name)) and numbers_rows(frame[name], decimal)
 
 
 def _is_groups(name: str, frame: pd.DataFrame) -> bool:
-    from ..tables.layout import GROUP_WORDS, words
-
     if GROUP_WORDS.isdisjoint(words(name)) or (column := frame[name]).isna().any():
         return False
     return _FEWEST_GROUPS <= column.nunique() < len(column)
@@ -151,8 +152,6 @@ def _is_groups(name: str, frame: pd.DataFrame) -> bool:
 
 def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annotations: frozenset[str]) -> list[str]:
     """Return columns that may be the target, the likeliest first."""
-    from ..tables.layout import GROUP_WORDS, words
-
     ranked = []
     for position, name in enumerate(columns):
         found = words(name)
@@ -172,8 +171,6 @@ def _targets(frame: pd.DataFrame, columns: Sequence[str], text: set[str], annota
 
 def _coded(frame: pd.DataFrame, columns: Sequence[str], annotations: frozenset[str]) -> list[str]:
     """Return columns of a few whole numbers, which may be classes: first with the fewest values, then from the end."""
-    from ..tables.layout import GROUP_WORDS, words
-
     found = []
     for position, (name, (_, column)) in enumerate(zip(columns, frame.items(), strict=True)):
         # AnnData keeps the descriptions of samples apart; all other columns are measurements there.
@@ -204,7 +201,7 @@ def _separator(features: Sequence[str]) -> str | None:
     """
     best: tuple[float, str] | None = None
     for separator in _SEPARATORS:
-        sizes = [len(members) for members in PrefixBlocks(separator).members(features).values()]
+        sizes = [len(members) for members in members_by_prefix(features, separator).values()]
         shared = [size for size in sizes if size >= _FEWEST_IN_BLOCK]
         if 5 * (len(sizes) - len(shared)) > len(sizes):
             continue
@@ -212,3 +209,46 @@ def _separator(features: Sequence[str]) -> str | None:
         if 2 <= len(sizes) <= _MOST_BLOCKS and covered > 0.5 and (best is None or covered > best[0]):
             best = (covered, separator)
     return None if best is None else best[1]
+
+
+# -- survival ----------------------------------------------------------------------------------------------------------
+
+
+def infer_survival(table: Table, columns: Sequence[str]) -> tuple[SurvivalColumns | None, list[str]]:
+    """Return time and event, None if no columns seem to be that, and further columns of that kind.
+
+    As features these would reveal the answer.
+    """
+    named = {name: set(words(name)) for name in columns}
+    if any(found & _CLASSES and found.isdisjoint(_QUANTITIES) for found in named.values()):
+        return None, []
+    events = [name for name, found in named.items() if found & (EVENT_WORDS - _ENDPOINTS | _CENSORING)]
+    times = [name for name, found in named.items() if found & (TIME_WORDS - _UNITS) and name not in events]
+    pairs = [(len(named[time] & named[event]), time, event) for event in events for time in times]
+    for _, time, event in sorted(pairs, key=lambda pair: -pair[0]):
+        if is_survival(table, time, event):
+            others = [name for name in (*times, *events) if name not in (time, event)]
+            return SurvivalColumns(time=time, event=event), others
+    return None, []
+
+
+def is_censoring(event: str) -> bool:
+    """Tell whether the name of a column leaves open which of its values is the event."""
+    return not _CENSORING.isdisjoint(words(event))
+
+
+def is_survival(table: Table, time: str, event: str) -> bool:
+    """Tell whether two columns can be a time and an event."""
+    return n_events(table, time, event) > 0
+
+
+def n_events(table: Table, time: str, event: str) -> int:
+    """Return the number of events of the samples that have both; 0 if the columns are something else."""
+    known = table.frame[[time, event]].dropna()
+    times = as_floats(known[time], table.decimal)
+    if len(set(times.tolist())) <= 2:
+        return 0
+    try:
+        return int(Survival(times, known[event].to_numpy()).event.sum())
+    except InputError:
+        return 0

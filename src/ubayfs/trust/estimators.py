@@ -1,7 +1,9 @@
-"""A random forest for the threads of folds.
+"""Estimators that scikit-learn does not have as folds need them: forests for threads, and predictors of risk.
 
-That of scikit-learn sets the warning filters of the whole process for each tree, and warns when another thread has just
-emptied them. Trees alone do so for moments only. Without threads, a validation on two cores would take twice as long.
+The forest of scikit-learn sets the warning filters of the whole process for each tree, and warns when another thread
+has just emptied them. Trees alone do so for moments only. Without threads, a validation on two cores would take twice
+as long. Predictors of risk learn from the structured array of a survival target and predict numbers that are higher for
+earlier events.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from .._arguments import Array, Floats
+from ..data.hazards import RiskSets, fit_cox
 
 
 class _Forest(BaseEstimator):
@@ -71,3 +74,34 @@ class ForestRegressor(RegressorMixin, _Forest):
     def predict(self, X: Floats) -> Floats:
         """Return the mean of the trees, of shape (n_samples,)."""
         return self._mean("predict", X)
+
+
+class CoxRidge(BaseEstimator):
+    """Cox's proportional hazards: minus log-likelihood + penalty / 2 * |coefficients|^2, for standardized columns.
+
+    Parameters
+    ----------
+    penalty : float
+        With 10 chosen features, 0.1 to 300 gave the same C-index but for 0.003 (TCGA ovarian); with all features 50 was
+        within 0.02 of the best of 1 to 10,000 on its proteins, miRNA and both, and on three planted sets.
+    """
+
+    def __init__(self, penalty: float = 50.0) -> None:
+        self.penalty = penalty
+
+    def fit(self, X: Floats, y: Array) -> CoxRidge:
+        """Learn from X of shape (n_samples, n_features) and times and events of shape (n_samples,)."""
+        self.coef_ = fit_cox(np.asarray(X, dtype=np.float64), y["time"], y["event"], self.penalty).coefficients
+        return self
+
+    def predict(self, X: Floats) -> Floats:
+        """Return log hazards but for a constant, of shape (n_samples,)."""
+        return np.asarray(X @ self.coef_)
+
+
+class ResidualForest(ForestRegressor):
+    """A forest that predicts martingale residuals: how many events a sample has more than expected by its time."""
+
+    def fit(self, X: Floats, y: Array) -> Any:
+        """Learn from X of shape (n_samples, n_features) and times and events of shape (n_samples,)."""
+        return super().fit(X, RiskSets.of(y["time"], y["event"]).null_residuals(np.ones((1, len(y))))[0])

@@ -141,16 +141,19 @@ class TrustWork:
         known = self.trust.validation
         if known is None or not known.complete:
             digest = decision_digest(self.study, self.evidence)
-            validation = self._part(f"validation-{digest[:12]}", "folds", "folds", _validated, study=self.study)
+            validation = self._part("validation", "folds", "folds", _validated, digest[:12], study=self.study)
             if validation is not None and validation.n_done:
                 self.trust = replace(self.trust, validation=validation, validated=digest)
 
-    def _part(self, part: str, label: str, unit: str, work: Callable[..., Any], **settings: Any) -> Any:
+    def _part(
+        self, part: str, label: str, unit: str, work: Callable[..., Any], digest: str = "", **settings: Any
+    ) -> Any:
         """Return what a part finds; None if it cannot be done, or an earlier one was stopped."""
         if self.stopped:
             return None
         study = self.study.study
-        checkpoint = None if self.checkpoint is None else self.checkpoint / part  # of just what it does
+        folder = f"{part}-{digest}" if digest else part
+        checkpoint = None if self.checkpoint is None else self.checkpoint / folder  # of just what it does
         common = {"random_state": study.trust.seed, "n_jobs": study.evidence.n_jobs, "checkpoint": checkpoint}
         try:
             with self.watch(label, unit) as update:
@@ -161,7 +164,7 @@ class TrustWork:
 
                 return work(self.study.data, _ensemble(self.study), **settings, **common, on_progress=on_progress)
         except UBayFSError as error:
-            self._problem(part.partition("-")[0], error)
+            self._problem(part, error)
             return None
 
     def _problem(self, part: str, error: UBayFSError) -> None:

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ubayfs import Evidence, collect_evidence, decide, max_size
+from ubayfs.data.advice import outlying_values
 from ubayfs.data.feature_data import FeatureData
-from ubayfs.data.lone_values import lone_values
 from ubayfs.exceptions import UBayFSWarning
 from ubayfs.summary import advice_facts
 
 
 def found_in(X):
-    return list(lone_values(X, X.min(axis=0), X.max(axis=0)))
+    return list(outlying_values(X, X.min(axis=0), X.max(axis=0)))
 
 
 def literal(x):
@@ -40,18 +40,20 @@ ENTRIES = st.one_of(
 def test_they_are_those_of_the_definition(entries, dtype):
     x = np.clip(entries, -3e38, 3e38).astype(dtype) if dtype == np.float32 else np.array(entries)
     found = found_in(x[:, None])
-    assert [lone.value for lone in found] == ([] if literal(x.astype(float)) is None else [literal(x.astype(float))])
-    for lone in found:
-        others = x[x != lone.value].astype(float)
-        assert (lone.low, lone.high, lone.n_samples) == (others.min(), others.max(), len(x) - len(others))
+    assert [outlier.value for outlier in found] == (
+        [] if literal(x.astype(float)) is None else [literal(x.astype(float))]
+    )
+    for outlier in found:
+        others = x[x != outlier.value].astype(float)
+        assert (outlier.low, outlier.high, outlier.n_samples) == (others.min(), others.max(), len(x) - len(others))
 
 
 @pytest.mark.parametrize("value", [1e18, -1e30, 9999999999, -999, 1e300])
 def test_one_of_many_columns_is_named(value):
     X = np.random.default_rng(0).normal(10, 3, size=(300, 700))
     X[123, 456] = value
-    (lone,) = found_in(X)
-    assert (lone.column, lone.value, lone.n_samples) == (456, value, 1)
+    (outlier,) = found_in(X)
+    assert (outlier.column, outlier.value, outlier.n_samples) == (456, value, 1)
     X[7, 456] = value  # a code stands in more than one place
     assert found_in(X)[0].n_samples == 2
 
@@ -78,7 +80,7 @@ def test_evidence_names_them_in_every_form(tmp_path):
     with pytest.warns(UBayFSWarning, match=r"'x5': 1e\+18 in 1 sample, the others from .* to"):
         evidence = collect_evidence(X, y, "fisher", n_models=10, n_features_per_model=2, random_state=0)
     (advice,) = evidence.advice
-    assert advice.code == "lone_values"
+    assert advice.code == "outlying_values"
     assert advice.facts["n_features"] == 1
     assert (advice.facts["features"], advice.facts["values"], advice.facts["n_samples"]) == (["x5"], [1e18], [1])
     assert advice == FeatureData.from_table(X, y).advice[0]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import r2_score, roc_auc_score
 
-from ubayfs.trust.forest import ForestClassifier, ForestRegressor
+from ubayfs.trust.estimators import ForestClassifier, ForestRegressor
 
 
 def planted(rng, n):

@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from ubayfs import collect_evidence, decide, max_size
-from ubayfs.data import twins as module
+from ubayfs.data import advice as module
+from ubayfs.data.advice import identical_columns
 from ubayfs.data.feature_data import FeatureData
 from ubayfs.data.sparse_columns import SparseColumns
-from ubayfs.data.twins import twins
 from ubayfs.report import render_markdown
 from ubayfs.summary import answer, summarize
 
@@ -47,7 +47,7 @@ def test_they_are_those_of_the_definition(X, order, dtype):
     with np.errstate(over="ignore"):
         X = np.array(X, order=order, dtype=dtype)
     before = X.copy()
-    assert twins(X, *extremes(X)) == literal(X)
+    assert identical_columns(X, *extremes(X)) == literal(X)
     np.testing.assert_array_equal(X, before)
 
 
@@ -55,14 +55,14 @@ def test_they_are_those_of_the_definition(X, order, dtype):
 def test_blocks_and_sparse_tables_change_nothing(X, entries):
     stored = SparseColumns.of(sparse.csr_array(X))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_BLOCK_ENTRIES", entries)
-        assert twins(stored, *stored.extremes()) == twins(X, *extremes(X)) == literal(X)
+        patch.setattr(module, "_HASHED_ENTRIES", entries)
+        assert identical_columns(stored, *stored.extremes()) == identical_columns(X, *extremes(X)) == literal(X)
 
 
-def test_equal_hashes_alone_make_no_twins(monkeypatch):
+def test_equal_hashes_alone_make_no_identical_columns(monkeypatch):
     monkeypatch.setattr(module.np, "einsum", lambda _, factors, bits: np.zeros(bits.shape[1], dtype=np.uint64))
     X = np.array([[0.0, 0, 1, 0, 1], [0, 1, 0, 1, 0], [1, 0, 0, 0, 0]])
-    assert twins(X, *extremes(X)) == [[1, 3], [2, 4]]
+    assert identical_columns(X, *extremes(X)) == [[1, 3], [2, 4]]
 
 
 def test_hashes_tell_columns_of_few_values_apart():
@@ -73,7 +73,7 @@ def test_hashes_tell_columns_of_few_values_apart():
     with pytest.MonkeyPatch.context() as patch:
         bits = module._bits
         patch.setattr(module, "_bits", lambda values: (compared.append(values.ndim), bits(values))[1])
-        assert twins(X, *extremes(X)) == []
+        assert identical_columns(X, *extremes(X)) == []
     assert compared.count(1) == 0
 
 
@@ -91,17 +91,19 @@ def test_evidence_and_report_name_them(recwarn):
     assert not recwarn.list  # it is a note
     (advice,) = evidence.advice
     assert advice == FeatureData.from_table(X, y).advice[0]
-    assert (advice.code, advice.category) == ("twins", None)
+    assert (advice.code, advice.category) == ("identical_features", None)
     assert advice.facts["groups"] == [["x3", "x7", "x9"], ["x4", "x5"]]
     assert (advice.facts["n_features"], advice.facts["n_groups"]) == (5, 2)
     selection = decide(evidence, constraints=max_size(1, rho=np.inf))
-    assert [(record["feature"], record["twins"]) for record in answer(selection)["chosen"]] == [("x3", ["x7", "x9"])]
+    assert [(record["feature"], record["identical_to"]) for record in answer(selection)["chosen"]] == [
+        ("x3", ["x7", "x9"])
+    ]
     report = render_markdown(summarize(selection, n_draws=0))
     assert "Identical to" in report
     assert "x7 and x9" in report
 
 
-def test_a_value_that_differs_makes_no_twins():
+def test_a_value_that_differs_makes_no_identical_columns():
     X, y = table()
     X[:, 7] = X[:, 3]
     X[20, 7] = np.nextafter(X[20, 7], 9)

@@ -1,21 +1,31 @@
-"""The data of a study: its table, and features, target and groups as far as the section `data` is right."""
+"""The files of a study, each read once: its data table, and the tables, lists and gene sets that knowledge is in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arguments import did_you_mean, nearest
 from .._files import ReadBytes
+from ..data.blocks import Blocks
 from ..data.feature_data import FeatureData
 from ..data.reading_rules import target_columns
 from ..exceptions import InputError, StudyError
-from .diagnostics import Problems
-from .names import is_pattern
+from ..knowledge.aliases import Aliases, read_aliases
+from ..knowledge.matching import blocks_of
+from ..knowledge.patterns import is_pattern
+from ..knowledge.rows import Knowledge, read_rows, restricted
+from .blocks import AnyBlocks, GeneSetBlocks, TableBlocks
+from .diagnostics import Path, Problems, reported
+from .experts import Expert
 from .schema import DataSection
 from .study import Study
 
@@ -24,7 +34,7 @@ if TYPE_CHECKING:
 
 # In place of a rule that is wrong: one that refuses nothing, or None for the default.
 _PERMISSIVE = {"duplicates": "suffix", "below_detection": "limit", "features": "as_is", "keep": None, "encoding": None}
-# Without these nobody can tell which names of a file are features; but all of them are in the file.
+# Without these it is not known which names of a file are features; but all of them are in the file.
 _ORIENTATION = {"samples", "features_in", "id"}
 
 
@@ -43,7 +53,7 @@ class StudyData:
     n_features : range
         How many of them there may be.
     ordered : bool
-        Whether positions among the features tell anything.
+        Whether the order of the features is known, so that they may be given by position.
     """
 
     def __init__(self, study: Study, problems: Problems) -> None:
@@ -75,6 +85,7 @@ class StudyData:
             meant = nearest(key, vars(section))
             if meant is not None:  # what is misspelled has its default in the study
                 problems(("data", meant), "")
+        self._check_files()
         wrong = {name for name in section.LAYOUT if not problems.is_sound("data", name)}
         if wrong & {"path", "sheet"}:
             return
@@ -94,6 +105,21 @@ class StudyData:
             argument = "sheet" if error.argument == "sheet" and section.sheet is not None else argument
             if argument not in wrong:
                 problems(("data", argument), str(error))
+
+    def _check_files(self) -> None:
+        """Report every file that is missing, however the files are to be read."""
+        from ..tables.formats import check_file
+
+        section = self.study.data
+        files: list[tuple[Path, str | None]] = [(("samples",), section.samples)]
+        if isinstance(section.path, str):
+            files.append((("path",), section.path))
+        else:
+            files += [(("path", block), file) for block, file in section.path.items()]
+        for at, file in files:
+            if file is not None and self.problems.is_sound("data", *at):
+                with reported(self.problems, ("data", *at)):
+                    check_file(self.study.folder / file)
 
     def _read_names(self, read: ReadBytes) -> None:
         """Take all names that may be features out of a file of which it is not known how it is laid out.
@@ -151,7 +177,8 @@ class StudyData:
                     )
             names = names if self.data is None else list(self.data.feature_names)
             n_least = self._fewest(table, names, [problem.path[0] for problem in misplaced], found)
-        self.features, self.n_features = names, range(n_least, len(names) + 1)
+        if names:  # without any, some columns have a wrong role, and their names are not known
+            self.features, self.n_features = names, range(n_least, len(names) + 1)
 
     def _fewest(self, table: Table, names: list[str], misplaced: list[str | int], found: list[str | int]) -> int:
         """Return how few features there may be: columns may still have another role, or be left out."""
@@ -159,14 +186,14 @@ class StudyData:
             return 0
         if not self.problems.is_sound("data", "duplicates") and "duplicates_merged" in {n.code for n in table.notes}:
             return 0
-        # A name that is not that of a column stands for one, a pattern for those that begin and end alike.
+        # A wrong name counts as one column, a wrong pattern as those that begin and end alike.
         patterns = [given for given in self.study.data.ignore if misplaced and is_pattern(given)]
         absent = [given for given in patterns if not any(fnmatchcase(str(name), given) for name in table.frame)]
         n_meant = sum(_may_mean(given, name) for given in absent for name in names) - len(absent)
         return max(len(names) - len(misplaced) - n_meant - found.count("path"), 0)
 
     def knows_target(self) -> bool:
-        """Tell whether target and task are as they should be."""
+        """Tell whether nothing is wrong with target and task."""
         return self.problems.is_sound("data", "target") and self.problems.is_sound("data", "task")
 
     def _read_features(self, table: Table, settings: Mapping[str, Any]) -> tuple[FeatureData | None, list[str | int]]:
@@ -193,3 +220,119 @@ def _samples_only(table: Table, section: DataSection) -> Table:
     groups = [] if section.groups is None else [section.groups]
     frame = table.frame[[*target_columns(section.target), *groups, *section.adjust_for]]
     return replace(table, frame=frame.assign(**{"".join(frame) + " feature": np.arange(len(frame))}))
+
+
+# -- files of knowledge ------------------------------------------------------------------------------------------------
+
+
+class KnowledgeFiles:
+    """Reads tables, lists of names, aliases and gene sets of a study, each once; what is wrong with them is reported.
+
+    Parameters
+    ----------
+    folder : Path
+        Where their paths start.
+    problems : Problems
+    unknown : {"skip", "error"}
+        What is done with names of tables that are not in the data.
+    inputs : iterable of str
+        The paths of all files of the study; the content of those that are named several times is stored.
+    """
+
+    def __init__(self, folder: FilePath, problems: Problems, unknown: str = "skip", inputs: Iterable[str] = ()) -> None:
+        self.folder, self.problems, self.unknown = folder, problems, unknown
+        self._n_uses = Counter(os.path.normpath(folder / path) for path in inputs)
+        self._contents: dict[str, bytes] = {}
+        self._rows: dict[tuple[str, str | None], tuple[Knowledge | None, list[str]]] = {}
+        self._aliases: dict[str, tuple[Aliases | None, list[str]]] = {}
+
+    def read(self, path: FilePath) -> bytes:
+        """Return the content of a file."""
+        place = os.path.normpath(path)
+        if self._n_uses[place] < 2:
+            return path.read_bytes()
+        if place not in self._contents:
+            self._contents[place] = path.read_bytes()
+        return self._contents[place]
+
+    def rows(self, source: str, at: Path, sheet: str | None = None) -> Knowledge | None:
+        """Return the rows of a file that is named at a place of the study."""
+        file = self.folder / source
+        place = (os.path.normpath(file), sheet)
+        return self._once(self._rows, place, at, lambda report: read_rows(file, report, sheet=sheet, read=self.read))
+
+    def aliases(self, source: str | None, key: str) -> Aliases | None:
+        """Return the aliases of a section, if it names a file of them."""
+        if source is None:
+            return None
+        file, at = self.folder / source, (key, "aliases")
+        place = os.path.normpath(file)
+        return self._once(self._aliases, place, at, lambda report: read_aliases(file, report, read=self.read))
+
+    def _once(self, known: dict[Any, Any], key: Any, at: Path, read: Callable[[Callable[[str], None]], Any]) -> Any:
+        """Return what is in a file; if it cannot be read, that is reported wherever it is named."""
+        is_new = key not in known
+        if is_new:
+            messages: list[str] = []
+            known[key] = read(messages.append), messages
+        found, messages = known[key]
+        for message in messages if is_new or found is None else ():
+            self.problems(at, message)
+        return found
+
+    @property
+    def features(self) -> list[str]:
+        """The features that are named in files that were read."""
+        found = [table for table, _ in self._rows.values() if table is not None]
+        return [row.feature for table in found for row in table.rows if row.feature is not None]
+
+    def table(self, source: Any, at: Path, *columns: str) -> Knowledge | None:
+        """Return the table of a section or of an expert, if it is there and has the columns that are needed."""
+        if source.table is None:
+            return None
+        path: Path = (*at, "table")
+        table = self.rows(source.table, path, source.sheet)
+        with reported(self.problems, path):
+            if table is None:
+                return None
+            if not (at[0] == "prior" and {"cost", "why", "source"} & set(table.columns)):
+                table.require(*columns)
+            return replace(table, unknown=self.unknown)
+        return None
+
+    def expert_tables(self, experts: Mapping[str, Expert], aliases: Aliases | None) -> dict[str, Knowledge | None]:
+        """Return the tables of experts, by their names."""
+        found = {name: self.table(expert, ("prior", "experts", name), "weight") for name, expert in experts.items()}
+        return {name: None if table is None else replace(table, aliases=aliases) for name, table in found.items()}
+
+    def check_costs(self, table: Knowledge | None) -> None:
+        """Report features of a table without a cost, which a budget needs."""
+        for row in table.rows if table is not None and "cost" in table.columns else ():
+            if row.feature is not None and row.cost is None:
+                self.problems(("prior", "table"), f"{row.place}: feature {row.feature!r} has no cost; 0 if it is free.")
+
+    def block_rows(self, given: AnyBlocks) -> Knowledge | None:
+        """Return the rows of a table of blocks, or of a file of gene sets; None if there is neither, or it is wrong."""
+        if isinstance(given, TableBlocks):
+            return self.table(given, ("blocks",), "feature", "block")
+        if not isinstance(given, GeneSetBlocks):
+            return None
+        table, aliases = self.rows(given.gene_sets, ("blocks", "gene_sets")), self.aliases(given.aliases, "blocks")
+        with reported(self.problems, ("blocks", "gene_sets")):
+            if table is None:
+                return None
+            table.require("feature", "block")
+            for position, pattern in enumerate(given.only):
+                with reported(self.problems, ("blocks", "only", position)):
+                    restricted(table, [pattern])
+            # With a wrong pattern it is not known which gene sets are wanted; but all of them are in the file.
+            wanted = given.only if self.problems.is_sound("blocks", "only") else ()
+            return replace(restricted(table, wanted), aliases=aliases)
+        return None
+
+    def blocks(self, given: TableBlocks | GeneSetBlocks, table: Knowledge | None, features: Sequence[str]) -> Blocks:
+        """Return the blocks that rows of a table, or of a file of gene sets, put features into."""
+        path = ("blocks", "table" if isinstance(given, TableBlocks) else "gene_sets")
+        if table is None or not self.problems.is_sound(*path):
+            return Blocks({})
+        return blocks_of(table, features, partial(self.problems, path), isinstance(given, GeneSetBlocks))

@@ -1,0 +1,64 @@
+"""Which processes of a server may compute what can wait: as many at once as there are processors for it.
+
+Else twenty studies that look for alternatives would slow down the server, and the set of the twenty-first.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from .._files import try_lock
+
+
+class Turns:
+    """A number of files in a folder; whoever locks one has a turn, which ends with the process, however it ends.
+
+    Parameters
+    ----------
+    folder : Path or None
+        None: there is nobody to wait for.
+    kind : str
+    n : int
+        Turns that there are at once.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     first, second = Turns(Path(folder), "stages", 1), Turns(Path(folder), "stages", 1)
+    ...     taken = first.take(), second.take()
+    ...     first.end()
+    ...     again = second.take()
+    ...     second.end()
+    >>> taken, again
+    ((True, False), True)
+    """
+
+    def __init__(self, folder: Path | None, kind: str, n: int) -> None:
+        paths = [] if folder is None else [folder / f"{kind}-{i}" for i in range(n)]
+        self._paths, self._held = paths, -1
+
+    def take(self) -> bool:
+        """Take a turn; False if all are taken."""
+        for path in self._paths if self._held < 0 else ():
+            held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            if try_lock(held):
+                self._held = held
+                break
+            os.close(held)
+        return self._held >= 0 or not self._paths
+
+    def end(self) -> None:
+        """Let somebody else have the turn."""
+        if self._held >= 0:
+            held, self._held = self._held, -1
+            os.close(held)
+
+
+def be_patient() -> None:
+    """Let decisions, and whatever else this machine does, go before this thread and those that it starts."""
+    with suppress(AttributeError, OSError):  # where threads have no priority of their own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

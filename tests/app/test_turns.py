@@ -1,0 +1,49 @@
+"""Turns of processes: what can wait does, the set of an edit never; whoever is killed gives its turn back."""
+
+import multiprocessing
+import os
+from functools import partial
+
+from app_studies import answered, make, until
+from ubayfs.app.turns import Turns
+from ubayfs.app.worker import Worker
+
+
+def hold(folder, pipe):
+    turns = Turns(folder, "stages", 1)
+    pipe.send(turns.take())
+    pipe.recv()  # until it is killed
+
+
+def test_a_process_that_is_killed_gives_its_turn_back(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=hold, args=(tmp_path, there))
+    process.start()
+    own = Turns(tmp_path, "stages", 1)
+    assert here.recv()
+    assert not own.take()
+    process.kill()
+    process.join()
+    assert own.take()
+    own.end()
+
+
+def test_set_and_reasons_wait_for_no_other_study_and_the_rest_does(tmp_path):
+    others = [Turns(tmp_path, "stages", os.cpu_count() or 1) for _ in range(os.cpu_count() or 1)]
+    assert all(turns.take() for turns in others)
+    bench = make(tmp_path, partial(Worker, turns=tmp_path))
+    try:
+        bench.collect()
+        until(bench, answered(bench, "reasons"))
+        bench.set_size(2)
+        until(bench, answered(bench, "reasons"))
+        assert len(bench.answer["set"]["features"]) == 2
+        assert "alternatives" not in bench.answer
+        others[0].end()
+        until(bench, answered(bench, "figures"))
+        until(bench, others[0].take)  # it was given back
+    finally:
+        bench.close()
+        for turns in others:
+            turns.end()

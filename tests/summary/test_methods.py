@@ -1,0 +1,40 @@
+"""The paragraph for the methods section of a paper."""
+
+import numpy as np
+import pytest
+
+from ubayfs import collect_evidence, decide, max_size
+from ubayfs.selectors.mrmr import MRMR
+from ubayfs.summary import summarize
+
+
+def mrmr(X, y, n_features, rng):
+    """Choose the first features: a function that has the name of a selector."""
+    return np.arange(n_features)
+
+
+@pytest.mark.parametrize(
+    ("selector", "named", "cited"),
+    [
+        ("mrmr", "mRMR", True),
+        (MRMR(classes="weighted"), "MRMR(classes='weighted')", True),
+        (mrmr, None, False),
+        ("lasso", "Lasso", False),
+    ],
+)
+def test_selectors_are_named_and_those_of_a_paper_cited(selector, named, cited, rng):
+    X = rng.normal(size=(40, 5))
+    evidence = collect_evidence(
+        X, (X[:, 0] > 0).astype(int), selector, n_models=3, n_features_per_model=1, random_state=0
+    )
+    summary = summarize(decide(evidence, constraints=max_size(1)), n_draws=0)
+    assert named is None or summary["ensemble"]["selector_names"] == [named]
+    assert any("Ding" in reference for reference in summary["methods"]["references"]) == cited
+
+
+@pytest.mark.parametrize(("optimizer", "words"), [("exact", "exact optimization"), ("genetic", "a genetic algorithm")])
+def test_the_optimizer_is_named(optimizer, words, rng):
+    X = rng.normal(size=(40, 5))
+    evidence = collect_evidence(X, np.arange(40) % 2, "fisher", n_models=3, n_features_per_model=1, random_state=0)
+    selection = decide(evidence, constraints=max_size(1), optimizer=optimizer, random_state=0)
+    assert f"by {words}" in summarize(selection, n_draws=0)["methods"]["text"]
